@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study as faithfulness_study
+    from pytest_audiobench.compat.faithfulness_study.renderings import rendered as rendered
+    from pytest_audiobench.compat.faithfulness_study.renderings import renderings as renderings
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
@@ -38,8 +40,6 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change as reasoning_change
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
-    from pytest_audiobench.datasets.perturbations.renderings import rendered as rendered
-    from pytest_audiobench.datasets.perturbations.renderings import renderings as renderings
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
@@ -136,8 +136,8 @@ _HOMES = {
     "reasoned_choice": "protocols.reasoned_choice.family",
     "reasoning_change": "datasets.perturbations.reasoning",
     "reasoning_changes": "datasets.perturbations.reasoning",
-    "rendered": "datasets.perturbations.renderings",
-    "renderings": "datasets.perturbations.renderings",
+    "rendered": "compat.faithfulness_study.renderings",
+    "renderings": "compat.faithfulness_study.renderings",
     "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",

@@ -1,16 +1,16 @@
-"""What can go wrong, by who must act.
+"""The errors, by who must act.
 
 AudiobenchError
-├── FatalError        the run cannot go on: one sentence that says what to do
-│   ├── UsageError    a user's mistake, found before the first request (pytest exit code 4)
-│   ├── NotHere       a data set or file is not on this machine: the eval is skipped
-│   ├── CannotDo      the model cannot do what the eval asks for: the eval is skipped
-│   ├── NotComparable the baseline is of another task than the eval: the eval fails before it asks anything
-│   └── InstrumentGone what holds the model died while it was asked: the eval fails, and says nothing of the model
-├── SampleError       one sample failed: recorded and counted, the run goes on
-│   └── AudioError    this sample's audio cannot be read; the same bytes will fail again
-│       └── OutOfReach    its file cannot be reached: missing, forbidden, misplaced; another try may succeed
-└── PassingError      a failure that a retry may cure
+├── FatalError               the run cannot go on: one sentence that says what to do
+│   ├── UsageError           a user's mistake, found before the first request (pytest exit code 4)
+│   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
+│   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
+│   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
+│   └── InfrastructureError  the model's process died while it was asked: the eval fails, and says nothing of the model
+├── SampleError              one sample failed: recorded and counted, the run goes on
+│   └── AudioError           this sample's audio cannot be read; the same bytes will fail again
+│       └── FileUnreachable  its file cannot be reached: missing, forbidden, misplaced; another try may succeed
+└── TransientError           a failure that a retry may cure
 
 Every message is one sentence or two: what is wrong, where, and what to do.
 """
@@ -30,11 +30,11 @@ class UsageError(FatalError):
     """A user's mistake; the plugin turns it into pytest's own usage error."""
 
 
-class NotHere(FatalError):
+class DataNotFound(FatalError):
     """Something an eval needs is not on this machine; the message says where it was looked for."""
 
 
-class CannotDo(FatalError):
+class UnsuitableModel(FatalError):
     """The model is of another kind than the eval needs, such as a transcriber asked for a choice."""
 
 
@@ -42,7 +42,7 @@ class NotComparable(FatalError):
     """An eval and its counterpart in the baseline are of different tasks, so that no difference would mean anything."""
 
 
-class InstrumentGone(FatalError):
+class InfrastructureError(FatalError):
     """The process or server that holds a model died; what it had answered is kept."""
 
 
@@ -54,9 +54,9 @@ class AudioError(SampleError):
     """A clip cannot be read. Permanent for the same bytes."""
 
 
-class OutOfReach(AudioError):
+class FileUnreachable(AudioError):
     """A clip's file cannot be reached now; that says nothing about its bytes."""
 
 
-class PassingError(AudiobenchError):
+class TransientError(AudiobenchError):
     """A failure that may pass: it is retried with backoff."""

@@ -1,4 +1,4 @@
-"""Names that travel: canonical JSON, digests, and seeds made from identities.
+"""Canonical JSON, digests, and seeds made from identities.
 
 A hashed payload holds strings, integers below 2^53 in magnitude, booleans, None, lists and
 ASCII-keyed objects. Within these bounds ``json.dumps`` and RFC 8785 write the same bytes, so a

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.audio import espeak_process
 from pytest_audiobench.audio.espeak_process import How
-from pytest_audiobench.errors import FatalError, NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 
 Pcm: TypeAlias = npt.NDArray[np.int16]
 """Samples at :data:`RATE_HZ`, shape (frames,)."""
@@ -46,7 +46,7 @@ class Voice(NamedTuple):
 def voice(name: str, rate_wpm: int) -> Voice:
     """A voice of the espeak-ng on this machine, by its own name for it: "en-us", or "en-us+f4" for a variant.
 
-    Raises UsageError for a name or a rate that it does not know; NotHere where it is not installed or does not run.
+    Raises UsageError for an unknown name or rate; DataNotFound where it is not installed or does not run.
     """
     if not SLOWEST_WPM <= rate_wpm <= FASTEST_WPM:
         raise UsageError(f"rate_wpm={rate_wpm} is none that espeak-ng speaks at; give {SLOWEST_WPM} to {FASTEST_WPM}")
@@ -83,10 +83,10 @@ _UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 @cache
 def release() -> str:
-    """The release of espeak-ng on this machine. Raises NotHere where it is not installed or does not run."""
+    """The release of espeak-ng on this machine. Raises DataNotFound where it is not installed or does not run."""
     told, _ = _asked("en-us", SLOWEST_WPM, [])
     if not told:
-        raise NotHere(f"espeak-ng tells no release, so that its speech could not be named; {_EXTRA}")
+        raise DataNotFound(f"espeak-ng tells no release, so that its speech could not be named; {_EXTRA}")
     return told
 
 
@@ -94,10 +94,12 @@ def spoken(who: Voice, texts: Sequence[str]) -> list[Pcm]:
     """What ``who`` says for each of ``texts``, without the silence around it.
 
     Takes about 10 ms a text. Raises UsageError, with the text, for one that cannot be spoken or in which nothing is
-    heard; NotHere where that release is not on this machine; FatalError where it is ended or does not end.
+    heard; DataNotFound where that release is not on this machine; FatalError where it is ended or does not end.
     """
     if who.release != release():
-        raise NotHere(f"espeak-ng {who.release} is not on this machine, which has {release()}; install it: {_EXTRA}")
+        raise DataNotFound(
+            f"espeak-ng {who.release} is not on this machine, which has {release()}; install it: {_EXTRA}"
+        )
     _, answers = _asked(who.name, who.rate_wpm, texts)
     return [_heard(who, text, how, pcm) for text, (how, pcm) in zip(texts, answers, strict=True)]
 
@@ -130,7 +132,7 @@ def _places() -> _Places:
     try:
         import espeakng_loader
     except ImportError:
-        raise NotHere(f"espeak-ng is not installed: {_EXTRA}") from None
+        raise DataNotFound(f"espeak-ng is not installed: {_EXTRA}") from None
     return _Places(Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path()))
 
 
@@ -151,11 +153,13 @@ def _asked(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tu
         raise FatalError(f"espeak-ng was ended by signal {-done.returncode} while it spoke; run again")
     if done.returncode:
         *_, said = ["", *done.stderr.decode(errors="replace").strip().splitlines()]
-        raise NotHere(f"espeak-ng does not run on this machine ({said or f'exit code {done.returncode}'}); {_EXTRA}")
+        raise DataNotFound(
+            f"espeak-ng does not run on this machine ({said or f'exit code {done.returncode}'}); {_EXTRA}"
+        )
     told, _, rest = done.stdout.partition(b"\n")
     about = json.loads(told)
     if about["rate_hz"] != RATE_HZ:
-        raise NotHere(f"espeak-ng {about['release']} speaks at {about['rate_hz']} Hz, not at {RATE_HZ}; {_EXTRA}")
+        raise DataNotFound(f"espeak-ng {about['release']} speaks at {about['rate_hz']} Hz, not at {RATE_HZ}; {_EXTRA}")
     answers = []
     while rest:
         how, length = espeak_process.HEAD.unpack_from(rest)

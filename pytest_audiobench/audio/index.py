@@ -14,7 +14,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, File
 from pytest_audiobench.audio.file_facts import Read, read_facts
 from pytest_audiobench.audio.file_memory import FileFacts, FileKey, FileMemory
 from pytest_audiobench.audio.location import Located, Locator
-from pytest_audiobench.errors import AudioError, OutOfReach, UsageError
+from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
 
 
 class ClipFacts(NamedTuple):
@@ -148,7 +148,7 @@ def _read(source: FileSource, path: str) -> Read | AudioError:
     try:
         return read_facts(path)
     except OSError as error:
-        return OutOfReach(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions")
+        return FileUnreachable(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions")
 
 
 def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> ClipFacts | AudioError:

@@ -7,7 +7,7 @@ import stat
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.errors import OutOfReach
+from pytest_audiobench.errors import FileUnreachable
 
 
 class Located(NamedTuple):
@@ -24,15 +24,15 @@ class Locator:
         self._folders: dict[tuple[str, str], str] = {}
 
     def find(self, source: FileSource) -> Located:
-        """Raises OutOfReach for a path that leaves its root, and for a file that is missing, empty or none."""
+        """Raises FileUnreachable for a path that leaves its root, and for a file that is missing, empty or none."""
         try:
             return self._find(source)
         except FileNotFoundError:
             remedy = f"add it, or point to the folder that has it with --ab-data {source.root.name}=FOLDER"
-            raise OutOfReach(f"{source}: no such file; looked for {source.location}; {remedy}") from None
+            raise FileUnreachable(f"{source}: no such file; looked for {source.location}; {remedy}") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise OutOfReach(f"{source}: cannot be read ({reason}); correct the path or its permissions") from None
+            raise FileUnreachable(f"{source}: cannot be read ({reason}); correct the path or its permissions") from None
 
     def _find(self, source: FileSource) -> Located:
         root = os.fspath(source.root.folder)
@@ -63,22 +63,22 @@ class Locator:
         return os.path.join(real, "")
 
 
-def _leaving(source: FileSource) -> OutOfReach:
+def _leaving(source: FileSource) -> FileUnreachable:
     root = source.root.folder
-    return OutOfReach(f"{source}: the path leaves its data root; write it relative to {root}, with / and no ..")
+    return FileUnreachable(f"{source}: the path leaves its data root; write it relative to {root}, with / and no ..")
 
 
-def _linked_out(source: FileSource) -> OutOfReach:
+def _linked_out(source: FileSource) -> FileUnreachable:
     root = source.root.folder
-    return OutOfReach(f"{source}: a symbolic link leads out of its data root {root}; put the file itself there")
+    return FileUnreachable(f"{source}: a symbolic link leads out of its data root {root}; put the file itself there")
 
 
 def _checked(source: FileSource, path: str, status: os.stat_result) -> Located:
     if not stat.S_ISREG(status.st_mode):
         what = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-        raise OutOfReach(f"{source}: {path} is {what}; name an audio file")
+        raise FileUnreachable(f"{source}: {path} is {what}; name an audio file")
     if status.st_size == 0:
-        raise OutOfReach(f"{source}: the file is empty (0 bytes); fetch it again")
+        raise FileUnreachable(f"{source}: the file is empty (0 bytes); fetch it again")
     return Located(path, status)
 
 

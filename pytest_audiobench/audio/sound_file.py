@@ -16,7 +16,7 @@ import soundfile
 from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.file_length import short_mp3_data, short_wav_data
 from pytest_audiobench.audio.plain_wav import plain_wav
-from pytest_audiobench.errors import AudioError, OutOfReach
+from pytest_audiobench.errors import AudioError, FileUnreachable
 
 
 class SourceSound(NamedTuple):
@@ -89,7 +89,9 @@ def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, 
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise OutOfReach(f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions") from None
+        raise FileUnreachable(
+            f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions"
+        ) from None
     try:
         # By descriptor: a name ending in .raw would be taken for headerless samples.
         with _opened(str(source), descriptor) as sound, open(path, "rb") as file:

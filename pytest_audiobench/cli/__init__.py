@@ -1,4 +1,4 @@
-"""The command ``audiobench``: the verbs that are no test. Each module here is a verb; add one by adding a file.
+"""The command ``audiobench``. Each module here is a verb; add one by adding a file.
 
 A verb's module has ``HELP`` (one line), ``arguments(parser)`` and ``run(args)``, which returns the exit code. It
 imports what it needs inside ``run``, so that ``audiobench --help`` starts at once.
@@ -18,14 +18,14 @@ _USAGE, _FAILED, _INTERRUPTED = 4, 1, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb. Exit codes: its own, 2 for arguments that are none, 4 for a user's mistake, 1 for other errors."""
+    """Run one verb. Exit codes: its own, 2 for wrong arguments, 4 for a user's mistake, 1 for other errors."""
     parser = argparse.ArgumentParser(prog="audiobench", description="Benchmarks for audio-language models.")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     for name in _verbs():
         verb = importlib.import_module(f"{__name__}.{name}")
-        own = verbs.add_parser(name.replace("_", "-"), help=verb.HELP, description=verb.HELP)
-        verb.arguments(own)
-        own.set_defaults(run=verb.run)
+        verb_parser = verbs.add_parser(name.replace("_", "-"), help=verb.HELP, description=verb.HELP)
+        verb.arguments(verb_parser)
+        verb_parser.set_defaults(run=verb.run)
     args = parser.parse_args(argv)
     try:
         return int(args.run(args))

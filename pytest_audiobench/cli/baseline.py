@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import names
+from pytest_audiobench.cli._options import names
 
-HELP = "write a run's scores into a small file that later runs are held against, or show one"
+HELP = "write a run's scores into a small file that later runs are compared with, or show one"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +40,8 @@ def run(args: argparse.Namespace) -> int:
     if args.verb == "show":
         from pytest_audiobench.comparison.baseline_text import about, table
 
-        found = baseline_from(args.source, args.reports, Path.cwd(), texts=False)
-        for contents in found.models.values():
+        baseline = baseline_from(args.source, args.reports, Path.cwd(), texts=False)
+        for contents in baseline.models.values():
             print("\n".join([*about(contents), *table(contents)]))
         return 0
     return _update(args)
@@ -50,12 +50,12 @@ def run(args: argparse.Namespace) -> int:
 def _update(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.baseline_sources import baseline_from
     from pytest_audiobench.comparison.baseline_text import about, changes, table
-    from pytest_audiobench.comparison.baseline_update import Wanted, update
+    from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
     from pytest_audiobench.report.formatting import printable
 
     source = f"{args.source}#{args.model}" if args.model else args.source
-    found = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
-    done = update(found, args.out, Wanted(names(args.scorers), args.text, args.allow_partial))
+    baseline = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
+    done = write_baseline(baseline, args.out, BaselineOptions(names(args.scorers), args.text, args.allow_partial))
     print("\n".join(about(done.contents)))
     print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
     each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"

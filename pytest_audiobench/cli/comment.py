@@ -23,14 +23,14 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.report.run_reader import load_run
 
     try:
-        found, why = load_run(args.folder), ""
+        run_record, reason = load_run(args.folder), ""
     except UsageError as error:
-        found, why = None, str(error)
-    text = comment(found, args.link) if found is not None else comment_without_verdict(why, args.link)
+        run_record, reason = None, str(error)
+    text = comment(run_record, args.link) if run_record else comment_without_verdict(reason, args.link)
     if args.out is None:
         sys.stdout.write(text)
     else:
         write_text(args.out, text)
-    if why:
-        raise UsageError(why)
+    if reason:
+        raise UsageError(reason)
     return 0

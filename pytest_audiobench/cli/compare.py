@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import COMPONENTS, add_output, add_terms, names, place, put
+from pytest_audiobench.cli._options import COMPONENTS, add_output, add_terms, names, place, put
 
-HELP = "hold runs or baselines against the first of them, sample by sample"
+HELP = "compare runs or baselines with the first of them, sample by sample"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,15 +52,15 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.comparison import Rules, compare
     from pytest_audiobench.comparison.comparison_text import remarks, text
     from pytest_audiobench.comparison.contenders import contenders
-    from pytest_audiobench.comparison.rows import NONE, Chosen
+    from pytest_audiobench.comparison.rows import NONE, Selection
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.gate.margins import read_margin
+    from pytest_audiobench.gate.grammar import read_margin
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)
-    chosen = Chosen(names(args.metrics), names(args.scorers), groups)
+    chosen = Selection(names(args.metrics), names(args.scorers), groups)
     with collector_paused():
-        found = contenders(args.sides, args.reports, args.model, args.eval)
-        made = compare(found, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
-    put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
-    return made.exit_status() if args.gate else 0
+        named = contenders(args.sides, args.reports, args.model, args.eval)
+        comparison = compare(named, chosen, Rules(args.alpha, args.max_drop, args.allow_mismatch))
+    put(text(comparison, args.format), remarks(comparison) if args.format in ("csv", "json") else (), args.out)
+    return comparison.exit_status() if args.gate else 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import place, put
+from pytest_audiobench.cli._options import place, put
 
 HELP = "rank the models of verified submissions, from a folder or a data set on a hub"
 
@@ -35,6 +35,6 @@ def run(args: argparse.Namespace) -> int:
 
     signers = read_signers(args.signers)
     with collector_paused():
-        made = leaderboard(collect(args.source, signers, time.sleep, args.suite), args.metric)
-    put(text(made, args.format), remarks(made) if args.format in ("csv", "json") else (), args.out)
+        table = leaderboard(collect(args.source, signers, time.sleep, args.suite), args.metric)
+    put(text(table, args.format), remarks(table) if args.format in ("csv", "json") else (), args.out)
     return 0

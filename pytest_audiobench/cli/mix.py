@@ -6,9 +6,9 @@ import argparse
 import re
 from pathlib import Path
 
-from pytest_audiobench.cli._pack_options import add_data, places
+from pytest_audiobench.cli._options import add_data, places
 
-HELP = "hear a mixture of a pack's sounds, as an eval would play it"
+HELP = "write a mixture of a pack's sounds, as an eval would play it"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,28 +38,28 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.report.formatting import printable
 
     recipes = [inline(args.labels)] if args.labels is not None else read_recipes(args.recipes)
-    named = [one for one in recipes if args.name in (None, one.name)]
-    if len(named) != 1:
-        names = ", ".join(one.name for one in recipes[:20])
+    matches = [recipe for recipe in recipes if args.name in (None, recipe.name)]
+    if len(matches) != 1:
+        names = ", ".join(recipe.name for recipe in recipes[:20])
         raise UsageError(f"name one of the mixtures with --name: there are {names}")
-    recipe = named[0]
+    recipe = matches[0]
     pack = find(recipe.pack or args.pack, places(args))
     clips = clips_of(pack, of_recipe(pack, recipe, args.seed))
     output = args.output or Path(re.sub(r"[^\w.@+-]", "-", recipe.name) + ".wav")
     try:
         alone = [decode(clip, combining.RATE_HZ, None) for clip in clips]
-        heard = decode(combining.mixture(clips, recipe.levels_db), combining.RATE_HZ, None)
+        mixture = decode(combining.mixture(clips, recipe.levels_db), combining.RATE_HZ, None)
     except AudioError as error:
         raise UsageError(str(error)) from None
-    output.write_bytes(wav_bytes(heard.samples, heard.rate_hz))
+    output.write_bytes(wav_bytes(mixture.samples, mixture.rate_hz))
     print(printable(f"{recipe.name}, of the pack {pack.id}"))
     print(f"  {'label':<20}{'level':>9}{'seconds':>9}{'rate':>10}  clip")
-    for label, level_db, clip, own in zip(recipe.labels, recipe.levels_db, clips, alone, strict=True):
-        row = f"{label:<20}{level_db:>6.1f} dB{own.duration_s:>9.2f}{own.source_rate_hz:>7} Hz  {clip}"
+    for label, level_db, clip, sound in zip(recipe.labels, recipe.levels_db, clips, alone, strict=True):
+        row = f"{label:<20}{level_db:>6.1f} dB{sound.duration_s:>9.2f}{sound.source_rate_hz:>7} Hz  {clip}"
         print(printable(f"  {row}"))
-    peak, level = float(np.abs(heard.samples).max()), noise.rms(heard.samples)
+    peak, level = float(np.abs(mixture.samples).max()), noise.rms(mixture.samples)
     print(
-        f"  together {heard.duration_s:.2f} s at {heard.rate_hz} Hz, peak {peak:.3f}, "
+        f"  together {mixture.duration_s:.2f} s at {mixture.rate_hz} Hz, peak {peak:.3f}, "
         f"level {20 * np.log10(level):.1f} dB of full scale"
     )
     print(printable(f"written to {output}"))

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.cli._pack_options import add_data, places
+from pytest_audiobench.cli._options import add_data, places
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.dataset import Places
@@ -18,7 +18,7 @@ _MOST_WRONG, _MOST_GB = 20, 1_000_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pack", nargs="?", metavar="PACK", help="show this one, with every label and clip looked at")
+    parser.add_argument("pack", nargs="?", metavar="PACK", help="show this pack, and check every label and clip of it")
     add_data(parser)
     parser.add_argument("--unpack", metavar="ARCHIVE", type=Path, help="unpack a .zip or .tar.* that holds a pack")
     parser.add_argument("--to", metavar="FOLDER", type=Path, help="the folder of packs that --unpack writes into")
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0; 1 when the pack that was asked for has something wrong. Raises UsageError and NotHere for one that is none."""
+    """0; 1 when the named pack has something wrong. Raises UsageError and DataNotFound for one that is none."""
     from pytest_audiobench.datasets.packs.archives import stem, unpack
     from pytest_audiobench.datasets.packs.discovery import check_own_name, find
     from pytest_audiobench.errors import UsageError
@@ -71,7 +71,7 @@ def _show(pack: Pack) -> int:
     from pytest_audiobench.report.formatting import printable
 
     manifest, seen = pack.manifest, look(pack)
-    said = {
+    facts = {
         "title": manifest.title,
         "where": pack.where,
         "source": manifest.source,
@@ -79,13 +79,13 @@ def _show(pack: Pack) -> int:
         "scope": manifest.scope_note,
     }
     print(printable(pack.id))
-    for what, text in said.items():
+    for what, text in facts.items():
         if text:
             print(printable(f"  {what:<9}{text}"))
     print(f"\n  {'label':<24}{'clips':>6}{'seconds':>9}  rates")
-    for one in seen.labels:
-        rates = ", ".join(f"{rate} Hz" for rate in sorted(one.rates_hz))
-        print(printable(f"  {one.label:<24}{one.clips:>6}{one.duration_s:>9.1f}  {rates}"))
+    for label in seen.labels:
+        rates = ", ".join(f"{rate} Hz" for rate in sorted(label.rates_hz))
+        print(printable(f"  {label.label:<24}{label.clips:>6}{label.duration_s:>9.1f}  {rates}"))
     print(f"\n  {'condition':<12}{'mixtures':>9}{'yes':>6}{'no':>6}")
     for condition, (mixtures, present, absent) in probes(pack).items():
         beware = "" if absent else "  no false alarm can be seen: nothing is asked for that is not there"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import add_output, add_terms, put
+from pytest_audiobench.cli._options import add_output, add_terms, put
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
 
@@ -49,11 +49,11 @@ def lines(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """0. Raises UsageError for what cannot be read, an eval or a metric that is not there, and a drop that is none."""
     from pytest_audiobench.comparison.baseline_sources import baseline_from
-    from pytest_audiobench.comparison.power_text import text as shown
+    from pytest_audiobench.comparison.power_text import text as power_table
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.gate.margins import read_margin
-    from pytest_audiobench.gate.name_patterns import matches
-    from pytest_audiobench.gate.power import Asked, power_of
+    from pytest_audiobench.gate.config import matches
+    from pytest_audiobench.gate.grammar import read_margin
+    from pytest_audiobench.gate.power import PowerQuery, power_of
 
     for text in (args.drop, args.max_drop):
         read_margin(text)
@@ -78,12 +78,14 @@ def run(args: argparse.Namespace) -> int:
             measured = dict.fromkeys(name for side in sides for name in side.metrics.get(side.headline, ()))
             raise UsageError(f"no eval here measures {args.metric!r}; they measure {', '.join(measured)}")
         sides = having
-    asked = Asked(args.drop, args.max_drop, args.metric, args.alpha, args.lines or len(sides), args.power, args.flips)
-    found, notes = [], []
+    question = PowerQuery(
+        args.drop, args.max_drop, args.metric, args.alpha, args.lines or len(sides), args.power, args.flips
+    )
+    powers, notes = [], []
     for side in sides:
         against = None if other is None else other.side(side.eval, side.model)
         if other is not None and against is None:
             notes.append(f"{other.source} has no eval {side.eval}: its flips are not counted")
-        found.append(power_of(side, against, asked))
-    put(shown(found, asked, notes, args.format), notes if args.format in ("csv", "json") else (), None)
+        powers.append(power_of(side, against, question))
+    put(power_table(powers, question, notes, args.format), notes if args.format in ("csv", "json") else (), None)
     return 0

@@ -13,7 +13,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0; with --lint 1 when anything was found."""
+    """0; with --lint 1 when there are findings."""
     from pytest_audiobench.published.lint import lint
     from pytest_audiobench.published.registry import everything, matching
 
@@ -21,13 +21,14 @@ def run(args: argparse.Namespace) -> int:
     if args.lint:
         findings = lint(values)
         for finding in findings:
-            known = next((one.disputed for one in finding.values if one.disputed), "")
-            print(f"{finding.rule}: {finding.says}" + (f" (known: {known})" if known else ""))
+            dispute = next((value.disputed for value in finding.values if value.disputed), "")
+            print(f"{finding.rule}: {finding.says}" + (f" (known: {dispute})" if dispute else ""))
         print(f"{len(findings)} findings in {len(values)} figures")
         return 1 if findings else 0
-    for one in values:
-        about = [one.protocol, f"n {one.n}" if one.n else "", f"disputed: {one.disputed}" if one.disputed else ""]
-        print("  ".join([one.text.rjust(10), one.name, *(f"[{text}]" for text in about if text)]))
-    if len({one.source for one in values}) == 1:
+    for value in values:
+        dispute = f"disputed: {value.disputed}" if value.disputed else ""
+        facts = [value.protocol, f"n {value.n}" if value.n else "", dispute]
+        print("  ".join([value.text.rjust(10), value.name, *(f"[{text}]" for text in facts if text)]))
+    if len({value.source for value in values}) == 1:
         print(f"source: {values[0].source}")
     return 0

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import add_output, names, put
+from pytest_audiobench.cli._options import add_output, names, put
 
-HELP = "score recorded answers again, by any protocols, without a model"
+HELP = "score recorded answers again, by any scorers, without a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--family",
         metavar="NAME[,KEY=VALUE…]",
         default="",
-        help="what was asked for, where the file does not say, such as transcription",
+        help="the protocol, where the file does not say, such as transcription",
     )
     parser.add_argument("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
     parser.add_argument(
@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--published",
         metavar="NAME",
         default="",
-        help="hold the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
+        help="print the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
     )
     parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
     add_output(parser)
@@ -49,26 +49,26 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.published.compare import comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
-    from pytest_audiobench.rescoring.output import scored_into
-    from pytest_audiobench.rescoring.rescore import Wanted, rescore
+    from pytest_audiobench.rescoring.output import write_rescored_run
+    from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
     figures = published.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
-    wanted = Wanted(names(args.scorers), args.family)
+    wanted = ScoringOptions(names(args.scorers), args.family)
     if args.out is None:
-        found = rescore(source, wanted)
+        rescored = rescore(source, wanted)
     else:
-        found = scored_into(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
-    compared, beside = {}, 0
-    for at, item in enumerate(found.items):
-        own = fitting(item, figures)
-        compared[at] = comparisons(item, own if own or len(found.items) > 1 else figures)
-        beside += len(compared[at])
-    if figures and not beside:
-        found.notes.append(f"{args.published} names {len(figures)} figures, and none of a metric that was scored here")
-    pooled = [suite for suite in found.suites if suite["evals"] > 1]
-    text = score_table.text([*found.items, *pooled], found.notes, compared, args.format)
-    put(text, found.notes if args.format in ("csv", "json") else (), None)
+        rescored = write_rescored_run(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
+    compared = {}
+    for number, item in enumerate(rescored.items):
+        relevant = fitting(item, figures)
+        compared[number] = comparisons(item, relevant if relevant or len(rescored.items) > 1 else figures)
+    if figures and not any(compared.values()):
+        note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
+        rescored.notes.append(note)
+    pooled = [suite for suite in rescored.suites if suite["evals"] > 1]
+    text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, args.format)
+    put(text, rescored.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)
     return 0

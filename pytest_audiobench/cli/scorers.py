@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-HELP = "list the scorers: what their families ask, how they read answers, where they come from"
+HELP = "list the protocols and their scorers: what they ask, how they read answers, where they come from"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

@@ -26,16 +26,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_audiobench.cli._comparison_options import put
+    from pytest_audiobench.cli._options import put
 
     if args.action == "table":
         from pytest_audiobench.compat.faithfulness_study.published_table import table
 
         put(table(args.folder, args.manifests), (), None)
         return 0
-    from pytest_audiobench.compat.faithfulness_study.files import write_study
+    from pytest_audiobench.compat.faithfulness_study.export import write_study
 
-    found = write_study(args.source, args.folder, args.labels)
-    put("".join(f"{rows:6}  {file}\n" for file, rows in sorted(found.rows.items())), found.notes, None)
+    written = write_study(args.source, args.folder, args.labels)
+    put("".join(f"{rows:6}  {file}\n" for file, rows in sorted(written.rows.items())), written.notes, None)
     print(f"written to {args.folder}", file=sys.stderr)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import add_output, add_terms, names, place, put
+from pytest_audiobench.cli._options import add_output, add_terms, names, place, put
 
 HELP = "follow one model over its runs, by step or time: curves, the best, the last, significant drops"
 
@@ -34,23 +34,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0."""
-    from pytest_audiobench.comparison.checkpoint_order import by_pattern, by_words
-    from pytest_audiobench.comparison.rows import Chosen
-    from pytest_audiobench.comparison.run_series import points
-    from pytest_audiobench.comparison.track import Wanted, track
+    from pytest_audiobench.comparison.rows import Selection
+    from pytest_audiobench.comparison.run_series import by_pattern, by_words, ordered_points
+    from pytest_audiobench.comparison.track import TrackOptions, track
     from pytest_audiobench.comparison.track_page import write_page
     from pytest_audiobench.comparison.track_text import text
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.gate.margins import read_margin
+    from pytest_audiobench.gate.grammar import read_margin
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words
-    wanted = Wanted(Chosen(names(args.metric)), args.eval, args.alpha, args.max_drop)
+    wanted = TrackOptions(Selection(names(args.metric)), args.eval, args.alpha, args.max_drop)
     with collector_paused():
-        found, model, notes = points(args.places, args.model, find, args.order)
-        made = track(model, found, wanted, notes)
+        checkpoints, model, notes = ordered_points(args.places, args.model, find, args.order)
+        curves = track(model, checkpoints, wanted, notes)
     page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
     if page:
-        write_page(args.out, made)
-    put(text(made, args.format), made.notes if args.format in ("csv", "json") else (), None if page else args.out)
+        write_page(args.out, curves)
+    put(text(curves, args.format), curves.notes if args.format in ("csv", "json") else (), None if page else args.out)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._comparison_options import put
+from pytest_audiobench.cli._options import put
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
 
@@ -20,8 +20,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FOLDER",
         action="append",
         default=[],
-        type=_named,
-        help="digest the audio of this name again, and rebuild its clips' keys; may be given several times",
+        type=_data_folder,
+        help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
     )
     parser.add_argument(
         "--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers"
@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.submission import is_submission
-    from pytest_audiobench.verification.clip_checks import Folders
-    from pytest_audiobench.verification.verification_text import as_json, text
-    from pytest_audiobench.verification.verify import verify
+    from pytest_audiobench.verifier.clip_checks import Folders
+    from pytest_audiobench.verifier.run_verification import verify
+    from pytest_audiobench.verifier.verification_text import as_json, text
 
     path = Path(args.named)
     if path.exists() and not path.is_file() and not path.is_dir():
@@ -47,31 +47,30 @@ def run(args: argparse.Namespace) -> int:
         return _submission(args)
     if args.signers is not None and (path.exists() or (args.reports / path).exists()):
         raise UsageError(
-            f"{path} is no submission, so it has no signature that --signers could be held against: audiobench push "
+            f"{path} is no submission, so it has no signature that --signers could be compared with: audiobench push "
             "--dry-run --output FILE --sign KEY writes one of a run"
         )
     with collector_paused():
-        found = verify(args.named, args.reports, Folders(dict(args.data)))
-    put(as_json(found) if args.json else text(found), (), None)
-    return found.exit_status()
+        verification = verify(args.named, args.reports, Folders(dict(args.data)))
+    put(as_json(verification) if args.json else text(verification), (), None)
+    return verification.exit_status()
 
 
 def _submission(args: argparse.Namespace) -> int:
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.sharing.report_text import as_json, text
     from pytest_audiobench.sharing.signers import read_signers
-    from pytest_audiobench.sharing.submission_checks import verify_submission
+    from pytest_audiobench.sharing.submission_checks import as_json, text, verify_submission
 
     if args.data:
         raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")
     with collector_paused():
-        found = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
-    put(as_json(found) if args.json else text(found), (), None)
-    return 0 if found.holds else 1
+        verification = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
+    put(as_json(verification) if args.json else text(verification), (), None)
+    return 0 if verification.holds else 1
 
 
-def _named(text: str) -> tuple[str, Path]:
+def _data_folder(text: str) -> tuple[str, Path]:
     name, equals, folder = text.partition("=")
     if not name or not equals or not folder:
         raise argparse.ArgumentTypeError(f"{text!r} is no NAME=FOLDER")

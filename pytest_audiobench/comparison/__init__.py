@@ -1,1 +1,1 @@
-"""Runs and baselines held side by side: where they come from, and what is made of them."""
+"""Runs and baselines compared: where they come from, whether they may be, and the tables of the result."""

@@ -1,4 +1,4 @@
-"""Sides made fit to be compared: on the samples that all have, and past the mismatches that a user allows."""
+"""Evals fitted to be compared: on the samples that all have, and past the mismatches that a user allows."""
 
 from __future__ import annotations
 
@@ -11,42 +11,46 @@ from pytest_audiobench.evaluation.hashes import ABSENT
 
 
 def aligned(
-    found: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
+    contenders: Sequence[Contender], limited: Collection[str], allowed: Mapping[str, Collection[str]]
 ) -> list[Contender]:
     """The contenders with sides that a test of pairs accepts.
 
     Evals in ``limited``, and those whose data are ``allowed`` to differ, keep the samples that all have who have the
     eval. ``allowed`` holds, by eval, the components that differ and may: audio or prompts that differ are no longer
-    compared pair by pair, other settings, epochs or protocols count as the first's.
+    compared pair by pair, other settings, epochs or scorers count as the first's.
     """
-    sides: list[dict[str, ComparableEval]] = [dict(one.sides) for one in found]
-    for eval_ in dict.fromkeys(name for one in found for name in one.sides):
-        have = [own for own in sides if eval_ in own]
-        own = [one[eval_] for one in have]
-        made = _alike(own, eval_ in limited, allowed.get(eval_, ()))
-        for one, side in zip(have, made, strict=True):
-            one[eval_] = side
-    return [replace(one, sides=own) for one, own in zip(found, sides, strict=True)]
+    sides: list[dict[str, ComparableEval]] = [dict(contender.sides) for contender in contenders]
+    for eval_ in dict.fromkeys(name for contender in contenders for name in contender.sides):
+        sharing = [evals for evals in sides if eval_ in evals]
+        evals = [contender[eval_] for contender in sharing]
+        fitted = _aligned_sides(evals, eval_ in limited, allowed.get(eval_, ()))
+        for contender, side in zip(sharing, fitted, strict=True):
+            contender[eval_] = side
+    return [replace(contender, sides=evals) for contender, evals in zip(contenders, sides, strict=True)]
 
 
-def _alike(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
+def _aligned_sides(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
     epochs = min(side.epochs for side in sides)
-    kept = None
+    shared_ids = None
     if limited or "data" in differing:
-        kept = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
-    return [_fit(side, sides[0], epochs, kept, differing) for side in sides]
+        shared_ids = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
+    return [_aligned_side(side, sides[0], epochs, shared_ids, differing) for side in sides]
 
 
-def _fit(
-    side: ComparableEval, first: ComparableEval, epochs: int, kept: Collection[str] | None, differing: Collection[str]
+def _aligned_side(
+    side: ComparableEval,
+    first: ComparableEval,
+    epochs: int,
+    shared_ids: Collection[str] | None,
+    differing: Collection[str],
 ) -> ComparableEval:
     rows = side.rows
-    if kept is not None:
-        rows = [row for row in rows if row.sample_id in kept]
+    if shared_ids is not None:
+        rows = [row for row in rows if row.sample_id in shared_ids]
     if "seeds" in differing:
         rows = [row for row in rows if row.epoch < epochs]
     if not {"audio", "prompts"}.isdisjoint(differing):
-        rows = [_unknown(row, differing) for row in rows]
+        rows = [_without_digests(row, differing) for row in rows]
     scorers = side.scorers
     if "protocols" in differing:
         scorers = {name: first.scorers.get(name, signature) for name, signature in scorers.items()}
@@ -63,11 +67,11 @@ def _fit(
         epochs=epochs if "seeds" in differing else side.epochs,
         scorers=scorers,
         hashes=hashes,
-        limited=side.limited or kept is not None,
+        limited=side.limited or shared_ids is not None,
     )
 
 
-def _unknown(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
+def _without_digests(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
     return row._replace(
         audio=None if "audio" in differing else row.audio,
         prompt=None if "prompts" in differing else row.prompt,

@@ -1,4 +1,4 @@
-"""A finished run as the contents of baselines, one for each of its models; and what keeps it from being whole."""
+"""The contents of baselines that a finished run gives, one for each model; and what keeps it from being whole."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
         by_alias: dict[str, dict[str, ComparableEval]] = {}
         for (name, alias), side in sides.items():
             by_alias.setdefault(alias, {})[name] = side
-        found = {alias: _contents(run.record, models.get(alias, {}), alias, own) for alias, own in by_alias.items()}
+        contents = {
+            alias: _contents(run.record, models.get(alias, {}), alias, evals) for alias, evals in by_alias.items()
+        }
     except FatalError as error:
         raise UsageError(f"the run {run.folder} cannot be read: {error}") from error
     except (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError) as error:
@@ -41,25 +43,25 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
             f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, cut or "
             "written by another version; run again, which asks no model"
         ) from error
-    if not found:
-        raise UsageError(f"the run {run.folder} measured nothing, so nothing can be held against it: name another")
+    if not contents:
+        raise UsageError(f"the run {run.folder} measured nothing, so nothing can be compared with it: name another")
     for (name, alias), side in sides.items():
         if len({row.identity for row in side.rows}) < len(side.rows):
             raise UsageError(
                 f"the run {run.folder} has samples of {name} by {alias} twice: two evals of one name; rename one"
             )
-    return found
+    return contents
 
 
-def lacks(record: Json, alias: str) -> tuple[str, ...]:
+def missing_parts(record: Json, alias: str) -> tuple[str, ...]:
     """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
 
     Skipped evals are none of it: that their data are not here was no accident of the run.
     """
-    return tuple(_lacks(record, alias))
+    return tuple(_missing_parts(record, alias))
 
 
-def _lacks(record: Json, alias: str) -> Iterator[str]:
+def _missing_parts(record: Json, alias: str) -> Iterator[str]:
     if record["exit_status"] not in _ENDED:
         yield f"the run was interrupted (exit code {record['exit_status']})"
     yield from (note for note in record["notes"] if note.startswith("stopped early:"))
@@ -71,7 +73,7 @@ def _lacks(record: Json, alias: str) -> Iterator[str]:
         elif not item["scorers"]:
             yield f"{item['eval']} failed before it measured anything"
         else:
-            failed = (one["detail"] for one in item["verdicts"] if one["status"] == "not_comparable")
+            failed = (verdict["detail"] for verdict in item["verdicts"] if verdict["status"] == "not_comparable")
             yield from (f"{item['eval']} is not comparable: {detail}" for detail in list(failed)[:1])
 
 
@@ -91,13 +93,13 @@ def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, Compara
         epochs=record["epochs"],
         sides=sides,
         figures={name: _figures(items[name]) for name in sides},
-        missing=lacks(record, alias),
+        missing=missing_parts(record, alias),
     )
 
 
 def _figures(item: Json) -> dict[str, list[Figure]]:
-    found: dict[str, list[Figure]] = {}
-    for one in item["metrics"]:
-        if one["scorer"] is not None and not one["group"]:
-            found.setdefault(one["scorer"], []).append(Figure(**{name: one[name] for name in Figure._fields}))
-    return found
+    figures: dict[str, list[Figure]] = {}
+    for metric in item["metrics"]:
+        if metric["scorer"] is not None and not metric["group"]:
+            figures.setdefault(metric["scorer"], []).append(Figure(**{name: metric[name] for name in Figure._fields}))
+    return figures

@@ -1,20 +1,21 @@
-"""What ``--ab-baseline`` may name (a file, a run, ``last``, a file in git), as one thing that runs are held against."""
+"""The baseline that ``--ab-baseline`` names: a file, a run, ``last`` or a file in git."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
-from pytest_audiobench.comparison.git_blob import blob
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
-from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
+from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.report.run_files import RECORD
 from pytest_audiobench.report.run_reader import Run, load_run
 
@@ -26,17 +27,16 @@ _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 
 @dataclass(frozen=True)
 class Baseline:
-    """What a run is held against.
-
-    ``source`` says for people what was taken; ``place``, given to :func:`baseline_from`, finds the same again (``last``
-    has become that run, a ref of git its commit). ``digest`` is the SHA-256 of the file, or of the run's run.json.
-    ``models`` are by alias.
-    """
+    """What a run is compared with."""
 
     source: str
+    """What was taken, for people."""
     place: str
+    """What :func:`baseline_from` gives the same for again: ``last`` has become that run, a ref of git its commit."""
     digest: str
+    """The SHA-256 of the file, or of the run's run.json."""
     models: Mapping[str, Contents]
+    """By alias."""
 
     @property
     def only(self) -> Contents | None:
@@ -44,7 +44,7 @@ class Baseline:
         return next(iter(self.models.values())) if len(self.models) == 1 else None
 
     def of(self, alias: str) -> Contents:
-        """What the model called ``alias`` is held against: the only model there is, else the one of that alias.
+        """What the model called ``alias`` is compared with: the only model there is, else the one of that alias.
 
         Raises UsageError where there are several and none of that alias.
         """
@@ -58,7 +58,7 @@ class Baseline:
         return self.models[alias]
 
     def side(self, eval: str, alias: str) -> ComparableEval | None:
-        """What ``eval`` by the model called ``alias`` is held against; None where the baseline lacks that eval."""
+        """What ``eval`` by the model called ``alias`` is compared with; None where the baseline lacks that eval."""
         return self.of(alias).sides.get(eval)
 
     def entry(self) -> dict[str, Any]:
@@ -96,31 +96,31 @@ def baseline_from(
         raise UsageError(f"{text!r} names no baseline: give {_FORMS}")
     if text == LAST or text.startswith(f"{LAST}#"):
         alias = text.partition("#")[2]
-        return _chosen(_of_run(_last(reports, own_run, limit), texts), alias)
-    if (whole := _there(text, reports, folder, texts)) is not None:
+        return _single_model(_of_run(_last(reports, own_run, limit), texts), alias)
+    if (whole := _existing(text, reports, folder, texts)) is not None:
         return whole
     before, mark, alias = text.rpartition("#")
-    if mark and before and (whole := _there(before, reports, folder, texts)) is not None:
-        return _chosen(whole, alias)
+    if mark and before and (whole := _existing(before, reports, folder, texts)) is not None:
+        return _single_model(whole, alias)
     ref, colon, path = text.partition(":")
     if colon and ref and path and not _DRIVE.match(text):
-        found = blob(ref, path, folder, MOST_BYTES)
-        return _of_file(found.content, f"{text} ({found.commit[:12]})", f"{found.commit}:{path}", text)
+        commit, content = git_blob(ref, path, folder, MOST_BYTES)
+        return _of_file(content, f"{text} ({commit[:12]})", f"{commit}:{path}", text)
     raise UsageError(
         f"there is no baseline {text!r}: neither {folder / text} nor the run {reports / text} exists; give {_FORMS}"
     )
 
 
-def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
+def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
     """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
-        places = [one for one in (folder / text, reports / text) if one.exists()]
+        places = [place for place in (folder / text, reports / text) if place.exists()]
     except (OSError, ValueError):
         return None
     if not places:
         return None
     # A folder that merely has the name of a run does not stand before it.
-    place = next((one for one in places if one.is_file() or (one / RECORD).exists()), places[0])
+    place = next((place for place in places if place.is_file() or (place / RECORD).exists()), places[0])
     if place.is_dir():
         return _of_run(load_run(place), texts)
     if place.name == RECORD and place.parent.is_dir():
@@ -129,7 +129,7 @@ def _there(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | No
 
 
 def _of_file(content: bytes, source: str, place: str, name: str) -> Baseline:
-    contents = decoded(content, name)
+    contents = decode_baseline(content, name)
     return Baseline(source, place, hashlib.sha256(content).hexdigest(), {contents.alias: contents})
 
 
@@ -140,7 +140,7 @@ def _of_run(run: Run, texts: bool) -> Baseline:
     return Baseline(source, str(run.folder), digest, models)
 
 
-def _chosen(baseline: Baseline, alias: str) -> Baseline:
+def _single_model(baseline: Baseline, alias: str) -> Baseline:
     """``baseline`` with its model ``alias`` alone; as it is for no alias."""
     if not alias:
         return baseline
@@ -149,10 +149,7 @@ def _chosen(baseline: Baseline, alias: str) -> Baseline:
             f"{source_text(baseline.source)} has no model {alias!r}: it has {', '.join(sorted(baseline.models))}"
         )
     return Baseline(
-        f"{baseline.source} ({alias})",
-        f"{baseline.place}#{alias}",
-        baseline.digest,
-        {alias: baseline.models[alias]},
+        f"{baseline.source} ({alias})", f"{baseline.place}#{alias}", baseline.digest, {alias: baseline.models[alias]}
     )
 
 
@@ -161,7 +158,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
     for run in sorted(_finished(reports), key=_when, reverse=True):
         if run.folder.name == own_run:
             continue
-        why = _unfit(run, limit)
+        why = _unfit_reason(run, limit)
         if why is None:
             return run
         passed_over.append(f"{run.folder.name} {why}")
@@ -176,7 +173,7 @@ def _finished(reports: Path) -> Iterator[Run]:
         try:
             yield load_run(path.parent)
         except UsageError:
-            # Another version's run, or one that was cut, is none that this one could be held against.
+            # Another version's run, or one that was cut, is nothing to compare with.
             continue
 
 
@@ -184,7 +181,7 @@ def _when(run: Run) -> tuple[str, str, str]:
     return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
 
 
-def _unfit(run: Run, limit: int | None) -> str | None:
+def _unfit_reason(run: Run, limit: int | None) -> str | None:
     """Why ``last`` passes over this run."""
     record = run.record
     try:
@@ -193,7 +190,68 @@ def _unfit(run: Run, limit: int | None) -> str | None:
         aliases = {item["model"] for item in record["items"] if item["scorers"] and not item["control"]}
         if not aliases:
             return "measured nothing"
-        missing = [one for alias in sorted(aliases) for one in lacks(record, alias)]
+        missing = [part for alias in sorted(aliases) for part in missing_parts(record, alias)]
     except (KeyError, TypeError, AttributeError, IndexError):
         return "is not as this version writes runs"
     return f"is not whole: {missing[0]}" if missing else None
+
+
+_GIT_TIMEOUT_S = 60.0
+
+
+def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, bytes]:
+    """The commit that ``ref`` stands for, and the file ``path`` (from the top, or "./…" from ``folder``) as of it.
+
+    Raises UsageError, with what to do, where there is no git, no repository, no such ref or path, and for a file of
+    more than ``most_bytes``.
+    """
+    whole = f"{ref}:{path}"
+    if ref.startswith("-"):
+        raise UsageError(f"{whole!r} names no baseline: a ref of git does not begin with a dash")
+    place = folder.resolve()
+    if _git(folder, "rev-parse", "--git-dir").returncode:
+        raise UsageError(
+            f"there is no file {whole!r}, and {place} is in no git repository that could have it: correct the path"
+        )
+    resolved = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").stdout.strip()
+    if not resolved:
+        raise UsageError(
+            f"the git repository of {place} knows no {ref!r}, of {whole!r}: fetch it (git fetch origin {ref}; a CI "
+            "checkout holds one commit unless told otherwise), or correct it"
+        )
+    commit = resolved.decode("ascii", "replace")
+    name = f"{commit}:{path}"
+    size = _git(folder, "cat-file", "-s", name).stdout.strip()
+    if _git(folder, "cat-file", "-t", name).stdout.strip() != b"blob" or not size.isdigit():
+        raise UsageError(
+            f"git has no file {path!r} at {ref}: name it from the repository's top, or with ./ before from {place}"
+        )
+    if int(size) > most_bytes:
+        raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
+    done = _git(folder, "cat-file", "blob", name)
+    if done.returncode:
+        raise UsageError(f"git cannot read {whole} ({_last_error_line(done)}): check the repository with git fsck")
+    return commit, done.stdout
+
+
+def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    # No shell; nobody is asked for a password; what is not here is not fetched.
+    environment = {**os.environ, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    try:
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env=environment,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise UsageError("git is not installed here, so no baseline can be read from it: give a file") from None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"git cannot be asked for a baseline ({error}): give a file") from None
+
+
+def _last_error_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1][:200] if lines else f"exit code {done.returncode}"

@@ -9,13 +9,13 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
-from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, paired
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
 
-_HEAD = ("eval", "metric", "value", "interval", "n", "answered")
-_RIGHT = ("value", "interval", "n", "answered", "was", "now", "difference")
+_HEAD = ("eval", "metric", "value", "interval", "n", "parse rate")
+_RIGHT = ("value", "interval", "n", "parse rate", "was", "now", "difference")
 _LEFT_OUT = {
     ONLY_HERE: "new",
     ONLY_IN_BASELINE: "gone",
@@ -43,7 +43,7 @@ def about(contents: Contents) -> list[str]:
             f"noise floor: {100.0 * noise['same_answers']:.1f} % same answers when asked again, "
             f"scores move by {100.0 * noise['score_shift']:.1f} points"
         )
-    lines += [f"missing: {one}" for one in contents.missing]
+    lines += [f"missing: {part}" for part in contents.missing]
     return [printable(line) for line in lines]
 
 
@@ -67,7 +67,7 @@ def changes(before: Contents, after: Contents) -> list[str]:
     lines += [f"added: {name}" for name in sorted(set(after.sides) - set(before.sides))]
     lines += [f"removed: {name}" for name in sorted(set(before.sides) - set(after.sides))]
     both = sorted(set(before.sides) & set(after.sides))
-    moves = [one for name in both if (one := _move(name, before, after)) is not None]
+    moves = [move for name in both if (move := _move(name, before, after)) is not None]
     head = ("eval", "metric", "was", "now", "difference", "samples")
     lines += _columns([head, *moves]) if moves else []
     same = len(both) - len(moves)
@@ -103,10 +103,10 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     was, now = before.headline(name), after.headline(name)
     left, right = before.sides[name], after.sides[name]
     if was is None or now is None or was.name != now.name or left.headline != right.headline:
-        return name, now.name if now else "–", *_shown(was, now), "another headline: not compared"
+        return name, now.name if now else "–", *_value_cells(was, now), "another headline: not compared"
     if left.scorers[left.headline] != right.scorers[right.headline]:
-        return name, now.name, *_shown(was, now), f"another version of {right.headline}: not compared"
-    pairs = paired(left, right, right.headline)
+        return name, now.name, *_value_cells(was, now), f"another version of {right.headline}: not compared"
+    pairs = pair_samples(left, right, right.headline)
     count = _moved(now.name, right.headline, pairs.rows)
     counted = [
         f"{number} {what}"
@@ -123,7 +123,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
         counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
     if not counted and was[:5] == now[:5]:
         return None
-    return name, now.name, *_shown(was, now), ", ".join(counted) or "none"
+    return name, now.name, *_value_cells(was, now), ", ".join(counted) or "none"
 
 
 def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str) -> bool:
@@ -141,17 +141,17 @@ def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, Com
     return _Moved(ways.count(1), ways.count(-1))
 
 
-def _shown(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
-    texts = [value_text(one.value, one.unit) if one else "–" for one in (was, now)]
+def _value_cells(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
+    texts = [value_text(figure.value, figure.unit) if figure else "–" for figure in (was, now)]
     both = was and now and was.name == now.name and was.value is not None and now.value is not None
     difference = difference_text(now.value - was.value, now.unit) if both else ""  # type: ignore[operator,union-attr]
     return texts[0], texts[1], difference
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
-    shown = [tuple(map(printable, row)) for row in rows]
-    widths = [max(len(row[at]) for row in shown) for at in range(len(shown[0]))]
-    return [_line(row, shown[0], widths).rstrip() for row in shown]
+    printed = [tuple(map(printable, row)) for row in rows]
+    widths = [max(len(row[at]) for row in printed) for at in range(len(printed[0]))]
+    return [_line(row, printed[0], widths).rstrip() for row in printed]
 
 
 def _line(row: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:

@@ -9,12 +9,12 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.baseline_sources import Baseline
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
-from pytest_audiobench.gate.baseline.encoding import encoded
+from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
+from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.atomic_files import write_bytes
 
 
-class Wanted(NamedTuple):
+class BaselineOptions(NamedTuple):
     """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
     ``partial``: take a run that is not whole.
     """
@@ -24,7 +24,7 @@ class Wanted(NamedTuple):
     partial: bool = False
 
 
-class Written(NamedTuple):
+class BaselineUpdate(NamedTuple):
     """The new baseline, its size, and the one that lay there before."""
 
     contents: Contents
@@ -32,27 +32,27 @@ class Written(NamedTuple):
     before: Contents | None
 
 
-def update(run: Baseline, out: Path, wanted: Wanted) -> Written:
+def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> BaselineUpdate:
     """Write what ``run`` measured to ``out``, whole or not at all.
 
     Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for what is at
     ``out`` and is no baseline, and for a baseline that would be too large.
     """
-    found = run.only
-    if found is None:
+    contents = run.only
+    if contents is None:
         raise UsageError(
             f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
         )
-    if found.missing and not wanted.partial:
-        listed = "".join(f"\n  {one}" for one in found.missing)
+    if contents.missing and not wanted.partial:
+        listed = "".join(f"\n  {part}" for part in contents.missing)
         raise UsageError(
-            f"{run.source} is not whole, so a gate held against it would see less than it seems to: run again (what is "
+            f"{run.source} is not whole, so a gate would see less by it than it seems to: run again (what is "
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
         )
-    kept = found.reduced(wanted.scorers, wanted.texts)
-    before = decoded(read_bounded(out), str(out)) if out.exists() else None
-    content = encoded(kept)
-    decoded(content, str(out))
+    reduced = contents.reduced(wanted.scorers, wanted.texts)
+    before = decode_baseline(read_bounded(out), str(out)) if out.exists() else None
+    content = encode_baseline(reduced)
+    decode_baseline(content, str(out))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(out, content)
-    return Written(kept, len(content), before)
+    return BaselineUpdate(reduced, len(content), before)

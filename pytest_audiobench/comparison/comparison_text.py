@@ -6,24 +6,23 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.comparison.comparison import Comparison
-from pytest_audiobench.comparison.curve_text import curve_markdown, curve_rows, curve_table
-from pytest_audiobench.comparison.rows import Compared
+from pytest_audiobench.comparison.curves import curve_markdown, curve_rows, curve_table
+from pytest_audiobench.comparison.rows import ComparedLine
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     MARKS,
     amount,
-    answers,
-    drop,
-    interval,
-    layout,
-    named,
-    value,
-    wrapped,
+    drop_cells,
+    interval_cell,
+    metric_label,
+    parse_rates_text,
+    table_lines,
+    value_cell,
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.formatting import group_text
+from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
@@ -31,34 +30,39 @@ _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
 
 
-def text(one: Comparison, format_: str) -> str:
-    """``one`` as table, markdown, csv or json."""
+def text(comparison: Comparison, format_: str) -> str:
+    """``comparison`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text(_plain(one))
+        return json_text(_as_json(comparison))
     if format_ == "csv":
-        return csv_text(rows(one))
-    return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
+        return csv_text(rows(comparison))
+    return "\n".join(_markdown(comparison) if format_ == "markdown" else _table(comparison)) + "\n"
 
 
-def remarks(one: Comparison) -> list[str]:
+def remarks(comparison: Comparison) -> list[str]:
     """What stands above and below the table, for formats that hold numbers only."""
-    return [*one.heading, *one.notes]
+    return [*comparison.heading, *comparison.notes]
 
 
-def rows(one: Comparison) -> list[dict[str, Any]]:
-    """One flat mapping for each line and contender that was held against the first; raw numbers in the metric's unit.
+def rows(comparison: Comparison) -> list[dict[str, Any]]:
+    """One flat mapping for each line and contender compared with the first; raw numbers in the metric's unit.
 
     ``first_…`` and ``value``, ``lower``, ``upper``, ``n`` are over each side's own samples, what follows over the
     pairs.
     """
-    return [_row(one, line, at, held) for line in one.lines for at, held in enumerate(line.held) if held is not None]
+    return [
+        _row(comparison, line, at, regression)
+        for line in comparison.lines
+        for at, regression in enumerate(line.regressions)
+        if regression is not None
+    ]
 
 
-def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> dict[str, Any]:
-    plan, first, other = line.plan, one.contenders[0], one.contenders[at]
-    own, before = line.estimates[at], line.estimates[0]
-    assert own is not None
-    assert before is not None
+def _row(comparison: Comparison, line: ComparedLine, at: int, regression: RegressionRecord) -> dict[str, Any]:
+    plan, first, other = line.plan, comparison.contenders[0], comparison.contenders[at]
+    estimate, first_estimate = line.estimates[at], line.estimates[0]
+    assert estimate is not None
+    assert first_estimate is not None
     return {
         "suite": plan.suite,
         "eval": None if plan.is_pooled else plan.name,
@@ -70,175 +74,183 @@ def _row(one: Comparison, line: Compared, at: int, held: RegressionRecord) -> di
         "direction": plan.kind.direction,
         "first": first.source,
         "first_model": first.model,
-        **_figures("first_", before),
-        "first_answered": line.answered[0],
+        **_figures("first_", first_estimate),
+        "first_answered": line.parse_rates[0],
         "other": other.source,
         "other_model": other.model,
-        **_figures("", own),
-        "answered": line.answered[at],
-        "status": held.status,
-        "drop": held.drop,
-        "drop_lower": held.lower,
-        "drop_upper": held.upper,
-        "drop_bound": held.bound,
-        "margin": held.margin,
-        "p": held.p,
-        "p_holm": held.p_holm,
-        "alpha": held.alpha,
-        "lines": held.lines,
-        "detectable": held.detectable,
-        "pairs": held.pairs,
-        "clusters": held.clusters,
-        "worse": held.worse,
-        "better": held.better,
-        "left_out": sum(held.left_out.values()),
-        "method": held.method,
-        "detail": held.detail,
+        **_figures("", estimate),
+        "answered": line.parse_rates[at],
+        "status": regression.status,
+        "drop": regression.drop,
+        "drop_lower": regression.lower,
+        "drop_upper": regression.upper,
+        "drop_bound": regression.bound,
+        "margin": regression.margin,
+        "p": regression.p,
+        "p_holm": regression.p_holm,
+        "alpha": regression.alpha,
+        "lines": regression.lines,
+        "detectable": regression.detectable,
+        "pairs": regression.pairs,
+        "clusters": regression.clusters,
+        "worse": regression.worse,
+        "better": regression.better,
+        "left_out": sum(regression.left_out.values()),
+        "method": regression.method,
+        "detail": regression.detail,
     }
 
 
-def _figures(prefix: str, own: Estimate) -> dict[str, Any]:
-    value = None if own.value != own.value else own.value
-    return {f"{prefix}value": value, f"{prefix}lower": own.lower, f"{prefix}upper": own.upper, f"{prefix}n": own.n}
+def _figures(prefix: str, estimate: Estimate) -> dict[str, Any]:
+    value_cell = None if estimate.value != estimate.value else estimate.value
+    return {
+        f"{prefix}value": value_cell,
+        f"{prefix}lower": estimate.lower,
+        f"{prefix}upper": estimate.upper,
+        f"{prefix}n": estimate.n,
+    }
 
 
-def _plain(one: Comparison) -> dict[str, Any]:
+def _as_json(comparison: Comparison) -> dict[str, Any]:
     return {
         "contenders": [
             {"letter": each.letter, "source": each.source, "model": each.model, "spec": each.spec}
-            for each in one.contenders
+            for each in comparison.contenders
         ],
-        "alpha": one.rules.alpha,
-        "max_drop": one.rules.max_drop,
-        "allowed": sorted(one.rules.allow),
-        "comparisons": one.comparisons,
-        "heading": list(one.heading),
-        "notes": list(one.notes),
-        "lines": rows(one),
-        "curves": curve_rows(one.contenders, one.curves),
+        "alpha": comparison.rules.alpha,
+        "max_drop": comparison.rules.max_drop,
+        "allowed": sorted(comparison.rules.allow),
+        "comparisons": comparison.comparisons,
+        "heading": list(comparison.heading),
+        "notes": list(comparison.notes),
+        "lines": rows(comparison),
+        "curves": curve_rows(comparison.contenders, comparison.curves),
     }
 
 
-def _table(one: Comparison) -> Iterator[str]:
-    yield from _heading(one)
-    blocks = [(_name(line), list(_rows_of(one, line))) for line in one.lines]
-    lay = layout(_HEAD, _INTERVALS, [cells for _, found in blocks for cells in found])
-    yield from lay(_HEAD)
-    for name, found in blocks:
-        yield from wrapped(name)
-        for cells in found:
-            yield from lay(cells)
+def _table(comparison: Comparison) -> Iterator[str]:
+    yield from _heading(comparison)
+    blocks = [(_name(line), list(_rows_of(comparison, line))) for line in comparison.lines]
+    yield from table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
-    yield from curve_table(one.contenders, one.curves)
-    yield from _footing(one)
+    yield from curve_table(comparison.contenders, comparison.curves)
+    yield from _footing(comparison)
 
 
-def _heading(one: Comparison) -> Iterator[str]:
-    letters = max(len(each.letter) for each in one.contenders)
-    for each in one.contenders:
+def _heading(comparison: Comparison) -> Iterator[str]:
+    letters = max(len(each.letter) for each in comparison.contenders)
+    for each in comparison.contenders:
         about = [each.model, each.spec, *([] if each.source == each.model else [f"in {each.source}"])]
         yield from wrapped(f"{each.letter.ljust(letters)}  {', '.join(filter(None, about))}", "   ")
-    for line in one.heading:
+    for line in comparison.heading:
         yield from wrapped(line)
-    yield from wrapped(_rules(one))
+    yield from wrapped(_rules(comparison))
     yield ""
 
 
-def _rules(one: Comparison) -> str:
-    level = f"{one.rules.alpha:g}" + (f" / {one.comparisons}" if one.comparisons > 1 else "")
+def _rules(comparison: Comparison) -> str:
+    rules = comparison.rules
+    level = f"{rules.alpha:g}" + (f" / {comparison.comparisons}" if comparison.comparisons > 1 else "")
     return (
-        f"drop: how much worse than {one.contenders[0].letter}, on pairs, of shares in points; margin "
-        f"{one.rules.max_drop}, p to be below {level}; flips: samples that became worse / better; sees: the drop that "
+        f"drop: how much worse than {comparison.contenders[0].letter}, on pairs, of shares in points; margin "
+        f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; sees: the drop that "
         "would be called regressed four times in five"
     )
 
 
-def _footing(one: Comparison) -> Iterator[str]:
-    told = list(_sentences(one))
-    for mark, sentence in told[:_MOST_SENTENCES]:
+def _footing(comparison: Comparison) -> Iterator[str]:
+    sentences = list(_sentences(comparison))
+    for mark, sentence in sentences[:_MOST_SENTENCES]:
         yield from wrapped(f"{mark} {sentence}", "  ")
-    if len(told) > _MOST_SENTENCES:
-        yield f"… and {len(told) - _MOST_SENTENCES} more; --format csv has all"
-    yield from wrapped(_counts(one))
-    for line in _perturbations(one):
+    if len(sentences) > _MOST_SENTENCES:
+        yield f"… and {len(sentences) - _MOST_SENTENCES} more; --format csv has all"
+    yield from wrapped(_counts(comparison))
+    for line in _perturbations(comparison):
         yield from wrapped(line)
-    for note in one.notes:
+    for note in comparison.notes:
         yield from wrapped(f"note: {note}", "  ")
 
 
-def _sentences(one: Comparison) -> Iterator[tuple[str, str]]:
+def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
     """Why lines regressed or could not be compared; the table says why others are inconclusive."""
-    for line in one.lines:
-        for at, held in enumerate(line.held):
-            if held is not None and held.status in ("regressed", "not_comparable"):
-                yield MARKS[held.status], f"{one.contenders[at].letter} {_name(line)}: {held.detail}"
+    for line in comparison.lines:
+        for at, regression in enumerate(line.regressions):
+            if regression is not None and regression.status in ("regressed", "not_comparable"):
+                yield MARKS[regression.status], f"{comparison.contenders[at].letter} {_name(line)}: {regression.detail}"
 
 
-def _perturbations(one: Comparison) -> list[str]:
-    """What was not answered, which samples are in no pair, and what each protocol's name stands for; each once."""
-    letters = [each.letter for each in one.contenders]
-    told: dict[str, None] = {}
-    for line in one.lines:
+def _perturbations(comparison: Comparison) -> list[str]:
+    """The parse rates, which samples are unmatched, and the rule behind each scorer's name; each once."""
+    letters = [each.letter for each in comparison.contenders]
+    lines: dict[str, None] = {}
+    for line in comparison.lines:
         group = f" [{group_text(line.plan.group)}]" if line.plan.group else ""
         owner = f"{line.plan.name} by {line.plan.scorer}{group}"
-        told[answers(owner, dict(zip(letters, line.answered, strict=True)))] = None
-        for letter, held in zip(letters, line.held, strict=True):
-            for reason, count in held.left_out.items() if held is not None else ():
-                ids = ", ".join(held.examples.get(reason, ())) if held is not None else ""
-                told[f"in no pair of {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
-    signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in one.lines}
-    return [text for text in (*told, *signatures) if text]
+        lines[parse_rates_text(owner, dict(zip(letters, line.parse_rates, strict=True)))] = None
+        for letter, regression in zip(letters, line.regressions, strict=True):
+            for reason, count in regression.left_out.items() if regression is not None else ():
+                ids = ", ".join(regression.examples.get(reason, ())) if regression is not None else ""
+                lines[f"unmatched with {letter} in {owner}: {count} {reason.replace('_', ' ')} ({ids})"] = None
+    signatures = {f"{line.plan.scorer}: {line.plan.signature}": None for line in comparison.lines}
+    return [text for text in (*lines, *signatures) if text]
 
 
-def _counts(one: Comparison) -> str:
-    statuses: list[str] = [held.status for line in one.lines for held in line.held if held is not None]
-    told = [f"{MARKS[name]} {statuses.count(name)} {name.replace('_', ' ')}" for name in MARKS]
-    return ", ".join(told)
+def _counts(comparison: Comparison) -> str:
+    statuses: list[str] = [
+        regression.status for line in comparison.lines for regression in line.regressions if regression is not None
+    ]
+    counts = [f"{MARKS[name]} {statuses.count(name)} {name.replace('_', ' ')}" for name in MARKS]
+    return ", ".join(counts)
 
 
-def _name(line: Compared) -> str:
+def _name(line: ComparedLine) -> str:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    return f"{plan.name} {named(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
+    return f"{plan.name} {metric_label(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
 
 
-def _rows_of(one: Comparison, line: Compared) -> Iterator[tuple[str, ...]]:
+def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, ...]]:
     """The cells of each contender that has the line, under :data:`_HEAD`."""
     unit = line.plan.kind.unit
-    for contender, own, held in zip(one.contenders, line.estimates, line.held, strict=True):
-        if own is not None:
-            mark = MARKS[held.status] if held is not None else " "
-            yield (f"  {mark} {contender.letter}", value(own, unit), interval(own, unit), *_held(held))
+    for contender, estimate, regression in zip(comparison.contenders, line.estimates, line.regressions, strict=True):
+        if estimate is not None:
+            mark = MARKS[regression.status] if regression is not None else " "
+            yield (
+                f"  {mark} {contender.letter}",
+                value_cell(estimate, unit),
+                interval_cell(estimate, unit),
+                *_regression_cells(regression),
+            )
 
 
-def _held(held: RegressionRecord | None) -> tuple[str, ...]:
-    if held is None:
+def _regression_cells(regression: RegressionRecord | None) -> tuple[str, ...]:
+    if regression is None:
         return ("",) * 5
-    return (*drop(held), str(held.pairs), amount(held.detectable, held.unit))
+    return (*drop_cells(regression), str(regression.pairs), amount(regression.detectable, regression.unit))
 
 
-def _markdown(one: Comparison) -> Iterator[str]:
-    for each in one.contenders:
+def _markdown(comparison: Comparison) -> Iterator[str]:
+    for each in comparison.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
-    yield from (f"- **{escaped(line, LONGEST)}**" for line in one.heading)
-    yield f"- {escaped(_rules(one))}"
+    yield from (f"- **{escaped(line, LONGEST)}**" for line in comparison.heading)
+    yield f"- {escaped(_rules(comparison))}"
     yield ""
     yield bar(("eval", "metric", *_HEAD))
     yield bar((":--", ":--", ":--", *("--:",) * 7))
-    for line in one.lines:
-        yield from _markdown_rows(one, line)
+    for line in comparison.lines:
+        yield from _markdown_rows(comparison, line)
     yield ""
-    yield from curve_markdown(one.contenders, one.curves)
-    yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(one))
-    yield f"- {escaped(_counts(one))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(one), *one.notes))
+    yield from curve_markdown(comparison.contenders, comparison.curves)
+    yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(comparison))
+    yield f"- {escaped(_counts(comparison))}"
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))
 
 
-def _markdown_rows(one: Comparison, line: Compared) -> Iterator[str]:
+def _markdown_rows(comparison: Comparison, line: ComparedLine) -> Iterator[str]:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
-    for cells in _rows_of(one, line):
+    for cells in _rows_of(comparison, line):
         yield bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
         names = ("", "")

@@ -1,4 +1,4 @@
-"""What perturbations do to one contender and to another: the differences of slopes, areas and means, on shared samples."""
+"""Figures over perturbations (slopes, areas, means) of every contender, their differences, and the tables of these."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_audiobench.comparison.rows import Planned
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.rows import PlannedLine
+from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.curves import series, step, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
-from pytest_audiobench.gate.pairing import paired
+from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
+from pytest_audiobench.evaluation.curves import Samples, step
+from pytest_audiobench.evaluation.scoring import finite
+from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.units import span
+from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.formatting import wrapped
+from pytest_audiobench.report.perturbations import owned
+from pytest_audiobench.report.tabular import bar
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights
 
@@ -48,50 +55,52 @@ class _Figure(NamedTuple):
     weights: Sequence[float]
 
 
-def curve_lines(lines: Sequence[Planned]) -> list[CurveLine]:
+def curve_lines(lines: Sequence[PlannedLine]) -> list[CurveLine]:
     """The figures over perturbations of all that is compared eval by eval, where a data set is under two or more."""
-    together: dict[tuple[str, str, str], list[Planned]] = {}
+    together: dict[tuple[str, str, str], list[PlannedLine]] = {}
     for line in lines:
         if not line.is_pooled and not line.group and line.kind.parts is not None:
             together.setdefault((line.suite, line.kind.name, line.scorer), []).append(line)
-    return [found for own in together.values() for found in _of_metric(own)]
+    return [curve_line for line_group in together.values() for curve_line in _metric_lines(line_group)]
 
 
-def _of_metric(lines: Sequence[Planned]) -> Iterator[CurveLine]:
+def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
     items = [_item(line) for line in lines]
     for name, places in series(items):
         if len(places) < 2:
             continue
-        own, told = [lines[place] for place in places], [items[place] for place in places]
-        for figure in _figures([one["perturbation"] for one in told]):
-            chosen = [own[place] for place in figure.places]
-            sides = [[line.sides[at] for line in chosen] for at in range(len(own[0].sides))]
-            held = [_held(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)]
+        group, described = [lines[place] for place in places], [items[place] for place in places]
+        for figure in _figures([description["perturbation"] for description in described]):
+            chosen = [group[place] for place in figure.places]
+            sides = [[line.sides[at] for line in chosen] for at in range(len(group[0].sides))]
+            differences = [
+                _difference(sides[0], others, chosen[0], figure) if at else None for at, others in enumerate(sides)
+            ]
             yield CurveLine(
-                suite=own[0].suite,
-                dataset=unperturbed(told[0]["dataset"], told[0]["perturbation"]),
+                suite=group[0].suite,
+                dataset=unperturbed(described[0]["dataset"], described[0]["perturbation"]),
                 series=name,
                 figure=figure.name,
-                kind=own[0].kind,
-                scorer=own[0].scorer,
-                values=[_value(side, own[0], figure) for side in sides],
-                differences=[one and one[0] for one in held],
-                pairs=[one[1] if one else 0 for one in held],
+                kind=group[0].kind,
+                scorer=group[0].scorer,
+                values=[_value(side, group[0], figure) for side in sides],
+                differences=[description and description[0] for description in differences],
+                pairs=[description[1] if description else 0 for description in differences],
             )
 
 
-def _item(line: Planned) -> Json:
+def _item(line: PlannedLine) -> Json:
     """What tells a data set and its perturbation; a baseline's file does not say it of itself."""
     known = [side for side in line.sides if side is not None]
-    side = next((one for one in known if one.perturbation), known[0])
+    side = next((known_side for known_side in known if known_side.perturbation), known[0])
     return {"dataset": side.dataset, "perturbation": side.perturbation, "eval": line.name}
 
 
 def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
     families: dict[tuple[str, str], list[int]] = {}
-    for place, one in enumerate(perturbations):
-        if one["dose"] is not None:
-            families.setdefault((one["family"], one["unit"]), []).append(place)
+    for place, perturbation in enumerate(perturbations):
+        if perturbation["dose"] is not None:
+            families.setdefault((perturbation["family"], perturbation["unit"]), []).append(place)
     for (family, unit), places in families.items():
         doses = [float(perturbations[place]["dose"]) for place in places]
         if len(set(doses)) > 1:
@@ -105,7 +114,7 @@ def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
     yield _Figure(f"mean of {count} perturbations", range(count), [1.0 / count] * count)
 
 
-def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figure) -> float | None:
+def _value(sides: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure) -> float | None:
     rows = [[] if side is None else side.rows for side in sides]
     points = _points(rows, line)
     if points is None or None in sides:
@@ -114,18 +123,18 @@ def _value(sides: Sequence[ComparableEval | None], line: Planned, figure: _Figur
     return value if math.isfinite(value) else None
 
 
-def _held(
-    first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: Planned, figure: _Figure
+def _difference(
+    first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
-        paired(one, other, line.scorer).rows
-        for one, other in zip(first, others, strict=True)
-        if one is not None and other is not None
+        pair_samples(side, other, line.scorer).rows
+        for side, other in zip(first, others, strict=True)
+        if side is not None and other is not None
     ]
     if len(pairs) < len(first):
         return None
-    rows = [[pair[at] for pair in own] for at in (0, 1) for own in pairs]
+    rows = [[pair[at] for pair in eval_pairs] for at in (0, 1) for eval_pairs in pairs]
     points = _points(rows, line)
     if points is None:
         return None
@@ -133,11 +142,87 @@ def _held(
     return contrast(points, weights, span(line.kind.unit)), sum(map(len, pairs))
 
 
-def _points(rows: Sequence[Sequence[ComparableSample]], line: Planned) -> Points | None:
+def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
-    def asked(row: ComparableSample) -> Asked:
-        return Asked(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
+    def asked(row: ComparableSample) -> SampleScore:
+        return SampleScore(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 
-    sums = Samples([map(asked, own) for own in rows]).sums(line.kind)
+    sums = Samples([map(asked, side_rows) for side_rows in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))
+
+
+_HEAD = ("over perturbations", "value", "more than {}", "interval", "pairs")
+_ABOUT = "over perturbations: how much more than {} on pairs, of shares in points; no verdict rests on these"
+
+
+def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> list[dict[str, Any]]:
+    """One flat mapping for each figure and contender; raw numbers in the metric's unit."""
+    return [
+        {
+            "suite": line.suite,
+            "dataset": line.dataset,
+            "series": line.series,
+            "figure": line.figure,
+            "metric": line.kind.name,
+            "scorer": line.scorer,
+            "unit": line.kind.unit,
+            "contender": contender.letter,
+            "value": value,
+            **{
+                name: None if difference is None else finite(getattr(difference, field))
+                for name, field in (
+                    ("difference", "value"),
+                    ("difference_lower", "lower"),
+                    ("difference_upper", "upper"),
+                )
+            },
+            "pairs": pairs,
+            "method": "" if difference is None else difference.method,
+        }
+        for line in lines
+        for contender, value, difference, pairs in zip(
+            contenders, line.values, line.differences, line.pairs, strict=True
+        )
+    ]
+
+
+def curve_table(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
+    """Nothing where there is no figure over perturbations."""
+    if not lines:
+        return
+    yield from wrapped(_ABOUT.format(contenders[0].letter))
+    head = tuple(cell.format(contenders[0].letter) for cell in _HEAD)
+    yield from table_lines(head, (3,), [(_name(line), list(_cells(contenders, line))) for line in lines])
+    yield ""
+
+
+def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> Iterator[str]:
+    if not lines:
+        return
+    yield f"- {escaped(_ABOUT.format(contenders[0].letter))}"
+    yield ""
+    yield bar(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
+    yield bar((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
+    for line in lines:
+        name = _name(line)
+        for cells in _cells(contenders, line):
+            yield bar((escaped(name), *(escaped(cell.strip()) for cell in cells)))
+            name = ""
+    yield ""
+
+
+def _name(line: CurveLine) -> str:
+    owner = owned(line.suite, line.dataset, line.series)
+    return f"{owner} {line.figure} of {metric_label(line.kind.name, line.kind.unit)} by {line.scorer}"
+
+
+def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:
+    unit = line.kind.unit
+    for contender, value, drop, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
+        if drop is None:
+            yield f"  {contender.letter}", amount(value, unit), "", "", ""
+        else:
+            difference = amount(finite(drop.value), unit)
+            interval = between(finite(drop.lower), finite(drop.upper), unit)
+            yield f"  {contender.letter}", amount(value, unit), difference, interval, str(pairs)

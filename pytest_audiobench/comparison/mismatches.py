@@ -1,39 +1,49 @@
-"""Whether two sides of an eval were asked the same, and where they first differ when they were not.
+"""Mismatches of two runs of an eval: what they were not asked alike, and the first place where it differs.
 
-What must agree are the hashes of all that goes into an eval beside the model, and the protocols that read it. Where two
-hashes differ, the recorded texts say where; two runs of which one was limited are held together on what both took.
+What must agree are the hashes of all that goes into an eval beside the model, and its scorers. Where two hashes differ,
+the recorded texts say where; two runs of which one was limited are compared on what both took.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.differences import MISSING, Difference, first_difference, shown
-from pytest_audiobench.comparison.recorded_prompts import DATA, Samples, generation, recorded
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
+from pytest_audiobench.models.messages import Settings
+from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.verifier.differences import MISSING, Difference, first_difference, json_excerpt
+
+Samples: TypeAlias = dict[str, dict[str, Any]]
+"""By sample id, what the hashes of an eval cover of it."""
+
+_DATA = ("question", "choices", "reference", "references", "metadata")
 
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""
 
-_OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": DATA, "audio": ("audio",), "prompts": ("prompt",)}
-_ALIKE = "no recorded field of a sample tells where"
+_OF_SAMPLES: Mapping[str, tuple[str, ...]] = {"data": _DATA, "audio": ("audio",), "prompts": ("prompt",)}
+_NO_FIELD = "no recorded field of a sample tells where"
 _UNKNOWN_SETTINGS = "settings of generation are kept as a digest only"
 _NO_TEXTS = "the texts are not kept on both sides, so the field cannot be told"
 
 
 class Mismatch(NamedTuple):
-    """A component of an eval in which two sides differ.
-
-    ``difference`` is the first, None where only the digests are known to differ; ``why`` says why then.
-    """
+    """A component of an eval in which two runs differ."""
 
     eval: str
     component: str
     difference: Difference | None
+    """The first; None where only the digests are known to differ."""
     why: str = ""
+    """Why no difference is known."""
 
     def says(self, first: str, other: str) -> str:
         """``bundled/digits: hashes.prompts: samples["digits-017"].prompt[0].parts[1].text is "…" in A and …``."""
@@ -41,112 +51,176 @@ class Mismatch(NamedTuple):
         if self.difference is None:
             return f"{head} differs; {self.why}"
         path, before, after = self.difference
-        return f"{head}: {path} is {shown(before, after)} in {first} and {shown(after, before)} in {other}"
+        return (
+            f"{head}: {path} is {json_excerpt(before, after)} in {first} and {json_excerpt(after, before)} in {other}"
+        )
 
 
 def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequence[str]]) -> list[Mismatch]:
-    """All components in which evals of both differ, by eval; ``scorers`` are the protocols of each that count."""
+    """All components in which evals of both differ, by eval; ``scorers`` are those of each that count."""
     common = [eval_ for eval_ in first.sides if eval_ in other.sides]
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
-    texts = _texts(first, other, unclear)
-    settings = _settings(first, other) if any("settings" in found for found in suspects.values()) else {}
-    found: list[Mismatch] = []
+    texts = _recorded_texts(first, other, unclear)
+    settings = (
+        _setting_differences(first, other) if any("settings" in differing for differing in suspects.values()) else {}
+    )
+    differing: list[Mismatch] = []
     for eval_ in common:
         sides = (first.sides[eval_], other.sides[eval_])
         samples = texts.get(eval_)
         for component in COMPONENTS:
             if component == "settings" and component in suspects[eval_]:
-                found.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
+                differing.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
-                found += filter(None, [_sought(eval_, component, sides, samples)])
-        found += _protocols(*sides, scorers.get(eval_, ()))
-    return found
+                differing += filter(None, [_located(eval_, component, sides, samples)])
+        differing += _scorer_mismatch(*sides, scorers.get(eval_, ()))
+    return differing
 
 
 def _suspects(before: ComparableEval, after: ComparableEval) -> set[str]:
     """The components whose hashes differ where both are known; of limited runs they say nothing of each sample."""
-    found = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
-    return found | ({"data"} if before.dataset != after.dataset else set())
+    components = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
+    return components | ({"data"} if before.dataset != after.dataset else set())
 
 
 def _differ(before: str | None, after: str | None) -> bool:
     return before != after and not {before, after} & {None, ABSENT}
 
 
-def _texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
+def _recorded_texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
     if not evals or first.folder is None or other.folder is None:
         return {}
-    before, after = (recorded(one.folder, one.model, evals) for one in (first, other) if one.folder is not None)
+    before, after = (
+        recorded_samples(contender.folder, contender.model, evals)
+        for contender in (first, other)
+        if contender.folder is not None
+    )
     return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
 
 
-def _settings(first: Contender, other: Contender) -> dict[str, Difference | None]:
+def _setting_differences(first: Contender, other: Contender) -> dict[str, Difference | None]:
     if first.folder is None or other.folder is None:
         return {}
-    before, after = (generation(one.folder, one.model) for one in (first, other) if one.folder is not None)
+    before, after = (
+        recorded_settings(contender.folder, contender.model)
+        for contender in (first, other)
+        if contender.folder is not None
+    )
     return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
 
 
-def _sought(
+def _located(
     eval_: str, component: str, sides: tuple[ComparableEval, ComparableEval], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides
     if component == "seeds":
-        return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _ALIKE)
+        return Mismatch(eval_, component, first_difference(before.epochs, after.epochs, "epochs"), _NO_FIELD)
     if component == "data" and before.dataset != after.dataset:
         return Mismatch(eval_, component, Difference("dataset", before.dataset, after.dataset))
-    if samples is not None and (found := _of_samples(component, *samples)) is not None:
-        return Mismatch(eval_, component, found)
+    if samples is not None and (difference := _sample_difference(component, *samples)) is not None:
+        return Mismatch(eval_, component, difference)
     limited = before.limited or after.limited
-    if component == "data" and not limited and (found := _only_on_one(before, after)) is not None:
-        return Mismatch(eval_, component, found)
+    if component == "data" and not limited and (difference := _unshared_sample(before, after)) is not None:
+        return Mismatch(eval_, component, difference)
     if component == "data":
-        return None if limited else Mismatch(eval_, component, None, _ALIKE if samples else _NO_TEXTS)
-    return _of_digests(eval_, component, before, after)
+        return None if limited else Mismatch(eval_, component, None, _NO_FIELD if samples else _NO_TEXTS)
+    return _digest_mismatch(eval_, component, before, after)
 
 
-def _of_samples(component: str, before: Samples, after: Samples) -> Difference | None:
+def _sample_difference(component: str, before: Samples, after: Samples) -> Difference | None:
     for sample_id in (name for name in before if name in after):
         for field in _OF_SAMPLES[component]:
-            told = before[sample_id][field], after[sample_id][field]
-            if component == "data" or None not in told:
-                path = f"{_place(sample_id)}.{field}"
-                if (found := first_difference(*told, path)) is not None:
-                    return found
+            values = before[sample_id][field], after[sample_id][field]
+            if component == "data" or None not in values:
+                path = f"{_sample_path(sample_id)}.{field}"
+                if (difference := first_difference(*values, path)) is not None:
+                    return difference
     return None
 
 
-def _of_digests(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
+def _digest_mismatch(eval_: str, component: str, before: ComparableEval, after: ComparableEval) -> Mismatch | None:
     """Audio and prompts are known by digests of each sample, whether texts are kept or not."""
     field = "audio" if component == "audio" else "prompt"
     others = {row.sample_id: getattr(row, field) for row in after.rows if row.epoch == 0}
     known = 0
     for row in before.rows:
-        told = getattr(row, field), others.get(row.sample_id)
-        if row.epoch == 0 and None not in told:
+        digests = getattr(row, field), others.get(row.sample_id)
+        if row.epoch == 0 and None not in digests:
             known += 1
-            if told[0] != told[1]:
-                return Mismatch(eval_, component, Difference(f"{_place(row.sample_id)}.{field}", *told))
+            if digests[0] != digests[1]:
+                return Mismatch(eval_, component, Difference(f"{_sample_path(row.sample_id)}.{field}", *digests))
     # The hash is over all samples: those on one side only are the data's difference, a failed asking is none.
     return None if known else Mismatch(eval_, component, None, _NO_TEXTS)
 
 
-def _only_on_one(before: ComparableEval, after: ComparableEval) -> Difference | None:
+def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Difference | None:
     ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
-    for own, other, told in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
-        for sample_id in own:
-            if sample_id not in other:
-                there = tuple("there" if one else MISSING for one in told)
-                return Difference(_place(sample_id), there[0], there[1])
+    for ids_here, ids_there, presence in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
+        for sample_id in ids_here:
+            if sample_id not in ids_there:
+                there = tuple("there" if is_here else MISSING for is_here in presence)
+                return Difference(_sample_path(sample_id), there[0], there[1])
     return None
 
 
-def _protocols(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
-    told = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
-    if (found := first_difference(told[0], told[1], "protocols")) is not None:
-        yield Mismatch(before.eval, "protocols", found)
+def _scorer_mismatch(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
+    signatures = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
+    if (difference := first_difference(signatures[0], signatures[1], "protocols")) is not None:
+        yield Mismatch(before.eval, "protocols", difference)
 
 
-def _place(sample_id: str) -> str:
-    return f"samples[{shown(sample_id, sample_id)}]"
+def _sample_path(sample_id: str) -> str:
+    return f"samples[{json_excerpt(sample_id, sample_id)}]"
+
+
+def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:
+    """By eval, the samples that ``model`` was asked: first epoch, first stage under the eval's own perturbation.
+
+    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
+    UsageError for one that was edited.
+    """
+    samples: dict[str, Samples] = {eval_: {} for eval_ in evals}
+    path = folder / LINE_FILES["predictions"]
+    try:
+        for row in read_lines(path):
+            if row.get("unchanged"):
+                continue  # Clips before a perturbation say nothing of what it made of them.
+            if row["eval"] in samples and row["model"] == model and row["epoch"] == 0 and "role" not in row:
+                samples[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(
+            f"{path} has a row that is none of a run's ({type(error).__name__}: {error}): it was edited; run again, "
+            "which asks no model"
+        ) from error
+    return samples
+
+
+def recorded_settings(folder: Path, model: str) -> dict[str, dict[str, Any]]:
+    """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
+    names = [field.name for field in fields(Settings)]
+    items = [item for item in load_run(folder).record["items"] if item["model"] == model]
+    options = {item["eval"]: item.get("options", {}) for item in items}
+    return {
+        eval_: {name: eval_options[name] for name in names if name in eval_options}
+        for eval_, eval_options in options.items()
+    }
+
+
+def _recorded_sample(row: Mapping[str, Any]) -> dict[str, Any]:
+    clips = [{"key": clip["key"], "source": clip["source"]} for clip in row["audio"]]
+    return {
+        **{name: row.get(name) for name in _DATA},
+        "audio": None if any(clip["key"] is None for clip in clips) else clips,
+        "prompt": _messages(row.get("prompt")),
+    }
+
+
+def _messages(prompt: Any) -> list[dict[str, Any]] | None:
+    """A prompt with names in it, so that a place in it can be read: ``prompt[1].parts[0].text``."""
+    if prompt is None:
+        return None
+    return [
+        {"role": role, "parts": [{"text": part} if isinstance(part, str) else {"clip": part} for part in parts]}
+        for role, parts in prompt
+    ]

@@ -1,4 +1,4 @@
-"""What is compared: a line for each eval or suite, metric, protocol and group, with every contender's number."""
+"""The lines of a comparison: one for each eval or suite, metric, scorer and group, with every contender's number."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.pooling import pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.gate.margins import point
+from pytest_audiobench.gate.grammar import point
 from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
+from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.stats.multiple_testing import holm
@@ -24,8 +25,8 @@ _SHARES = tuple(name for name in SHARES if name != ERRORS)
 """Shares of answers, which every run has; no pair holds a sample that could not be asked."""
 
 
-class Chosen(NamedTuple):
-    """Which lines there are: names of metrics, protocols and fields of groups, or the words all, headline and none."""
+class Selection(NamedTuple):
+    """The lines that are wanted: names of metrics, scorers and group fields, or the words all, headline and none."""
 
     metrics: Sequence[str] = (HEADLINE,)
     scorers: Sequence[str] = (HEADLINE,)
@@ -33,7 +34,7 @@ class Chosen(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedLine:
     """A line before it is computed: ``sides`` are the contenders', None where one has no such eval."""
 
     suite: str
@@ -46,7 +47,7 @@ class Planned:
 
     @property
     def signature(self) -> str:
-        """What the protocol's name stands for."""
+        """The rule behind the scorer's name."""
         return next(side.scorers[self.scorer] for side in self.sides if side is not None)
 
     @property
@@ -55,46 +56,48 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A line with its numbers: ``estimates`` of each contender over its own samples, the share of these that was
-    ``answered``, and what became of each held against the first, None for the first itself and where either has no
-    such eval.
-    """
+class ComparedLine:
+    """A line with its numbers, a place for each contender: None where it has no such eval."""
 
-    plan: Planned
+    plan: PlannedLine
     estimates: Sequence[Estimate | None]
-    answered: Sequence[float | None]
-    held: Sequence[RegressionRecord | None]
+    """Each over its contender's own samples."""
+    parse_rates: Sequence[float | None]
+    """The share of these samples whose answer could be read."""
+    regressions: Sequence[RegressionRecord | None]
+    """The comparison with the first; None for the first itself."""
 
 
-def planned(found: Sequence[Contender], chosen: Chosen) -> tuple[list[Planned], list[str]]:
+def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[list[PlannedLine], list[str]]:
     """All lines, each suite's pooled ones after its evals', and what there is to say of those that there are not.
 
-    Raises UsageError for a metric, a protocol or a group that no eval has.
+    Raises UsageError for a metric, a scorer or a group that no eval has.
     """
     notes: dict[str, None] = {}
-    lines: list[Planned] = []
+    lines: list[PlannedLine] = []
     suites: dict[str, list[str]] = {}
-    for eval_, suite in {side.eval: side.suite for one in found for side in one.sides.values()}.items():
+    for eval_, suite in {
+        side.eval: side.suite for contender in contenders for side in contender.sides.values()
+    }.items():
         suites.setdefault(suite, []).append(eval_)
     for suite, evals in suites.items():
         for eval_ in evals:
-            lines += _of_eval(suite, [one.sides.get(eval_) for one in found], chosen, notes)
-        lines += _of_suite(suite, evals, found, chosen, notes)
-    _check(chosen, found)
+            lines += _eval_lines(suite, [contender.sides.get(eval_) for contender in contenders], chosen, notes)
+        lines += _suite_lines(suite, evals, contenders, chosen, notes)
+    _check_selection(chosen, contenders)
     if not lines:
-        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or protocols, or all")
+        raise UsageError("; ".join(notes) or "no eval has what was chosen: choose other metrics or scorers, or all")
     return lines, list(notes)
 
 
-def compared(lines: Sequence[Planned], alpha: float, max_drop: str) -> list[Compared]:
+def compared_lines(lines: Sequence[PlannedLine], alpha: float, max_drop: str) -> list[ComparedLine]:
     """The lines with their numbers; alpha is divided by the number of comparisons among them.
 
-    A metric whose scale has no hundredth cannot have a margin in points: it is held to none.
+    A metric whose scale has no hundredth cannot have a margin in points: it has none.
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))
-    return _adjusted([_compared(line, terms, max_drop) for line in lines])
+    return _adjusted([_compared_line(line, terms, max_drop) for line in lines])
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -102,8 +105,8 @@ def margin(kind: MetricKind, max_drop: str) -> str:
     return max_drop if point(kind) is not None or not max_drop.strip().endswith("pp") else "0"
 
 
-def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
-    """What became of the contender ``at`` held against the first; None where either has no such line."""
+def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> RegressionRecord | None:
+    """The comparison of the contender ``at`` with the first; None where either has no such line."""
     first, side = line.sides[0], line.sides[at]
     if first is None or side is None:
         return None
@@ -111,34 +114,39 @@ def held(line: Planned, at: int, terms: Terms, max_drop: str) -> RegressionRecor
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
-def _compared(line: Planned, terms: Terms, max_drop: str) -> Compared:
-    tests = [held(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
+def _compared_line(line: PlannedLine, terms: Terms, max_drop: str) -> ComparedLine:
+    tests = [regression(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
     estimates = [None if side is None else estimate(side, line.kind, line.scorer, line.group) for side in line.sides]
-    shares = [None if side is None else answered(side, line.scorer, line.group) for side in line.sides]
-    return Compared(line, estimates, shares, tests)
+    shares = [None if side is None else parse_rate(side, line.scorer, line.group) for side in line.sides]
+    return ComparedLine(line, estimates, shares, tests)
 
 
-def _adjusted(lines: Sequence[Compared]) -> list[Compared]:
+def _adjusted(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
     """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
-    tests = [one for line in lines for one in line.held if one is not None]
+    tests = [record for line in lines for record in line.regressions if record is not None]
     # A line that no test could be made for counts as one that showed nothing.
-    p_values = iter(holm([1.0 if one.p is None else one.p for one in tests]).tolist())
-    return [replace(line, held=[one and _with_holm(one, next(p_values)) for one in line.held]) for line in lines]
+    p_values = iter(holm([1.0 if record.p is None else record.p for record in tests]).tolist())
+    return [
+        replace(line, regressions=[record and _with_holm(record, next(p_values)) for record in line.regressions])
+        for line in lines
+    ]
 
 
-def _with_holm(one: RegressionRecord, p_holm: float) -> RegressionRecord:
-    return one if one.p is None else replace(one, p_holm=p_holm)
+def _with_holm(record: RegressionRecord, p_holm: float) -> RegressionRecord:
+    return record if record.p is None else replace(record, p_holm=p_holm)
 
 
 def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:
     """A metric over a side's own samples of ``group``, clustered where clusters repeat."""
     rows = _within(side, group)
-    kept = [(row, found) for row in rows if (found := statistics_of(row, scorer, kind.name)) is not None]
-    clusters = [row.cluster or row.sample_id for row, _ in kept]
-    return kind.estimate([found for _, found in kept], clusters if len(set(clusters)) < len(clusters) else None)
+    scored = [(row, statistics) for row in rows if (statistics := statistics_of(row, scorer, kind.name)) is not None]
+    clusters = [row.cluster or row.sample_id for row, _ in scored]
+    return kind.estimate(
+        [statistics for _, statistics in scored], clusters if len(set(clusters)) < len(clusters) else None
+    )
 
 
-def answered(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
+def parse_rate(side: ComparableEval, scorer: str, group: Mapping[str, str]) -> float | None:
     """The share of a side's samples of ``group`` that ``scorer`` read an answer from; None where there are none."""
     statuses = [row.statuses.get(scorer) for row in _within(side, group)]
     return statuses.count("parsed") / len(statuses) if statuses else None
@@ -148,32 +156,34 @@ def _within(side: ComparableEval, group: Mapping[str, str]) -> list[ComparableSa
     return [row for row in side.rows if all(row.groups.get(name) == value for name, value in group.items())]
 
 
-def _of_eval(
-    suite: str, sides: Sequence[ComparableEval | None], chosen: Chosen, notes: dict[str, None]
-) -> Iterator[Planned]:
+def _eval_lines(
+    suite: str, sides: Sequence[ComparableEval | None], chosen: Selection, notes: dict[str, None]
+) -> Iterator[PlannedLine]:
     first = next(side for side in sides if side is not None)
-    for scorer in chosen_scorers(first, chosen.scorers):
+    for scorer in selected_scorers(first, chosen.scorers):
         have = [side if side is not None and scorer in side.scorers else None for side in sides]
         yield from _lines(suite, first.eval, False, scorer, have, chosen, notes)
 
 
-def _of_suite(
-    suite: str, evals: Sequence[str], found: Sequence[Contender], chosen: Chosen, notes: dict[str, None]
-) -> Iterator[Planned]:
+def _suite_lines(
+    suite: str, evals: Sequence[str], contenders: Sequence[Contender], chosen: Selection, notes: dict[str, None]
+) -> Iterator[PlannedLine]:
     """Pooled over the evals that all contenders have, by each scorer that reads several of them."""
-    common = [eval_ for eval_ in evals if all(eval_ in one.sides for one in found)]
+    common = [eval_ for eval_ in evals if all(eval_ in contender.sides for contender in contenders)]
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
-        side = found[0].sides[eval_]
-        for scorer in chosen_scorers(side, chosen.scorers):
-            if all(scorer in one.sides[eval_].scorers for one in found):
+        side = contenders[0].sides[eval_]
+        for scorer in selected_scorers(side, chosen.scorers):
+            if all(scorer in contender.sides[eval_].scorers for contender in contenders):
                 read.setdefault((scorer, side.scorers[scorer]), []).append(eval_)
-    for (scorer, _), own in read.items():
-        if len(own) > 1:
-            sides = [pooled([one.sides[eval_] for eval_ in own], scorer) for one in found]
+    for (scorer, _), eval_names in read.items():
+        if len(eval_names) > 1:
+            sides = [pooled([contender.sides[eval_] for eval_ in eval_names], scorer) for contender in contenders]
             if len(common) < len(evals):
-                notes[f"{suite} is pooled over the {len(own)} evals that all have"] = None
-            for name in dict.fromkeys(name for eval_ in own for name in found[0].sides[eval_].metrics.get(scorer, ())):
+                notes[f"{suite} is pooled over the {len(eval_names)} evals that all have"] = None
+            for name in dict.fromkeys(
+                name for eval_ in eval_names for name in contenders[0].sides[eval_].metrics.get(scorer, ())
+            ):
                 if is_known(name) and not metric_kind(name).poolable and HEADLINE not in chosen.metrics:
                     notes[f"{name} of {suite} is not pooled: its scores depend on the set they were scored in"] = None
             yield from _lines(suite, sides[0].eval, True, scorer, sides, chosen, notes)
@@ -185,9 +195,9 @@ def _lines(
     is_pooled: bool,
     scorer: str,
     sides: Sequence[ComparableEval | None],
-    chosen: Chosen,
+    chosen: Selection,
     notes: dict[str, None],
-) -> Iterator[Planned]:
+) -> Iterator[PlannedLine]:
     for metric in _metrics([side for side in sides if side is not None], scorer, chosen.metrics):
         if not is_known(metric):
             notes[f"{metric} of {name} is not compared: it is registered by a conftest.py that is not read here"] = None
@@ -199,21 +209,23 @@ def _lines(
         ]
         for group in ({}, *_groups([side for side in have if side is not None], chosen.groups)):
             if not group or metric not in SHARES:
-                yield Planned(suite, name, is_pooled, metric_kind(metric), scorer, group, have)
+                yield PlannedLine(suite, name, is_pooled, metric_kind(metric), scorer, group, have)
 
 
-def chosen_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
-    """The protocols of a side whose numbers are wanted."""
+def selected_scorers(side: ComparableEval, wanted: Sequence[str]) -> list[str]:
+    """The scorers of a side whose numbers are wanted."""
     if HEADLINE in wanted:
         return [side.headline]
     return [name for name in side.scorers if ALL in wanted or name in wanted]
 
 
 def _metrics(sides: Sequence[ComparableEval], scorer: str, wanted: Sequence[str]) -> list[str]:
-    own = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
+    names = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
     if HEADLINE in wanted:
-        return own[:1]
-    return list(dict.fromkeys(name for name in (*own, *_SHARES) if name in wanted or (ALL in wanted and name in own)))
+        return names[:1]
+    return list(
+        dict.fromkeys(name for name in (*names, *_SHARES) if name in wanted or (ALL in wanted and name in names))
+    )
 
 
 def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -227,20 +239,77 @@ def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[
             yield from ({name: value} for value in sorted(values[name]))
 
 
-def fields(found: Sequence[Contender]) -> list[str]:
+def group_fields(contenders: Sequence[Contender]) -> list[str]:
     """The metadata fields by which samples are grouped."""
-    return sorted({name for one in found for side in one.sides.values() for row in side.rows for name in row.groups})
+    return sorted(
+        {
+            name
+            for contender in contenders
+            for side in contender.sides.values()
+            for row in side.rows
+            for name in row.groups
+        }
+    )
 
 
-def _check(chosen: Chosen, found: Sequence[Contender]) -> None:
-    scorers = {name for one in found for side in one.sides.values() for name in side.scorers}
-    metrics = {name for one in found for side in one.sides.values() for own in side.metrics.values() for name in own}
+def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
+    scorers = {name for contender in contenders for side in contender.sides.values() for name in side.scorers}
+    metrics = {
+        name
+        for contender in contenders
+        for side in contender.sides.values()
+        for names_of_scorer in side.metrics.values()
+        for name in names_of_scorer
+    }
     metrics |= set(_SHARES)
     for what, wanted, known in (
         ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),
-        ("group", chosen.groups, set(fields(found)) if chosen.groups else set()),
+        ("group", chosen.groups, set(group_fields(contenders)) if chosen.groups else set()),
     ):
         for name in wanted:
             if name not in known and name not in (ALL, HEADLINE, NONE):
                 raise UsageError(f"no eval has the {what} {name!r}; there is {', '.join(sorted(known)) or 'none'}")
+
+
+def pooled(sides: Sequence[ComparableEval], scorer: str) -> ComparableEval:
+    """The evals ``sides`` of one suite, all read by ``scorer``, as one side with the metrics that can be pooled.
+
+    A cluster that the data name holds across the suite; a sample's id is unique in its own data set only.
+    """
+    first = sides[0]
+    names = dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ()))
+    return ComparableEval(
+        source=first.source,
+        eval=f"{first.suite} (pooled)",
+        suite=first.suite,
+        model=first.model,
+        spec=first.spec,
+        dataset=" + ".join(side.dataset for side in sides),
+        protocol=first.protocol,
+        epochs=max(side.epochs for side in sides),
+        limited=any(side.limited for side in sides),
+        cluster=None,
+        scorers={scorer: first.scorers[scorer]},
+        metrics={scorer: [name for name in names if is_known(name) and metric_kind(name).poolable]},
+        hashes=_pooled_hashes(sides),
+        rows=[_pooled_row(side, row) for side in sides for row in side.rows],
+    )
+
+
+def _pooled_hashes(sides: Sequence[ComparableEval]) -> dict[str, str]:
+    """What tells whether one model gave the same answers in all of them; empty where one of them does not know."""
+    if not all("run_hash" in side.hashes for side in sides):
+        return {}
+    return {
+        name: digest_of_trusted([[side.eval, side.hashes.get(name)] for side in sides])
+        for name in ("run_hash", "verdicts")
+    }
+
+
+def _pooled_row(side: ComparableEval, row: ComparableSample) -> ComparableSample:
+    is_own_cluster = row.cluster in (None, row.sample_id)
+    return row._replace(
+        sample_id=f"{side.eval} {row.sample_id}",
+        cluster=f"{unperturbed(side.dataset, side.perturbation)} {row.sample_id}" if is_own_cluster else row.cluster,
+    )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
-from pytest_audiobench.comparison.checkpoint_order import Find, Names, family, steps
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.config import matches
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
@@ -46,29 +46,29 @@ class Point:
         return self.place if self.step is not None else name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
+def ordered_points(places: Sequence[Path], model: str, find: Find, order: Order) -> tuple[list[Point], str, list[str]]:
     """The runs under ``places`` (folders of runs, or runs) in order, what the model is called, and what was left out.
 
     ``model`` is a pattern over aliases and specs, empty for any; what it matches is one model because a user says so.
     Raises UsageError for runs of several models, for those that have no step, and for fewer than two.
     """
     notes: list[str] = []
-    found = [point for folder in _folders(places, notes) for point in _of_run(folder, places, model, notes)]
-    whole = [point for point in found if not point.limited]
-    if whole and len(whole) < len(found):
-        notes.append(f"left out, since they were limited: {_listed([point for point in found if point.limited])}")
-        found = whole
-    called = _one_model(found, model, find)
+    points = [point for folder in _folders(places, notes) for point in _run_points(folder, places, model, notes)]
+    whole = [point for point in points if not point.limited]
+    if whole and len(whole) < len(points):
+        notes.append(f"left out, since they were limited: {_names_text([point for point in points if point.limited])}")
+        points = whole
+    model_name = _one_model(points, model, find)
     if order == "step":
-        found = _at_steps(found, find, notes)
-    found = sorted(found, key=lambda point: (point.step or 0.0, point.finished, point.names.run))
-    if len(found) < 2:
+        points = _at_steps(points, find, notes)
+    points = sorted(points, key=lambda point: (point.step or 0.0, point.finished, point.names.run))
+    if len(points) < 2:
         where = ", ".join(map(str, places))
         raise UsageError(
-            f"a track needs two finished runs, and {where} has {_listed(found) or 'none'}"
+            f"a track needs two finished runs, and {where} has {_names_text(points) or 'none'}"
             + "".join(f"; {note}" for note in notes[:_NAMED])
         )
-    return found, called, notes
+    return points, model_name, notes
 
 
 def reader(evals: str = "*") -> Callable[[Point], Contender]:
@@ -92,7 +92,11 @@ def _folders(places: Sequence[Path], notes: list[str]) -> Iterator[Path]:
         place = place.parent if place.name == RECORD else place
         if not place.is_dir():
             raise UsageError(f"there is no folder {place}: name a folder of runs, or runs")
-        inside = [place] if _is_run(place) else sorted(one for one in place.iterdir() if one.is_dir() and _is_run(one))
+        inside = (
+            [place]
+            if _is_run(place)
+            else sorted(folder for folder in place.iterdir() if folder.is_dir() and _is_run(folder))
+        )
         if not inside:
             raise UsageError(f"{place} holds no run: name a folder of runs, such as reports, or runs")
         for folder in inside:
@@ -109,35 +113,35 @@ def _is_run(folder: Path) -> bool:
     return any((folder / name).exists() for name in (RECORD, run_parts.FOLDER, *LINE_FILES.values()))
 
 
-def _of_run(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
+def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
     """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
-        found = _wanted(folder, model)
+        matching = _matching_points(folder, model)
     except UsageError as error:
         if folder in named:
             raise
         notes.append(f"left out: {error}")
         return []
-    if model and len(found) > 1:
-        listed = ", ".join(point.names.alias for point, _ in found)
+    if model and len(matching) > 1:
+        listed = ", ".join(point.names.alias for point, _ in matching)
         raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model")
-    notes += [f"{folder} is not whole: {missing[0]}" for _, missing in found if missing]
-    return [point for point, _ in found]
+    notes += [f"{folder} is not whole: {missing[0]}" for _, missing in matching if missing]
+    return [point for point, _ in matching]
 
 
-def _wanted(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
+def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
     """The models that match ``model``, each with what the run lacks of it."""
     try:
         record = load_run(folder).record
-        found = [point for point in _models(folder, record) if _is_wanted(point.names, model)]
-        return [(point, lacks(record, point.names.alias)) for point in found]
+        points = [point for point in _models(folder, record) if _matches(point.names, model)]
+        return [(point, missing_parts(record, point.names.alias)) for point in points]
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise UsageError(
             f"{folder / RECORD} is not as this version writes runs ({type(error).__name__}: {error}): it was edited"
         ) from error
 
 
-def _is_wanted(names: Names, model: str) -> bool:
+def _matches(names: Names, model: str) -> bool:
     return not model or matches(model, names.alias) or matches(model, names.spec)
 
 
@@ -149,16 +153,16 @@ def _models(folder: Path, record: Mapping[str, Any]) -> Iterator[Point]:
         yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), str(record["finished"]), limited)
 
 
-def _one_model(found: Sequence[Point], model: str, find: Find) -> str:
+def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
     """What the one model is called. Raises UsageError where there are several, or none."""
-    if not found:
+    if not points:
         return model
-    families = Counter(family(point.names, find) for point in found)
-    aliases = {point.names.alias for point in found}
+    families = Counter(family(point.names, find) for point in points)
+    aliases = {point.names.alias for point in points}
     if len(families) == 1:
         return next(iter(families))
-    if model or (len(aliases) == 1 and find(found[0].names.alias) is None):
-        return model or found[0].names.alias
+    if model or (len(aliases) == 1 and find(points[0].names.alias) is None):
+        return model or points[0].names.alias
     listed = ", ".join(f"{name} ({count} run{'s' * (count > 1)})" for name, count in families.most_common(_NAMED))
     raise UsageError(
         f"these runs are of {len(families)} models: {listed}{', …' if len(families) > _NAMED else ''}; choose the runs "
@@ -166,26 +170,92 @@ def _one_model(found: Sequence[Point], model: str, find: Find) -> str:
     )
 
 
-def _at_steps(found: Sequence[Point], find: Find, notes: list[str]) -> list[Point]:
+def _at_steps(points: Sequence[Point], find: Find, notes: list[str]) -> list[Point]:
     """The points with their steps; of two at one step the later. Raises UsageError for any that has none."""
-    told = steps([point.names for point in found], find) if found else []
-    without = [point for point, step in zip(found, told, strict=True) if step is None]
+    steps_of_points = steps([point.names for point in points], find) if points else []
+    without = [point for point, step in zip(points, steps_of_points, strict=True) if step is None]
     if without:
         raise UsageError(
-            f"no step is in the names of {_listed(without)}: write a pattern of it as --step 'step-(\\d+)', or order "
+            f"no step is in the names of {_names_text(without)}: write a pattern as --step 'step-(\\d+)', or order "
             "them by --order time"
         )
-    kept: dict[float, Point] = {}
-    for point, step in sorted(zip(found, told, strict=True), key=lambda pair: pair[0].finished):
+    by_step: dict[float, Point] = {}
+    for point, step in sorted(zip(points, steps_of_points, strict=True), key=lambda pair: pair[0].finished):
         if step is not None:
-            if step in kept:
+            if step in by_step:
                 notes.append(
-                    f"{kept[step].folder} is of step {step:.15g} as the later {point.folder}, and was left out"
+                    f"{by_step[step].folder} is of step {step:.15g} as the later {point.folder}, and was left out"
                 )
-            kept[step] = replace(point, step=step)
-    return list(kept.values())
+            by_step[step] = replace(point, step=step)
+    return list(by_step.values())
 
 
-def _listed(found: Sequence[Point]) -> str:
-    names = [f"{point.names.run} ({point.names.alias})" for point in found]
+def _names_text(points: Sequence[Point]) -> str:
+    names = [f"{point.names.run} ({point.names.alias})" for point in points]
     return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+
+
+_WORD = r"(?:global[-_]?)?steps?|checkpoint|ckpt|iter(?:ation)?s?|epochs?"
+_NUMBER = r"(\d{1,15}(?:\.\d{1,6})?[kKmM]?)(?![A-Za-z0-9])"
+_STEP_IN_NAME = re.compile(rf"(?<![A-Za-z])(?:{_WORD})[-_=. ]?{_NUMBER}", re.IGNORECASE)
+_STEP_ALONE = re.compile(rf"(?:^|[/\\:]){_NUMBER}[/\\]?$")
+_SCALE = {"k": 1e3, "m": 1e6}
+
+
+class Names(NamedTuple):
+    """What a model of a run is called."""
+
+    alias: str
+    spec: str
+    run: str
+
+
+Find = Callable[[str], "re.Match[str] | None"]
+
+
+def by_words(text: str) -> re.Match[str] | None:
+    """Where the step stands in a name; its first group is the number."""
+    return max(_STEP_IN_NAME.finditer(text), key=re.Match.start, default=None) or _STEP_ALONE.search(text)
+
+
+def by_pattern(text: str) -> Find:
+    """A regular expression of a user's, whose first group is the number. Raises UsageError for one that is none."""
+    try:
+        pattern = re.compile(text)
+    except re.error as error:
+        raise UsageError(f"--step {text!r} is no regular expression ({error})") from None
+    if not pattern.groups:
+        raise UsageError(f"--step {text!r} has no group that would be the number: write it as 'step-(\\d+)'")
+    return pattern.search
+
+
+def steps(named: Sequence[Names], find: Find) -> list[float | None]:
+    """The step of each, from the first kind of name in which all have one; else from each one's own first, or None."""
+    by_kind = [[_step(find(name)) for name in kind] for kind in zip(*named, strict=True)]
+    whole = next((steps_by_kind for steps_by_kind in by_kind if None not in steps_by_kind), None)
+    if whole is not None:
+        return list(whole)
+    return [
+        next((step for step in steps_of_model if step is not None), None)
+        for steps_of_model in zip(*by_kind, strict=True)
+    ]
+
+
+def family(names: Names, find: Find) -> str:
+    """What a model is called whatever its step: its spec with the step cut out, ``hf:checkpoints/step-*``."""
+    match = find(names.spec)
+    if _step(match) is None or match is None:
+        return names.spec
+    return f"{names.spec[: match.start(1)]}*{names.spec[match.end(1) :]}"
+
+
+def _step(match: re.Match[str] | None) -> float | None:
+    text = match[1] if match is not None else None
+    if not text:
+        return None
+    scale = _SCALE.get(text[-1].lower(), 1.0)
+    try:
+        # Multiplied as a text is: 2.3k is 2300, and no float beside it.
+        return round(float(text[:-1] if scale > 1.0 else text) * scale, 6)
+    except ValueError:
+        return None

@@ -2,42 +2,40 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.formatting import PERCENT_UNITS, printable
+from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH, wrapped
 
-WIDTH = 80
 LONGEST = 2_000
-"""Characters of a line of Markdown outside a table: what was not the same, which samples are in no pair."""
+"""Characters of a line of Markdown outside a table: what was not the same, which samples are unmatched."""
 
 MARKS: Mapping[str, str] = {"pass": "✓", "regressed": "✗", "inconclusive": "?", "not_comparable": "≠"}
 
 
-def value(own: Estimate, unit: str) -> str:
+def value_cell(estimate: Estimate, unit: str) -> str:
     """``98.8 %``, or a plain number; a dash where there is none."""
-    return amount(own.value, unit) + " %" * (unit in PERCENT_UNITS) if own.value == own.value else "–"
+    return amount(estimate.value, unit) + " %" * (unit in PERCENT_UNITS) if estimate.value == estimate.value else "–"
 
 
-def interval(own: Estimate, unit: str) -> str:
+def interval_cell(estimate: Estimate, unit: str) -> str:
     """``93.3 to 99.8``; empty where none is known."""
-    return between(own.lower, own.upper, unit)
+    return between(estimate.lower, estimate.upper, unit)
 
 
-def drop(held: RegressionRecord) -> tuple[str, str, str]:
+def drop_cells(regression: RegressionRecord) -> tuple[str, str, str]:
     """The drop, its interval, and how many pairs became worse and better."""
-    between_ = between(held.lower, held.upper, held.unit)
-    return amount(held.drop, held.unit), between_, f"{held.worse} / {held.better}"
+    between_ = between(regression.lower, regression.upper, regression.unit)
+    return amount(regression.drop, regression.unit), between_, f"{regression.worse} / {regression.better}"
 
 
-def answers(owner: str, shares: Mapping[str, float | None]) -> str:
-    """``answered in bundled/digits A: 97.5 %, B: 38.8 %``: nothing where all were; the shares are by who answered."""
+def parse_rates_text(owner: str, shares: Mapping[str, float | None]) -> str:
+    """``parse rate in bundled/digits A: 97.5 %, B: 38.8 %``, by who answered; empty where all were parsed."""
     if all(share in (None, 1.0) for share in shares.values()):
         return ""
-    told = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
-    return f"answered in {owner} {', '.join(told)}"
+    rates = (f"{name}: {100.0 * share:.1f} %" for name, share in shares.items() if share is not None)
+    return f"parse rate in {owner} {', '.join(rates)}"
 
 
 def between(lower: float | None, upper: float | None, unit: str) -> str:
@@ -51,39 +49,33 @@ def amount(number: float | None, unit: str) -> str:
     return f"{round(100.0 * number, 1) + 0.0:.1f}" if unit in PERCENT_UNITS else f"{number:.3g}"
 
 
-def named(metric: str, unit: str) -> str:
+def metric_label(metric: str, unit: str) -> str:
     """The metric, and its unit where the numbers do not say it themselves."""
     return metric if unit in PERCENT_UNITS or not unit else f"{metric} ({unit})"
 
 
-def layout(
-    head: Sequence[str], intervals: Sequence[int], body: Sequence[Sequence[str]]
-) -> Callable[[Sequence[str]], list[str]]:
-    """How a row under ``head`` is written: on one line, or where ``body`` is too wide for that with its ``intervals``
-    (the places of columns that each stand behind a value) on a second one.
+def table_lines(
+    head: Sequence[str], intervals: Sequence[int], blocks: Sequence[tuple[str, Sequence[Sequence[str]]]]
+) -> Iterator[str]:
+    """``head``, then each block's title (where it has one) and rows.
+
+    A row is one line, or two where all are too wide for that: its ``intervals`` (the places of columns that each stand
+    behind a value) are then below.
     """
+    body = [cells for _, rows in blocks for cells in rows]
     widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
-        return lambda cells: [_aligned(cells, widths)]
-    stacked = [max(width, widths[at + 1] if at + 1 in intervals else 0) for at, width in enumerate(widths)]
-    kept = [at for at in range(len(widths)) if at not in intervals]
-
-    def lay(cells: Sequence[str]) -> list[str]:
-        below = [cells[at + 1] if at + 1 in intervals else "" for at in kept]
-        lines = ([cells[at] for at in kept], below)
-        return [_aligned(own, [stacked[at] for at in kept]) for own in lines if any(own)]
-
-    return lay
+    is_wide = sum(widths) + 2 * (len(widths) - 1) > WIDTH
+    columns = [at for at in range(len(widths)) if not is_wide or at not in intervals]
+    below = [at + 1 if is_wide and at + 1 in intervals else None for at in columns]
+    widths = [max(widths[at], 0 if under is None else widths[under]) for at, under in zip(columns, below, strict=True)]
+    for title, rows in (("", [head]), *blocks):
+        yield from wrapped(title) if title else ()
+        for cells in rows:
+            for line in ([cells[at] for at in columns], ["" if under is None else cells[under] for under in below]):
+                if any(line):
+                    yield _aligned(line, widths)
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     """The first column to the left, the others to the right."""
     return "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip()
-
-
-def wrapped(line: str, indent: str = "  ") -> list[str]:
-    """``line`` in lines that fit, with nothing in it that a terminal would obey."""
-    # A number stays with its sign: no line is broken at a space that does not break.
-    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
-    found = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-    return [one.replace("\N{NO-BREAK SPACE}%", " %") for one in found] or [""]

@@ -1,8 +1,8 @@
 """``audiobench track``: one model's runs in order, a curve for each line, and where it dropped.
 
-Each run of a curve is held against the one before it, and the last against the best. The best was chosen by looking at
-all of them, so the level is divided as if the last had been held against each: a curve of k runs counts k - 1 and k - 2
-tests. A run that lacks the eval is no run of its curve.
+Each run of a curve is compared with the one before it, and the last with the best. The best was chosen by looking at
+all of them, so the level is divided as if the last had been compared with each: a curve of k runs counts k - 1 and
+k - 2 tests. A run that lacks the eval is no run of its curve.
 """
 
 from __future__ import annotations
@@ -14,7 +14,15 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
-from pytest_audiobench.comparison.rows import Chosen, Planned, answered, chosen_scorers, estimate, held, planned
+from pytest_audiobench.comparison.rows import (
+    PlannedLine,
+    Selection,
+    estimate,
+    parse_rate,
+    planned_lines,
+    regression,
+    selected_scorers,
+)
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -36,34 +44,33 @@ class Key(NamedTuple):
 
 @dataclass
 class Curve:
-    """A number over a track. ``values`` and ``drops`` are by point, None where a run lacks it; a drop is that against
-    the run before it that has it. ``best`` and ``last`` are places in the track; ``since_best`` is what became of the
-    last held against the best, None where these are one. ``answered`` are the shares of samples by point.
-    """
+    """A metric over a track."""
 
     key: Key
     unit: str
     direction: Direction
     values: list[Estimate | None]
+    """By point; None where a run lacks it."""
     drops: list[RegressionRecord | None]
+    """By point: the comparison with the run before it that has a value."""
     best: int = 0
     last: int = 0
     since_best: RegressionRecord | None = None
-    answered: dict[int, float | None] = field(default_factory=dict)
+    """The comparison of the last with the best; None where these are one."""
+    parse_rates: dict[int, float | None] = field(default_factory=dict)
     signature: str = ""
 
     def before(self, at: int) -> int | None:
-        """The place of the run that the one at ``at`` is held against; None for the first of the curve."""
+        """The place of the run that the one at ``at`` is compared with; None for the first of the curve."""
         return next((place for place in reversed(range(at)) if self.values[place] is not None), None)
 
 
 @dataclass(frozen=True)
 class Track:
-    """``model`` is what the runs' model is called whatever its step; ``comparisons`` how many tests alpha is divided
-    among.
-    """
+    """One model's curves over its runs; alpha is divided among ``comparisons`` tests."""
 
     model: str
+    """The model's name, whatever its step."""
     points: Sequence[Point]
     curves: Sequence[Curve]
     alpha: float
@@ -72,29 +79,38 @@ class Track:
     notes: Sequence[str] = field(default_factory=tuple)
 
 
-class Wanted(NamedTuple):
+class TrackOptions(NamedTuple):
     """What is followed, and how strict the tests are."""
 
-    chosen: Chosen
+    chosen: Selection
     evals: str
     alpha: float
     max_drop: str
 
 
-def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[str] = ()) -> Track:
+def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequence[str] = ()) -> Track:
     """The curves of ``points``, which are in order.
 
-    Raises UsageError where two runs that are held against each other were not asked the same, and for choices that fit
+    Raises UsageError where two runs that are compared were not asked the same, and for choices that fit
     nothing.
     """
     read = reader(wanted.evals)
     listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
-    told = [*notes, *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing))]
-    told += _without(points, listed)
-    keys = [{key for key in own if not (key.is_pooled and key.suite in changing)} for own in listed]
-    in_order = [key for key in dict.fromkeys(key for own in listed for key in own) if any(key in one for one in keys)]
-    terms = Terms(wanted.alpha, max(1, sum(_tests(sum(key in own for own in keys)) for key in in_order)))
+    all_notes = [
+        *notes,
+        *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing)),
+    ]
+    all_notes += _without(points, listed)
+    keys = [{key for key in keys_of_run if not (key.is_pooled and key.suite in changing)} for keys_of_run in listed]
+    in_order = [
+        key
+        for key in dict.fromkeys(key for keys_of_run in listed for key in keys_of_run)
+        if any(key in run_keys for run_keys in keys)
+    ]
+    terms = Terms(
+        wanted.alpha, max(1, sum(_tests(sum(key in keys_of_run for keys_of_run in keys)) for key in in_order))
+    )
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
     tests = _Tests(wanted, terms)
     before: dict[Key, int] = {}
@@ -102,48 +118,48 @@ def track(model: str, points: Sequence[Point], wanted: Wanted, notes: Sequence[s
         _add(curves, at, here, wanted)
         own_keys = [key for key in in_order if key in keys[at]]
         for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
-            found = tests.held(read(points[place]), here)
+            regressions = tests.regressions(read(points[place]), here)
             for key in own_keys:
                 if before.get(key) == place:
-                    curves[key].drops[at] = found.get(key)
+                    curves[key].drops[at] = regressions.get(key)
         before |= dict.fromkeys(own_keys, at)
-    for (best, last), own in _apart(list(curves.values())).items():
-        found = tests.held(read(points[best]), read(points[last]))
-        for key, curve in own.items():
-            curve.since_best = found.get(key)
-    return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, told)
+    for (best, last), keys_of_run in _apart(list(curves.values())).items():
+        regressions = tests.regressions(read(points[best]), read(points[last]))
+        for key, curve in keys_of_run.items():
+            curve.since_best = regressions.get(key)
+    return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, all_notes)
 
 
-def _plan(one: Contender, wanted: Wanted) -> dict[Key, tuple[str, ...]]:
+def _plan(contender: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
     """The curves that a run adds to, each with the evals of its suite."""
-    if not one.sides:
-        raise UsageError(f"no eval of {one.source} matches {wanted.evals!r}")
-    lines, _ = planned([one], wanted.chosen)
+    if not contender.sides:
+        raise UsageError(f"no eval of {contender.source} matches {wanted.evals!r}")
+    lines, _ = planned_lines([contender], wanted.chosen)
     evals: dict[str, tuple[str, ...]] = {}
-    for side in one.sides.values():
+    for side in contender.sides.values():
         evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
     return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
 
 
-def _key(line: Planned) -> Key:
+def _key(line: PlannedLine) -> Key:
     return Key(line.suite, line.name, line.kind.name, line.scorer, line.is_pooled)
 
 
 def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
     """Suites that would be pooled over other evals in one run than in another."""
-    found: dict[str, set[tuple[str, ...]]] = {}
-    for own in listed:
-        for key, evals in own.items():
-            found.setdefault(key.suite, set()).add(evals)
-    pooled = {key.suite for own in listed for key in own if key.is_pooled}
-    return {suite for suite, sets in found.items() if len(sets) > 1 and suite in pooled}
+    pools: dict[str, set[tuple[str, ...]]] = {}
+    for keys in listed:
+        for key, evals in keys.items():
+            pools.setdefault(key.suite, set()).add(evals)
+    pooled = {key.suite for keys in listed for key in keys if key.is_pooled}
+    return {suite for suite, sets in pools.items() if len(sets) > 1 and suite in pooled}
 
 
 def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]]]) -> list[str]:
     """Names the evals that runs lack which others have."""
-    evals = [{key.name: None for key in own if not key.is_pooled} for own in listed]
-    all_ = dict.fromkeys(name for own in evals for name in own)
-    lacking = [(point, [name for name in all_ if name not in own]) for point, own in zip(points, evals, strict=True)]
+    evals = [{key.name: None for key in keys if not key.is_pooled} for keys in listed]
+    all_ = dict.fromkeys(name for keys in evals for name in keys)
+    lacking = [(point, [name for name in all_ if name not in keys]) for point, keys in zip(points, evals, strict=True)]
     return [
         f"{point.label} has no {', '.join(names[:_NAMED])}{', …' * (len(names) > _NAMED)}"
         for point, names in lacking
@@ -158,38 +174,42 @@ def _tests(runs: int) -> int:
 class _Tests(NamedTuple):
     """Holds one run of a track against another."""
 
-    wanted: Wanted
+    wanted: TrackOptions
     terms: Terms
 
-    def held(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
+    def regressions(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
         """What became of each line that both have. Raises UsageError where they were not asked the same."""
         chosen = self.wanted.chosen
-        scorers = {name: chosen_scorers(side, chosen.scorers) for name, side in before.sides.items()}
-        if found := mismatches(before, after, scorers):
+        scorers = {name: selected_scorers(side, chosen.scorers) for name, side in before.sides.items()}
+        if differing := mismatches(before, after, scorers):
             raise UsageError(
                 f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
-                f"{found[0].says('the one', 'the other')}; name the runs that were"
+                f"{differing[0].says('the one', 'the other')}; name the runs that were"
             )
         common = before.sides.keys() & after.sides.keys()
         limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-        lines = planned(aligned([before, after], limited, {}), chosen)[0] if common else []
-        return {_key(line): held(line, 1, self.terms, self.wanted.max_drop) for line in lines}
+        lines = planned_lines(aligned([before, after], limited, {}), chosen)[0] if common else []
+        return {_key(line): regression(line, 1, self.terms, self.wanted.max_drop) for line in lines}
 
 
-def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: Wanted) -> None:
+def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOptions) -> None:
     """The values of the run at ``at``."""
-    for line in planned([here], wanted.chosen)[0]:
+    for line in planned_lines([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
             curve.values[at] = estimate(side, line.kind, line.scorer, line.group)
-            curve.answered[at], curve.signature = answered(side, line.scorer, line.group), line.signature
+            curve.parse_rates[at], curve.signature = parse_rate(side, line.scorer, line.group), line.signature
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
     """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
-        known = {at: one.value for at, one in enumerate(curve.values) if one is not None and one.value == one.value}
+        known = {
+            at: estimate.value
+            for at, estimate in enumerate(curve.values)
+            if estimate is not None and estimate.value == estimate.value
+        }
         sign = 1.0 if curve.direction == "higher" else -1.0
         if known:
             # Of equals the earliest is the best: nothing was gained after it.

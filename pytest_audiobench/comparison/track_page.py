@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import MARKS, drop, interval, value
+from pytest_audiobench.comparison.table_cells import MARKS, drop_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -25,22 +25,22 @@ LAYOUT = Layout(
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def write_page(path: Path, one: Track) -> None:
+def write_page(path: Path, track: Track) -> None:
     """Write the page of a track, whole or not at all."""
-    before, after = page_frame(f"{one.model} · pytest-audiobench", [PLOT], LAYOUT)
-    write_chunks(path, [before, encoded(escaped_json(_encode(_content(one)))), after])
+    before, after = page_frame(f"{track.model} · pytest-audiobench", [PLOT], LAYOUT)
+    write_chunks(path, [before, encoded(escaped_json(_encode(_content(track)))), after])
 
 
-def _content(one: Track) -> dict[str, Any]:
-    range_, rules = heading(one)
+def _content(track: Track) -> dict[str, Any]:
+    range_, rules = heading(track)
     return {
-        "model": one.model,
+        "model": track.model,
         "range": range_,
         "rules": rules,
-        "summary": summary(one),
-        "worse": any(status == "regressed" for status, _ in sentences(one)),
-        "sentences": [f"{MARKS[status]} {sentence}" for status, sentence in sentences(one)],
-        "notes": list(one.notes),
+        "summary": summary(track),
+        "worse": any(status == "regressed" for status, _ in sentences(track)),
+        "sentences": [f"{MARKS[status]} {sentence}" for status, sentence in sentences(track)],
+        "notes": list(track.notes),
         "points": [
             {
                 "label": point.label,
@@ -50,9 +50,9 @@ def _content(one: Track) -> dict[str, Any]:
                 "model": point.names.alias,
                 "spec": point.names.spec,
             }
-            for point in one.points
+            for point in track.points
         ],
-        "curves": [_curve(curve) for curve in one.curves],
+        "curves": [_curve(curve) for curve in track.curves],
     }
 
 
@@ -68,33 +68,33 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "last": curve.last,
         "signature": curve.signature,
         "values": [
-            None if own is None else _value(own, curve.unit, curve.answered.get(at))
-            for at, own in enumerate(curve.values)
+            None if estimate is None else _value(estimate, curve.unit, curve.parse_rates.get(at))
+            for at, estimate in enumerate(curve.values)
         ],
-        "drops": [None if held is None else _held(held) for held in curve.drops],
-        "since": None if curve.since_best is None else _held(curve.since_best),
+        "drops": [None if regression is None else _regression_content(regression) for regression in curve.drops],
+        "since": None if curve.since_best is None else _regression_content(curve.since_best),
     }
 
 
-def _value(own: Estimate, unit: str, answered: float | None) -> dict[str, Any]:
+def _value(estimate: Estimate, unit: str, answered: float | None) -> dict[str, Any]:
     """``at``, ``low`` and ``high`` are where it is drawn, in the unit in which it is read."""
     times = 100.0 if unit in PERCENT_UNITS else 1.0
-    places = (None if own.value != own.value else own.value, own.lower, own.upper)
+    places = (None if estimate.value != estimate.value else estimate.value, estimate.lower, estimate.upper)
     at, low, high = (None if place is None else times * place for place in places)
     return {
         "at": at,
         "low": low,
         "high": high,
-        "n": own.n,
-        "value": value(own, unit),
-        "interval": interval(own, unit),
+        "n": estimate.n,
+        "value": value_cell(estimate, unit),
+        "interval": interval_cell(estimate, unit),
         "answered": "" if answered is None else f"{100.0 * answered:.1f} %",
-        "method": own.method,
+        "method": estimate.method,
     }
 
 
-def _held(held: RegressionRecord) -> dict[str, Any]:
-    amount, between, flips = drop(held)
-    status = held.status.replace("_", " ")
-    told = {"status": status, "mark": MARKS[held.status], "drop": amount, "interval": between, "flips": flips}
-    return {**told, "detail": held.detail}
+def _regression_content(regression: RegressionRecord) -> dict[str, Any]:
+    amount, between, flips = drop_cells(regression)
+    status = regression.status.replace("_", " ")
+    content = {"status": status, "mark": MARKS[regression.status], "drop": amount, "interval": between, "flips": flips}
+    return {**content, "detail": regression.detail}

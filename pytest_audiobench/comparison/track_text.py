@@ -8,43 +8,48 @@ from typing import Any
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     MARKS,
-    answers,
-    drop,
-    interval,
-    layout,
-    named,
-    value,
-    wrapped,
+    drop_cells,
+    interval_cell,
+    metric_label,
+    parse_rates_text,
+    table_lines,
+    value_cell,
 )
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
 _INTERVALS = (2, 4)
 
 
-def text(one: Track, format_: str) -> str:
-    """``one`` as table, markdown, csv or json."""
+def text(track: Track, format_: str) -> str:
+    """``track`` as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text(_plain(one))
+        return json_text(_as_json(track))
     if format_ == "csv":
-        return csv_text(rows(one))
-    return "\n".join(_markdown(one) if format_ == "markdown" else _table(one)) + "\n"
+        return csv_text(rows(track))
+    return "\n".join(_markdown(track) if format_ == "markdown" else _table(track)) + "\n"
 
 
-def rows(one: Track) -> list[dict[str, Any]]:
+def rows(track: Track) -> list[dict[str, Any]]:
     """One flat mapping for each curve and run; raw numbers in the metric's unit, drops against the run before.
 
-    The row of a curve's last run has what became of it held against the best, as ``best_…``.
+    The row of a curve's last run has its comparison with the best too, as ``best_…``.
     """
-    return [_row(one, curve, at, own) for curve in one.curves for at, own in enumerate(curve.values) if own is not None]
+    return [
+        _row(track, curve, at, estimate)
+        for curve in track.curves
+        for at, estimate in enumerate(curve.values)
+        if estimate is not None
+    ]
 
 
-def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
-    point, key = one.points[at], curve.key
+def _row(track: Track, curve: Curve, at: int, estimate: Estimate) -> dict[str, Any]:
+    point, key = track.points[at], curve.key
     since = curve.since_best if at == curve.last else None
     return {
         "suite": key.suite,
@@ -59,76 +64,76 @@ def _row(one: Track, curve: Curve, at: int, own: Estimate) -> dict[str, Any]:
         "run": point.names.run,
         "model": point.names.alias,
         "spec": point.names.spec,
-        "value": None if own.value != own.value else own.value,
-        "lower": own.lower,
-        "upper": own.upper,
-        "n": own.n,
-        "answered": curve.answered.get(at),
+        "value": None if estimate.value != estimate.value else estimate.value,
+        "lower": estimate.lower,
+        "upper": estimate.upper,
+        "n": estimate.n,
+        "answered": curve.parse_rates.get(at),
         "is_best": at == curve.best,
         "is_last": at == curve.last,
-        **_held("", curve.drops[at]),
-        **_held("best_", since),
-        "alpha": one.alpha,
-        "lines": one.comparisons,
+        **_regression_fields("", curve.drops[at]),
+        **_regression_fields("best_", since),
+        "alpha": track.alpha,
+        "lines": track.comparisons,
     }
 
 
-def _held(prefix: str, held: RegressionRecord | None) -> dict[str, Any]:
-    told = {
-        "status": held and held.status,
-        "drop": held and held.drop,
-        "drop_lower": held and held.lower,
-        "drop_upper": held and held.upper,
-        "p": held and held.p,
-        "pairs": held and held.pairs,
-        "worse": held and held.worse,
-        "better": held and held.better,
-        "detectable": held and held.detectable,
-        "detail": held and held.detail,
+def _regression_fields(prefix: str, regression: RegressionRecord | None) -> dict[str, Any]:
+    fields = {
+        "status": regression and regression.status,
+        "drop": regression and regression.drop,
+        "drop_lower": regression and regression.lower,
+        "drop_upper": regression and regression.upper,
+        "p": regression and regression.p,
+        "pairs": regression and regression.pairs,
+        "worse": regression and regression.worse,
+        "better": regression and regression.better,
+        "detectable": regression and regression.detectable,
+        "detail": regression and regression.detail,
     }
-    return {f"{prefix}{name}": own for name, own in told.items()}
+    return {f"{prefix}{name}": value for name, value in fields.items()}
 
 
-def _plain(one: Track) -> dict[str, Any]:
+def _as_json(track: Track) -> dict[str, Any]:
     return {
-        "model": one.model,
-        "runs": [{"step": point.step, "finished": point.finished, **point.names._asdict()} for point in one.points],
-        "alpha": one.alpha,
-        "max_drop": one.max_drop,
-        "comparisons": one.comparisons,
-        "notes": list(one.notes),
-        "values": rows(one),
+        "model": track.model,
+        "runs": [{"step": point.step, "finished": point.finished, **point.names._asdict()} for point in track.points],
+        "alpha": track.alpha,
+        "max_drop": track.max_drop,
+        "comparisons": track.comparisons,
+        "notes": list(track.notes),
+        "values": rows(track),
     }
 
 
 def name(curve: Curve) -> str:
     """``bundled/digits accuracy by letters``."""
-    return f"{curve.key.name} {named(curve.key.metric, curve.unit)} by {curve.key.scorer}"
+    return f"{curve.key.name} {metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}"
 
 
-def heading(one: Track) -> list[str]:
-    """What the runs are, and how they are held against one another."""
-    by = "time" if one.points[0].step is None else "step"
-    level = f"{one.alpha:g}" + (f" / {one.comparisons}" if one.comparisons > 1 else "")
+def heading(track: Track) -> list[str]:
+    """The range of the runs, and the rules by which they are compared."""
+    by = "time" if track.points[0].step is None else "step"
+    level = f"{track.alpha:g}" + (f" / {track.comparisons}" if track.comparisons > 1 else "")
     return [
-        f"{len(one.points)} runs by {by}, {one.points[0].place} to {one.points[-1].place}",
-        f"drop: how much worse than the run before, on pairs, of shares in points; margin {one.max_drop}, p to be "
+        f"{len(track.points)} runs by {by}, {track.points[0].place} to {track.points[-1].place}",
+        f"drop: how much worse than the run before, on pairs, of shares in points; margin {track.max_drop}, p to be "
         f"below {level}; flips: samples that became worse / better",
     ]
 
 
-def sentences(one: Track) -> list[tuple[str, str]]:
+def sentences(track: Track) -> list[tuple[str, str]]:
     """Each significant drop, and what became of each last run that is not the best, with the mark of its verdict."""
-    told: list[tuple[str, str]] = []
-    for curve in one.curves:
-        for at, held in enumerate(curve.drops):
-            if held is not None and held.status in ("regressed", "not_comparable"):
-                between = f"{one.points[at].label} after {one.points[curve.before(at) or 0].label}"
-                told.append((held.status, f"{name(curve)}, {between}: {held.detail}"))
+    lines: list[tuple[str, str]] = []
+    for curve in track.curves:
+        for at, regression in enumerate(curve.drops):
+            if regression is not None and regression.status in ("regressed", "not_comparable"):
+                between = f"{track.points[at].label} after {track.points[curve.before(at) or 0].label}"
+                lines.append((regression.status, f"{name(curve)}, {between}: {regression.detail}"))
         if curve.since_best is not None and curve.best != curve.before(curve.last):
-            between = f"last ({one.points[curve.last].label}) against best ({one.points[curve.best].label})"
-            told.append((curve.since_best.status, f"{name(curve)}, {between}: {curve.since_best.detail}"))
-    return told
+            between = f"last ({track.points[curve.last].label}) against best ({track.points[curve.best].label})"
+            lines.append((curve.since_best.status, f"{name(curve)}, {between}: {curve.since_best.detail}"))
+    return lines
 
 
 def remarks(curve: Curve, at: int) -> list[str]:
@@ -136,76 +141,78 @@ def remarks(curve: Curve, at: int) -> list[str]:
     return [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
 
 
-def _cells(one: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
-    for at, own in enumerate(curve.values):
-        if own is not None:
-            held = curve.drops[at]
-            mark = MARKS[held.status] if held is not None and held.status in ("regressed", "not_comparable") else " "
-            told = ("",) * 4 if held is None else (*drop(held), str(held.pairs))
-            figures = (value(own, curve.unit), interval(own, curve.unit))
-            called = " ".join(filter(None, (one.points[at].label, *remarks(curve, at))))
-            yield (f"  {mark} {called}", *figures, *told)
+def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
+    for at, estimate in enumerate(curve.values):
+        if estimate is not None:
+            regression = curve.drops[at]
+            mark = (
+                MARKS[regression.status]
+                if regression is not None and regression.status in ("regressed", "not_comparable")
+                else " "
+            )
+            cells = ("",) * 4 if regression is None else (*drop_cells(regression), str(regression.pairs))
+            figures = (value_cell(estimate, curve.unit), interval_cell(estimate, curve.unit))
+            label = " ".join(filter(None, (track.points[at].label, *remarks(curve, at))))
+            yield (f"  {mark} {label}", *figures, *cells)
 
 
-def _table(one: Track) -> Iterator[str]:
-    range_, rules = heading(one)
-    yield from wrapped(f"{one.model}: {range_}")
+def _table(track: Track) -> Iterator[str]:
+    range_, rules = heading(track)
+    yield from wrapped(f"{track.model}: {range_}")
     yield from wrapped(rules)
     yield ""
-    blocks = [(curve, list(_cells(one, curve))) for curve in one.curves]
-    lay = layout(_HEAD, _INTERVALS, [cells for _, found in blocks for cells in found])
-    yield from lay(_HEAD)
-    for curve, found in blocks:
-        yield from wrapped(name(curve))
-        for cells in found:
-            yield from lay(cells)
+    yield from table_lines(_HEAD, _INTERVALS, [(name(curve), list(_cells(track, curve))) for curve in track.curves])
     yield ""
-    for status, sentence in sentences(one):
+    for status, sentence in sentences(track):
         yield from wrapped(f"{MARKS[status]} {sentence}", "  ")
-    yield from wrapped(summary(one))
-    for line in perturbations(one):
+    yield from wrapped(summary(track))
+    for line in perturbations(track):
         yield from wrapped(line)
-    for note in one.notes:
+    for note in track.notes:
         yield from wrapped(f"note: {note}", "  ")
 
 
-def drops(one: Track) -> int:
+def drops(track: Track) -> int:
     """How many runs are significantly worse than the one before, over all curves."""
-    return sum(held is not None and held.status == "regressed" for curve in one.curves for held in curve.drops)
-
-
-def summary(one: Track) -> str:
-    """How many significant drops there are, and how many curves end below their best."""
-    count = drops(one)
-    below = sum(curve.since_best is not None and curve.since_best.status == "regressed" for curve in one.curves)
-    ends = "ends significantly below its best" if below == 1 else "end significantly below their best"
-    return (
-        f"{count or 'no'} significant drop{'s' * (count != 1)} between neighbours; {below or 'none'} of "
-        f"{len(one.curves)} curves {ends}"
+    return sum(
+        regression is not None and regression.status == "regressed"
+        for curve in track.curves
+        for regression in curve.drops
     )
 
 
-def perturbations(one: Track) -> list[str]:
-    """What was not answered, and what each protocol's name stands for; each once."""
-    told: dict[str, None] = {}
-    for curve in one.curves:
-        shares = {one.points[at].label: share for at, share in curve.answered.items()}
-        told[answers(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
-    signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in one.curves if curve.signature}
-    return [text for text in (*told, *signatures) if text]
+def summary(track: Track) -> str:
+    """How many significant drops there are, and how many curves end below their best."""
+    count = drops(track)
+    below = sum(curve.since_best is not None and curve.since_best.status == "regressed" for curve in track.curves)
+    ends = "ends significantly below its best" if below == 1 else "end significantly below their best"
+    return (
+        f"{count or 'no'} significant drop{'s' * (count != 1)} between neighbours; {below or 'none'} of "
+        f"{len(track.curves)} curves {ends}"
+    )
 
 
-def _markdown(one: Track) -> Iterator[str]:
-    yield from (f"- {escaped(line)}" for line in (one.model, *heading(one)))
+def perturbations(track: Track) -> list[str]:
+    """What was not answered, and the rule behind each scorer's name; each once."""
+    lines: dict[str, None] = {}
+    for curve in track.curves:
+        shares = {track.points[at].label: share for at, share in curve.parse_rates.items()}
+        lines[parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
+    signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in track.curves if curve.signature}
+    return [text for text in (*lines, *signatures) if text]
+
+
+def _markdown(track: Track) -> Iterator[str]:
+    yield from (f"- {escaped(line)}" for line in (track.model, *heading(track)))
     yield ""
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
-    for curve in one.curves:
-        names: tuple[str, str] = (curve.key.name, f"{named(curve.key.metric, curve.unit)} by {curve.key.scorer}")
-        for cells in _cells(one, curve):
+    for curve in track.curves:
+        names: tuple[str, str] = (curve.key.name, f"{metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}")
+        for cells in _cells(track, curve):
             yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
-    yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(one))
-    yield f"- {escaped(summary(one))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*perturbations(one), *one.notes))
+    yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(track))
+    yield f"- {escaped(summary(track))}"
+    yield from (f"- {escaped(line, LONGEST)}" for line in (*perturbations(track), *track.notes))

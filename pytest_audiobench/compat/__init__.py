@@ -1,1 +1,8 @@
-"""The file formats of other tools: read, checked by their own rules, and written."""
+"""The file formats of other tools: read, checked by their own rules, and written.
+
+- ``thenirock_audiobench``: run files of THENIROCK's ``audiobench`` (hashed runs of speech under noise, hallucination
+  and sound identification).
+- ``audiollms_audiobench``: score files of AudioLLMs' AudioBench (a word error rate with its rows), another tool.
+- ``faithfulness_study``: manifests, outputs and table of a study of faithfulness.
+- ``beans_next``: predictions of BEANS-Next, with the truths beside them.
+"""

@@ -33,7 +33,7 @@ _TASKS = frozenset({"detection", "captioning", "open_ended"})
 
 
 class _Item(NamedTuple):
-    """What is one eval of ours: a task's answers by one model."""
+    """One eval: a task's answers by one model."""
 
     task: str
     model: str

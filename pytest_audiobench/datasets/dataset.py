@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
@@ -36,14 +36,16 @@ class Places:
     def find(self, name: str, *landmarks: str) -> DataRoot:
         """The folder of data set ``name``: the first that holds any of ``landmarks``.
 
-        Raises NotHere, which says where it was looked for and how to point to it.
+        Raises DataNotFound, which says where it was looked for and how to point to it.
         """
         candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
         for folder in candidates:
             if any((folder / landmark).exists() for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
         looked = ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
-        raise NotHere(f"{name} is not on this machine (looked for {looked}); point to it with --ab-data {name}=FOLDER")
+        raise DataNotFound(
+            f"{name} is not on this machine (looked for {looked}); point to it with --ab-data {name}=FOLDER"
+        )
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ def recordings(places: Places, name: str) -> tuple[Clip, ...]:
     """All audio files of the folder ``name`` (``--ab-data name=FOLDER``) and its folders, in order of their paths.
 
     Files are told by their names' endings; hidden ones, and folders behind symbolic links, are passed over. Nothing is
-    opened. Raises NotHere where there is no such folder, UsageError for one without audio or of over 100,000 files, and
-    where a folder cannot be listed: other draws would be made of what is left.
+    opened. Raises DataNotFound where there is no such folder, UsageError for one without audio or of over 100,000
+    files, and where a folder cannot be listed: other draws would be made of what is left.
     """
     root = places.find(name, ".")
     paths: list[str] = []

@@ -20,7 +20,7 @@ from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.recordings import drawn, recordings
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 LISTED = "speech.jsonl"
 """The manifest of a folder of ready speech."""
@@ -43,7 +43,7 @@ class Speech(NamedTuple):
 
 
 Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]
-"""The speech of each line, in their order. Raises NotHere where such voices are not on this machine or lack a line."""
+"""The speech of each line, in their order. Raises DataNotFound where such voices are not here or lack a line."""
 
 
 def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
@@ -116,7 +116,7 @@ def ready_speech(name: str = "injection") -> Voices:
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
     folder. Without one a file is called as what it says, case and punctuation aside: ``the_answer_is_a_dog.wav``,
     ``Dog.flac``. Raises UsageError where some of the options are not there, or a file's name does not tell which one it
-    is; NotHere where none is, for then the folder is of another data set.
+    is; DataNotFound where none is, for then the folder is of another data set.
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
@@ -139,7 +139,7 @@ _MOST_SHOWN = 5
 def bundled_digits() -> Voices:
     """The bundled recordings of spoken digits say the option alone, never by the recording that it is injected into.
 
-    Which of them is drawn from the sample's id. Raises NotHere for an option that is no digit's name.
+    Which of them is drawn from the sample's id. Raises DataNotFound for an option that is no digit's name.
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
@@ -155,21 +155,21 @@ def _drawn(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
     own = {clip.source for clip in (line.sample.recordings or line.sample.clips)}
     others = [clip for clip in by_digit.get(_caseless(line.option), ()) if clip.source not in own]
     if not others:
-        raise NotHere(f"the bundled digits do not say {line.option[:80]!r}")
+        raise DataNotFound(f"the bundled digits do not say {line.option[:80]!r}")
     return drawn(others, 1, "injected", "digit", line.sample.id, line.option)[0]
 
 
 def first_available_voices(*voices: Voices) -> Voices:
-    """The first of ``voices`` that can say all lines. Raises NotHere, with what each of them lacks."""
+    """The first of ``voices`` that can say all lines. Raises DataNotFound, with what each of them lacks."""
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
         lacking = []
         for one in voices:
             try:
                 return one(places, lines)
-            except NotHere as error:
+            except DataNotFound as error:
                 lacking.append(str(error))
-        raise NotHere(f"there is no speech to inject: {'; and '.join(lacking)}")
+        raise DataNotFound(f"there is no speech to inject: {'; and '.join(lacking)}")
 
     return speak
 
@@ -210,7 +210,7 @@ def _refuse_gaps(root: DataRoot, lines: Sequence[Line], found: Sequence[Clip | N
         return
     shown = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_SHOWN])
     if not any(found):
-        raise NotHere(f"{root.folder} has speech for none of the options ({shown})")
+        raise DataNotFound(f"{root.folder} has speech for none of the options ({shown})")
     raise UsageError(
         f"{root.folder} has no speech for {len(missing)} of the options ({shown}); add files that are called so, or "
         f"say in {LISTED} which file says which"

@@ -1,4 +1,4 @@
-"""Files of lines that others wrote: read with a bound on each line, never loading a longer one."""
+"""The lines of files that others wrote, with a bound on each: a longer one is never loaded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which file system a path lies on: SQLite's write-ahead log is unsafe over a network."""
+"""The file system of a path: SQLite's write-ahead log is unsafe over a network."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def network_file_system(path: Path) -> str | None:
     if not _MOUNTS.exists():
         return None
     folder = path.resolve()
-    best, kind = -1, ""
+    deepest, kind = -1, ""
     for line in _MOUNTS.read_text(encoding="utf-8", errors="replace").splitlines():
-        _, mounted, type_, *_ = line.split(" ")
-        mount = Path(mounted.replace("\\040", " "))
-        if (mount == folder or mount in folder.parents) and len(mount.parts) > best:
-            best, kind = len(mount.parts), type_
+        _, path_text, type_, *_ = line.split(" ")
+        mount = Path(path_text.replace("\\040", " "))
+        if (mount == folder or mount in folder.parents) and len(mount.parts) > deepest:
+            deepest, kind = len(mount.parts), type_
     return kind if kind in _NETWORK else None

@@ -1,4 +1,4 @@
-"""Small documents that a user wrote, in YAML or JSON: bounded, without tricks, and told of in one sentence."""
+"""Small documents that a user wrote, in YAML or JSON: bounded, without tricks, each mistake one sentence."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ def _text(path: Path, most_bytes: int) -> str:
 
 
 def _json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant)
+    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in content:
             raise ValueError(f"the key {key[:80]!r} is given twice; keep one")
-        found[key] = value
-    return found
+        content[key] = value
+    return content
 
 
 def _refuse_constant(name: str) -> Any:
@@ -94,7 +94,7 @@ def _yaml(text: str) -> Any:
                 if not isinstance(key, str):
                     line = key_node.start_mark.line + 1
                     raise ValueError(f"line {line} has the key {key!r}, which is no text; put it in quotes")
-            _once([(key, None) for key, _ in pairs])
+            _unique_keys([(key, None) for key, _ in pairs])
             return super().construct_mapping(node, deep)
 
     Loader.yaml_implicit_resolvers = {

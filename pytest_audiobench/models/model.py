@@ -82,7 +82,7 @@ class Model(Protocol):
         ...
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        """One response for each element, in order. May raise PassingError or FatalError for the whole batch."""
+        """One response for each element, in order. May raise TransientError or FatalError for the whole batch."""
         ...
 
     def close(self) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pytest
 
 from pytest_audiobench.plugin import options
-from pytest_audiobench.plugin.eval_items import is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, ITEM, SESSION
+from pytest_audiobench.plugin.eval_items import ITEM, is_eval
+from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.fixture import AudioFixture
@@ -48,11 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
             parse_specs(given.models)
             parse_specs(given.judges)
     if hasattr(config, "workerinput") or given.devices:
-        from pytest_audiobench.plugin import worker
         from pytest_audiobench.plugin.error_mapping import user_errors
+        from pytest_audiobench.plugin.workers import place_on_device
 
         with user_errors():
-            worker.place_on_device(config)
+            place_on_device(config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -116,7 +116,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if unknown or marker.args:
         raise pytest.UsageError(f"{item.nodeid}: the audiobench marker takes suite=NAME and gpu=True, nothing else")
     if marker.kwargs.get("gpu"):
-        from pytest_audiobench.plugin.devices import gpu_missing
+        from pytest_audiobench.plugin.workers import gpu_missing
 
         reason = gpu_missing()
         if reason:
@@ -125,23 +125,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    evaluator = item.stash.get(EVALUATOR, None)
+    evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is None:
         return (yield)
-    from pytest_audiobench.plugin import verdicts
-
-    with verdicts.settled(evaluator):
+    with evaluator.settled():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> _Wrapper:
     report = yield
-    evaluator = item.stash.get(EVALUATOR, None)
+    evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is not None and call.when == "call" and report.failed:
-        from pytest_audiobench.plugin import verdicts
-
-        verdicts.describe(report, evaluator)
+        evaluator.describe(report)
     return report
 
 
@@ -153,6 +149,28 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
         if isinstance(side, module.Metric):
             return [f"{left!r} {op} {right!r}", *side.explain()]
     return None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if CONTROLLER in session.config.stash:
+        from pytest_audiobench.plugin.controller import running_controller
+
+        if controller := running_controller(session.config):
+            from pytest_audiobench.plugin import run_end
+
+            run_end.finish(session, controller)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if CONTROLLER in config.stash:
+        from pytest_audiobench.plugin.controller import running_controller
+
+        if controller := running_controller(config):
+            from pytest_audiobench.plugin import run_end
+
+            run_end.summarise(terminalreporter, controller)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""What is checked when the evals are collected and nothing has been asked yet."""
+"""The collection of the evals: their names, and all checks that can be made before anything is asked."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.plugin import model_server, progress, worker
-from pytest_audiobench.plugin.controller import Controller, Expected
-from pytest_audiobench.plugin.declarative import DECLARED, DECLARED_LINES
+from pytest_audiobench.plugin import progress
+from pytest_audiobench.plugin.controller import Expected, controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES, ITEM, EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.plugin.run_folder import RunFolder, new_run_name, process_name
+from pytest_audiobench.plugin.run_folder import RunFolder
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import CONTROLLER, ITEM, SESSION
+from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
@@ -33,48 +33,46 @@ def session_of(config: pytest.Config) -> EvalSession:
     """This process's session, made on first use."""
     if SESSION not in config.stash:
         options = read_options(config)
-        run = worker.run_of(config)
-        if run is not None:
+        if run := worker_input(config).get(RUN):
             place = RunFolder(options.reports, run)
-            shown = progress.to_file(place.folder / f"progress-{process_name(config)}")
+            line = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
-            place = config.stash.setdefault(
-                CONTROLLER, Controller(RunFolder(options.reports, options.run or new_run_name()))
-            ).place
-            shown = _terminal_progress(config)
-        config.stash[SESSION] = EvalSession(config, options, place, shown)
-    return config.stash[SESSION]
+            place, line = controller_of(config).place, _terminal_progress(config)
+        config.stash[SESSION] = EvalSession(config, options, place, line)
+    session: EvalSession = config.stash[SESSION]
+    return session
 
 
 def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Name the evals and check what the user declared about them.
 
     A mistake ends the run before the first request: as a usage error here, or, in a worker, which xdist
-    would take for a crash, through the controller, which is told and gets nothing to run.
+    would take for a crash, through the controller, which reads it and gets nothing to run.
     """
     try:
-        named = name_evals(items)
+        evals = name_evals(items)
         listing = os.environ.get(_LISTING)
         if listing:
-            write_text(Path(listing), json.dumps([one.eval for one in named]))
+            write_text(Path(listing), json.dumps([item.eval for item in evals]))
             return
-        ours = session_of(config)
-        ours.check_models()
-        _ = ours.rules, ours.gate, ours.prompts, ours.style
+        shared = session_of(config)
+        shared.check_models()
+        _ = shared.rules, shared.gate, shared.prompts, shared.style
         if process_name(config) in ("main", _CHECKING_WORKER):
-            _check_rules(ours, named)
-        if ours.options.run and process_name(config) == "main" and not config.option.collectonly:
-            ours.place.check_free()
-        ours.collected = [one.eval for one in named]
-        ours.checked = True
+            _check_rules(shared, evals)
+        if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
+            shared.place.check_free()
+        shared.collected = [item.eval for item in evals]
+        shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
-    if worker.run_of(config) is None:
+    run = worker_input(config).get(RUN)
+    if run is None:
         raise pytest.UsageError(harmless(str(error))) from error
-    place = RunFolder(read_options(config).reports, str(worker.run_of(config)))
+    place = RunFolder(read_options(config).reports, run)
     place.open()
     place.announce(process_name(config), {"usage_error": harmless(str(error))})
     items[:] = []
@@ -83,58 +81,63 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -
 def finish(session: pytest.Session) -> None:
     """Tell the controller which evals are to run here, now that ``-k`` and its like have chosen."""
     config = session.config
-    ours = config.stash[SESSION]
-    chosen = [item for item in session.items if ITEM in item.stash]
+    shared = session_of(config)
+    selected = [item for item in session.items if ITEM in item.stash]
     # pytest finishes a collection that ended in a usage error, too.
     idle = config.option.collectonly or config.getoption("setuponly", False)
-    if not chosen or not ours.checked or idle:
+    if not selected or not shared.checked or idle:
         return
-    expected = [_expected(ours, item) for item in session.items if ITEM in item.stash]
-    left_out = ours.rules.left_out([(one.eval, one.alias) for one in expected])
-    cautions, baseline = ours.rules.cautions(), None
-    if ours.gate is None:
-        left_out += [f"{text}, for there is no --ab-baseline" for text in ours.rules.about_drops()]
+    expected = [_expected(shared, item) for item in selected]
+    left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])
+    cautions, baseline = shared.rules.cautions(), None
+    if shared.gate is None:
+        left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
-        ours.gate.lines = sum(ours.gate.counted(one.lines) for one in expected)
-        baseline = {**ours.gate.baseline.entry(), "lines": ours.gate.lines}
+        shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
+        baseline = {**shared.gate.baseline.entry(), "lines": shared.gate.lines}
         try:
-            cautions += ours.gate.notes([one.eval for one in expected], ours.collected, _whole(config))
+            cautions += shared.gate.notes([eval_.eval for eval_ in expected], shared.collected, _is_whole(config))
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    if worker.run_of(config) is None:
-        config.stash[CONTROLLER].expect(expected, left_out, cautions, baseline)
-        config.pluginmanager.register(config.stash[CONTROLLER], "audiobench-controller")
-        model_server.start(config, config.stash[CONTROLLER].place)
+    if RUN not in worker_input(config):
+        controller = controller_of(config)
+        controller.expect(expected, left_out, cautions, baseline)
+        controller.register(config)
+        if shared.options.serve_command:
+            from pytest_audiobench.plugin import model_server
+
+            model_server.start(config, controller.place)
     else:
-        ours.place.open()
-        told = {"expected": [list(one) for one in expected], "left_out": left_out, "cautions": cautions}
-        ours.place.announce(process_name(config), {**told, "baseline": baseline})
+        shared.place.open()
+        announcement = {"expected": [list(eval_) for eval_ in expected], "left_out": left_out, "cautions": cautions}
+        shared.place.announce(process_name(config), {**announcement, "baseline": baseline})
 
 
-def _whole(config: pytest.Config) -> bool:
+def _is_whole(config: pytest.Config) -> bool:
     """Whether nothing on the command line leaves evals out, so that one that is not there is there no more."""
-    chosen = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "stepwise")
-    given = config.args_source == pytest.Config.ArgsSource.ARGS
-    return not given and not any(config.getoption(name, None) for name in chosen)
+    narrowing = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "stepwise")
+    by_name = config.args_source == pytest.Config.ArgsSource.ARGS
+    return not by_name and not any(config.getoption(name, None) for name in narrowing)
 
 
-def _expected(ours: EvalSession, item: pytest.Item) -> Expected:
-    one = item.stash[ITEM]
-    alias = one.alias or next(iter(ours.specs))
-    declared = sum(len(rule.require) for rule in ours.rules.for_test(one.eval, alias))
+def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
+    eval_item = item.stash[ITEM]
+    alias = eval_item.alias or next(iter(shared.specs))
+    declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
     function = getattr(item, "function", None)
-    own, own_lines = getattr(function, DECLARED, 0), getattr(function, DECLARED_LINES, 0)
-    lines = ours.gate.declared(one.eval, alias, own_lines) if ours.gate else 0
-    return Expected(one.number, one.nodeid, one.eval, one.suite, alias, declared + own - own_lines, lines)
+    in_file, lines_in_file = getattr(function, DECLARED, 0), getattr(function, DECLARED_LINES, 0)
+    lines = shared.gate.declared(eval_item.eval, alias, lines_in_file) if shared.gate else 0
+    thresholds = declared + in_file - lines_in_file
+    return Expected(eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines)
 
 
-def _check_rules(ours: EvalSession, named: Sequence[EvalItem]) -> None:
-    unmatched = ours.rules.unmatched([one.eval for one in named])
+def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
+    names = [item.eval for item in evals]
+    unmatched = shared.rules.unmatched(names)
     # --lf collects nothing else of a file than what failed in it.
-    if unmatched and not ours.config.getoption("lf", False):
-        everything = [*(one.eval for one in named), *_whole_benchmark(ours.config)]
-        unmatched = ours.rules.unmatched(everything)
+    if unmatched and not shared.config.getoption("lf", False):
+        unmatched = shared.rules.unmatched([*names, *_whole_benchmark(shared.config)])
         if unmatched:
             raise UsageError(unmatched[0])
 
@@ -154,8 +157,8 @@ def _whole_benchmark(config: pytest.Config) -> list[str]:
         subprocess.run(command, cwd=config.rootpath, env=environment, capture_output=True, check=False)
         if not listing.exists():
             raise UsageError(f"the evals in {', '.join(folders)} cannot be collected: see {' '.join(command[1:])}")
-        found: list[str] = json.loads(listing.read_text(encoding="utf-8"))
-        return found
+        names: list[str] = json.loads(listing.read_text(encoding="utf-8"))
+        return names
 
 
 def _terminal_progress(config: pytest.Config) -> progress.Progress:

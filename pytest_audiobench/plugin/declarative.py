@@ -1,4 +1,4 @@
-"""``*.audiobench.toml``: an eval without code. The file names a manifest, a protocol and thresholds."""
+"""Evals without code: ``*.audiobench.toml`` files, which name a manifest, a protocol and thresholds."""
 
 from __future__ import annotations
 
@@ -11,26 +11,20 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
-DECLARED = "audiobench_declared"
-"""The attribute of a declarative file's test function that counts its thresholds, regression lines among them."""
-
-DECLARED_LINES = "audiobench_declared_lines"
-"""The attribute that counts its regression lines alone."""
-
-_FIRST = "multiple_choice"
-_KEYS: Mapping[str, type | tuple[type, ...]] = {
-    "manifest": str,
-    "dataset": str,
-    "protocol": str,
-    "scorers": (str, list),
-    "cluster": str,
-    "groups": list,
-    "require": list,
+_DEFAULT_PROTOCOL = "multiple_choice"
+_TEXT, _TEXTS = "a string", "a list of strings"
+_KEYS = {
+    "manifest": _TEXT,
+    "dataset": _TEXT,
+    "protocol": _TEXT,
+    "scorers": f"{_TEXT} or {_TEXTS}",
+    "cluster": _TEXT,
+    "groups": _TEXTS,
+    "require": _TEXTS,
 }
-
-
-_KINDS = {str: "a string", list: "a list of strings"}
+"""The file's own keys, and what each takes."""
 
 
 class DeclarativeFile(pytest.Module):
@@ -38,7 +32,7 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = _read(self.path)
+            table, lines = _read_file(self.path)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
@@ -67,10 +61,11 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
 def _protocol(table: Mapping[str, Any]) -> Any:
     from pytest_audiobench.protocols.catalogue import family
 
-    return family(table.get("protocol", _FIRST), **{key: value for key, value in table.items() if key not in _KEYS})
+    options = {key: value for key, value in table.items() if key not in _KEYS}
+    return family(table.get("protocol", _DEFAULT_PROTOCOL), **options)
 
 
-def _read(path: Path) -> tuple[Mapping[str, Any], int]:
+def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
     """The file's table, and how many regression lines it declares.
 
     Raises UsageError, naming the file and what is allowed, for anything unexpected.
@@ -81,15 +76,13 @@ def _read(path: Path) -> tuple[Mapping[str, Any], int]:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
     for key in filter(table.__contains__, _KEYS):
         value = table[key]
-        texts = value if isinstance(value, list) else [value]
-        if not isinstance(value, _KEYS[key]) or not all(isinstance(text, str) for text in texts):
-            kind = " or ".join(_KINDS[one] for one in (str, list) if one is _KEYS[key] or key == "scorers")
-            raise UsageError(f"{path}: {key} must be {kind}, not {value!r}")
+        texts, kind = (value, _TEXTS) if isinstance(value, list) else ([value], _TEXT)
+        if kind not in _KEYS[key] or not all(isinstance(text, str) for text in texts):
+            raise UsageError(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
     _check_protocol(path, table)
-    from pytest_audiobench.gate.regression_line import Line
-    from pytest_audiobench.gate.thresholds import parse_threshold
+    from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
     lines = 0
     for text in table.get("require", ()):
@@ -104,14 +97,14 @@ def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
     """Every key that is not the file's own is an option of its family."""
     from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
-    name = table.get("protocol", _FIRST)
+    name = table.get("protocol", _DEFAULT_PROTOCOL)
     if name not in FAMILIES:
         raise UsageError(f"{path}: unknown protocol {name!r}; there are {', '.join(FAMILIES)}")
     options = {key: value for key, value in table.items() if key not in _KEYS}
-    known = options_of(name)
-    if unknown := [key for key in options if key not in known]:
+    allowed = options_of(name)
+    if unknown := [key for key in options if key not in allowed]:
         raise UsageError(
-            f"{path}: unknown key {unknown[0]!r}; allowed are {', '.join(_KEYS)}, and for {name} {', '.join(known)}"
+            f"{path}: unknown key {unknown[0]!r}; allowed are {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
         )
     try:
         check_options(name, options)

@@ -21,10 +21,10 @@ import pytest
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.device.client import Address
-from pytest_audiobench.plugin.devices import environment_of
 from pytest_audiobench.plugin.run_folder import RunFolder
+from pytest_audiobench.plugin.workers import environment_of
 
-_PATIENCE_S = 10.0
+_ENDS_WITHIN_S = 10.0
 _STARTS_WITHIN_S = 60.0
 
 
@@ -58,45 +58,45 @@ class DevicePool:
             return
         self._log(0).parent.mkdir(parents=True, exist_ok=True)
         command = _command(config, files)
-        give_up = time.monotonic() + _STARTS_WITHIN_S
+        deadline = time.monotonic() + _STARTS_WITHIN_S
         for address in self.addresses:
-            self._processes.append(self._started(command, config.invocation_params.dir, address))
+            self._processes.append(self._start(command, config.invocation_params.dir, address))
         for (_, ready), address in zip(self._processes, self.addresses, strict=True):
-            told, _, _ = select.select([ready], [], [], max(0.0, give_up - time.monotonic()))
-            if not (told and os.read(ready, 1)):
-                said = Path(address.log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
+            readable, _, _ = select.select([ready], [], [], max(0.0, deadline - time.monotonic()))
+            if not (readable and os.read(ready, 1)):
+                output = Path(address.log).read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:]
                 self.close(patience_s=0.0)
-                when = "" if told else f" within {_STARTS_WITHIN_S:g} s"
+                when = "" if readable else f" within {_STARTS_WITHIN_S:g} s"
                 raise FatalError(
                     f"the process for device {address.device} did not start{when}: "
-                    f"{' / '.join(said) or 'it said nothing'}"
+                    f"{' / '.join(output) or 'it printed nothing'}"
                 )
 
-    def _started(self, command: Sequence[str], folder: Path, address: Address) -> _Started:
+    def _start(self, command: Sequence[str], folder: Path, address: Address) -> _Started:
         # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
-        ready, tell = os.pipe()
-        with open(address.log, "wb") as said:
+        ready, notify = os.pipe()
+        with open(address.log, "wb") as log:
             process = subprocess.Popen(
                 command,
                 cwd=folder,
                 env={**os.environ, **environment_of(address.device)},
                 stdin=subprocess.PIPE,
-                stdout=said,
-                stderr=said,
-                pass_fds=[tell],
+                stdout=log,
+                stderr=log,
+                pass_fds=[notify],
                 start_new_session=True,  # Ctrl-C is the controller's; this one ends by its standard input
             )
-        os.close(tell)
+        os.close(notify)
         assert process.stdin is not None
-        told = {"socket": address.socket, "key": address.key, "run": self._place.run, "ready": tell}
-        process.stdin.write(json.dumps(told).encode() + b"\n")
+        start = {"socket": address.socket, "key": address.key, "run": self._place.run, "ready": notify}
+        process.stdin.write(json.dumps(start).encode() + b"\n")
         process.stdin.flush()
         return _Started(process, ready)
 
     def _log(self, number: int) -> Path:
         return self._place.folder / "devices" / f"{number}.log"
 
-    def close(self, patience_s: float = _PATIENCE_S) -> None:
+    def close(self, patience_s: float = _ENDS_WITHIN_S) -> None:
         """End all of them and what they started: by the end of standard input, after ``patience_s`` by force."""
         for process, _ in self._processes:
             if process.stdin is not None:
@@ -114,16 +114,17 @@ class DevicePool:
 
 
 def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
-    """This run's own command line, with all that pytest would find out from it said outright.
+    """This run's own command line, with all that pytest would infer from it made explicit.
 
     pytest reads the conftest.py of every named file's folder before anything is collected. Files that are named in
     addition must change neither its root nor its ini file.
     """
-    given = [str(one) for one in config.invocation_params.args]
-    end = given.index("--") if "--" in given else len(given)  # behind it all are names of files
-    own = ["-n0", "-s", f"--rootdir={config.rootpath}", "-c", str(config.inipath or os.devnull)]
+    arguments = [str(argument) for argument in config.invocation_params.args]
+    end = arguments.index("--") if "--" in arguments else len(arguments)  # behind it all are names of files
+    explicit = ["-n0", "-s", f"--rootdir={config.rootpath}", "-c", str(config.inipath or os.devnull)]
     if config.getoption("confcutdir") is None:
-        own.append(f"--confcutdir={config.inipath.parent if config.inipath else config.rootpath}")
-    named = {path.parent: str(path) for path in files if path.exists()}
+        explicit.append(f"--confcutdir={config.inipath.parent if config.inipath else config.rootpath}")
+    by_folder = {path.parent: str(path) for path in files if path.exists()}
     process = ["-p", "pytest_audiobench.plugin.device_process"]
-    return [sys.executable, "-m", "pytest", *process, *given[:end], *own, *given[end:], *named.values()]
+    options = [*arguments[:end], *explicit, *arguments[end:]]
+    return [sys.executable, "-m", "pytest", *process, *options, *by_folder.values()]

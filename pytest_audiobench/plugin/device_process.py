@@ -27,12 +27,12 @@ CLOSES_WITHIN_S = 5.0
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int:
-    told = json.loads(sys.stdin.readline())
+    start = json.loads(sys.stdin.readline())
     options = read_options(config)
-    session = EvalSession(config, options, RunFolder(options.reports, told["run"]), silent())
-    host = Host(session.made)
+    session = EvalSession(config, options, RunFolder(options.reports, start["run"]), silent())
+    host = Host(session.model_of)
     threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
-    host.serve(told["socket"], bytes.fromhex(told["key"]), lambda: _say_ready(told["ready"]))
+    host.serve(start["socket"], bytes.fromhex(start["key"]), lambda: _say_ready(start["ready"]))
     return 0
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, CannotDo, NotHere, UsageError
+from pytest_audiobench.errors import AudiobenchError, DataNotFound, UnsuitableModel, UsageError
 
 
 def harmless(text: str) -> str:
@@ -34,7 +34,7 @@ def test_errors() -> Iterator[None]:
     skipped = failed = ""
     try:
         yield
-    except (NotHere, CannotDo) as error:
+    except (DataNotFound, UnsuitableModel) as error:
         skipped = harmless(str(error))
     except AudiobenchError as error:
         failed = harmless(str(error))

@@ -1,4 +1,4 @@
-"""Which collected items are evals, and what each is called: names of our own, not node ids."""
+"""The evals among the collected items, and their names: our own, not node ids."""
 
 from __future__ import annotations
 
@@ -7,25 +7,36 @@ from typing import NamedTuple
 
 import pytest
 
-from pytest_audiobench.plugin.stash import ITEM
+DECLARED = "audiobench_declared"
+"""The attribute of a declarative file's test function that counts its thresholds, regression lines among them."""
 
-_OURS = "_audiobench_evaluator"
+DECLARED_LINES = "audiobench_declared_lines"
+"""The attribute that counts its regression lines alone."""
+
+_FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
 
 
 class EvalItem(NamedTuple):
-    """A collected eval: its place in the collection, its name without the model, and the model's alias."""
+    """A collected eval."""
 
     number: int
+    """Its place among the collected evals."""
     nodeid: str
     eval: str
+    """Its name, without the model."""
     suite: str
     alias: str | None
+    """The model's alias; None where the run has one model."""
+
+
+ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()
+"""On an item: the eval that it is."""
 
 
 def is_eval(item: pytest.Item) -> bool:
     """Whether the item uses this plugin's ``evaluate`` (a stranger's fixture of that name does not count)."""
-    return _OURS in getattr(item, "fixturenames", ())
+    return _FIXTURE in getattr(item, "fixturenames", ())
 
 
 def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
@@ -33,19 +44,19 @@ def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
 
     Raises pytest.UsageError when two evals would share a name and a model.
     """
-    named: dict[tuple[str, str | None], EvalItem] = {}
+    evals: dict[tuple[str, str | None], EvalItem] = {}
     for number, item in enumerate(item for item in items if is_eval(item)):
-        found = _named(number, item)
-        twin = named.setdefault((found.eval, found.alias), found)
-        if twin is not found:
+        eval_item = _eval_item(number, item)
+        twin = evals.setdefault((eval_item.eval, eval_item.alias), eval_item)
+        if twin is not eval_item:
             raise pytest.UsageError(
-                f"two evals are named {found.eval!r}: {twin.nodeid} and {found.nodeid}; rename one test or its file"
+                f"two evals are named {twin.eval!r}: {twin.nodeid} and {eval_item.nodeid}; rename one test or its file"
             )
-        item.stash[ITEM] = found
-    return list(named.values())
+        item.stash[ITEM] = eval_item
+    return list(evals.values())
 
 
-def _named(number: int, item: pytest.Item) -> EvalItem:
+def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     callspec = getattr(item, "callspec", None)
     alias = callspec.params.get(_MODEL) if callspec else None
     parameters = callspec.id if callspec else ""

@@ -1,34 +1,33 @@
-"""The ``evaluate`` fixture's object: one test's evaluations, what it recorded, and what it must still answer for."""
+"""The ``evaluate`` fixture's object: one test's evaluations, and the checks when its body has returned."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import InstrumentGone, NotComparable, UsageError
+from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
-from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.evaluation.scoring import ScoredSample, score
+from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
+from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.sanitise import number
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem
-from pytest_audiobench.plugin.model_announcement import present_judges, present_model
-from pytest_audiobench.plugin.requirements import Requirements, Violation
+from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
-from pytest_audiobench.plugin.threshold_checks import asking_failed
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
@@ -36,6 +35,7 @@ from pytest_audiobench.report.page.excerpts import write_excerpts
 from pytest_audiobench.report.run_parts import Lines, write_part
 
 if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
 
 
@@ -46,14 +46,15 @@ class Evaluator:
     declared for the eval are checked when the test's body returns, whether or not it asserts anything.
     """
 
-    def __init__(self, session: EvalSession, item: pytest.Item, named: EvalItem, handle: ModelHandle) -> None:
-        self._session, self._item, self._named, self._handle = session, item, named, handle
+    def __init__(self, session: EvalSession, item: pytest.Item, eval_item: EvalItem, handle: ModelHandle) -> None:
+        self._session, self._item, self._eval_item, self._handle = session, item, eval_item, handle
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
-        self._duties = Requirements(session, item, named.eval, handle)
+        self._requirements = Requirements(session, item, eval_item.eval, handle)
         self._settled = False
-        self.beyond_tables: list[str] = []
-        self.unmeasured = ""
+        self._mistakes: list[str] = []
+        """What is wrong with the test's declarations, which no table shows."""
+        self._unmeasured = ""
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
 
     @property
@@ -63,8 +64,8 @@ class Evaluator:
 
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
         """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
-        keep_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
-        self._present()
+        store_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
+        self._session.announce(self._handle)
 
     @property
     def style(self) -> StyleName:
@@ -84,7 +85,7 @@ class Evaluator:
         return [evaluation.result for evaluation in self._evaluations]
 
     @property
-    def records(self) -> list[ItemRecord]:
+    def _records(self) -> list[ItemRecord]:
         """The records of what was evaluated, then of what was refused, which measured nothing."""
         return [result.record for result in self.results] + self._refused
 
@@ -102,7 +103,7 @@ class Evaluator:
 
         With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
         window where batches are planned): the same on every machine, and their answers are shared with evals of the
-        whole. A ``control`` only serves a comparison: no threshold holds it unless one names it
+        whole. A ``control`` only serves a comparison: no threshold covers it unless one names it
         (``eval = "test:name"``), and it is not pooled with its suite.
         ``scorers`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
         "all" takes every one that this machine has the parts for, and the record warns of the others.
@@ -111,42 +112,43 @@ class Evaluator:
         :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
-            found = self._registered(dataset) if isinstance(dataset, str) else dataset
+            if isinstance(dataset, str):
+                dataset = self._registered(dataset)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
-            return self._evaluate(found, protocol, self._next(name, samples, control))
+            return self._evaluate(dataset, protocol, self._next(name, samples, control))
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:
         self._check_open("evaluate")
         if samples is not None and samples < 1:
-            raise UsageError(f"{self._named.eval} wants samples={samples}: ask for one or more, or None for all")
-        eval_ = f"{self._named.eval}:{name}" if name else self._named.eval
-        if any(record.eval == eval_ for record in self.records):
+            raise UsageError(f"{self._eval_item.eval} wants samples={samples}: ask for one or more, or None for all")
+        eval_ = f"{self._eval_item.eval}:{name}" if name else self._eval_item.eval
+        if any(record.eval == eval_ for record in self._records):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")
         return EvalSpec(
-            index=self._named.number,
+            index=self._eval_item.number,
             nodeid=self._item.nodeid,
             eval=eval_,
-            suite=self._named.suite,
+            suite=self._eval_item.suite,
             places=self._session.places(Path(self._item.path).parent),
             samples=samples,
-            part=len(self.records),
+            part=len(self._records),
             control=control,
             progress=self._session.progress.of(eval_),
-            ready=self._duties.ahead(eval_, control),
+            ready=self._requirements.precheck(eval_, control),
         )
 
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
-        except (NotComparable, InstrumentGone) as error:
-            self.unmeasured = self.unmeasured or harmless(str(error))
+        except (NotComparable, InfrastructureError) as error:
+            self._unmeasured = self._unmeasured or harmless(str(error))
             if isinstance(error, NotComparable):
-                self._refused.append(self._duties.refusal(item, dataset, protocol))
+                self._refused.append(self._requirements.refusal(item, dataset, protocol))
                 self._session.place.open()
             raise
-        self._present()
-        present_judges(self._session.place, (self._session.judges[one] for one in evaluation.result.record.judges))
+        self._session.announce(self._handle)
+        self._session.announce_judges(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
@@ -160,24 +162,29 @@ class Evaluator:
         own. Returns one list in hash order for each copy that the perturbation asks. Answers are kept in the store;
         askings that fail count towards ``--ab-max-errors``.
         """
-        evaluation = next(one for one in self._evaluations if one.result is result)
+        evaluation = next(evaluation for evaluation in self._evaluations if evaluation.result is result)
         bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.claims, progress)
-            judges = judges_of(bench, evaluation.protocol, progress)
-            copies = perturbation.ask(evaluation.slice, evaluation.protocol, asker, judges)
-        failed = [one for answered in copies for one in answered if one.error is not None]
-        asking, errors = result.record.asking, result.record.errors
-        asking["failed_again"] = asking.get("failed_again", 0) + len(failed)
-        errors += [{"sample_id": one.sample_id, "message": f"{perturbation.name}: {one.error}"} for one in failed[:3]]
-        return [score(scorer, answered, clusters) for answered in copies]
+            asker = BatchExecutor(handle, bench.store, bench.locks, progress)
+            judges = judge_executors(bench, evaluation.protocol, progress)
+            copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
+        failures = [
+            {"sample_id": sample.sample_id, "message": f"{perturbation.name}: {sample.error}"}
+            for copy in copies
+            for sample in copy
+            if sample.error is not None
+        ]
+        asking = result.record.asking
+        asking["failed_again"] = asking.get("failed_again", 0) + len(failures)
+        result.record.errors += failures[:3]
+        return [score_samples(scorer, copy, clusters) for copy in copies]
 
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
-        keep_noise(self._session.bench.store, self._handle, noise)
-        self._present()
+        store_noise(self._session.bench.store, self._handle, noise)
+        self._session.announce(self._handle)
 
     def record(
         self,
@@ -192,28 +199,28 @@ class Evaluator:
 
         ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``.
 
-        A :class:`Metric` (such as ``heard.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
+        A :class:`Metric` (such as ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
         Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
         which every threshold fails.
         """
         with test_errors():
             self._check_open("record a number")
-            found = number(value, name)
-        finite = found == found and abs(found) != float("inf")
-        given = value if isinstance(value, Metric) else Metric(found, name=name, n=1, unit=unit, direction=direction)
+            figure = number(value, name)
+        finite = math.isfinite(figure)
+        given = value if isinstance(value, Metric) else Metric(figure, name=name, n=1, unit=unit, direction=direction)
         method = given.method or "recorded by the test"
         record = MetricRecord(
             name=name,
-            value=found if finite else None,
+            value=figure if finite else None,
             lower=given.lower,
             upper=given.upper,
             n=given.n,
             unit=given.unit,
             direction=given.direction,
-            method=method if finite else f"recorded by the test as {found}, which is no number",
+            method=method if finite else f"recorded by the test as {figure}, which is no number",
             group=dict(group or {}),
         )
-        self._duties.recorded.append(record)
+        self._requirements.recorded.append(record)
         metric = as_metric(record, {})
         self._item.config.hook.pytest_audiobench_metric_recorded(item=self._item, metric=metric)
         return metric
@@ -225,40 +232,98 @@ class Evaluator:
         """
         with test_errors():
             self._check_open("require")
-            self._duties.required += [parse_threshold(text) for text in thresholds]
-            self._item.user_properties.append((REQUIRED, str(len(self._duties.required))))
+            self._requirements.required += [parse_threshold(text) for text in thresholds]
+            self._item.user_properties.append((REQUIRED, str(len(self._requirements.required))))
 
-    def settle(self) -> list[Violation]:
-        """Check everything declared for this eval; what is wrong with it. Called when the body has returned."""
+    @contextmanager
+    def settled(self) -> Iterator[None]:
+        """Run the test's body, check what is declared once it has returned, and write the records either way.
+
+        A failed check fails the test with its table and no traceback. An interrupted test leaves no record.
+        """
+        mistake = ""
+        try:
+            yield
+        except AudiobenchError as error:
+            mistake = str(error)
+        except pytest.skip.Exception as skip:
+            # What was measured before the skip is checked all the same.
+            if not self.results and not self._unmeasured:
+                raise
+            self._conclude("skipped", str(skip))
+            raise
+        except (Exception, pytest.fail.Exception) as error:
+            violations = self._settle()
+            unmeasured = bool(self._unmeasured) and str(error) == self._unmeasured
+            # An assertion on a number that cannot be compared says no more than the number does.
+            unasked = isinstance(error, AssertionError) and self._is_unasked
+            infrastructure = all(violation.infrastructure for violation in violations)
+            self._close("failed", str(error), (unmeasured or unasked) and infrastructure)
+            raise
+        if mistake:
+            self._settle()
+            self._close("failed", mistake)
+            # From nothing, or pytest would print our own error as what its failure happened during.
+            raise pytest.fail.Exception(harmless(mistake), pytrace=False) from None
+        self._conclude("passed", "")
+
+    def _conclude(self, outcome: Outcome, message: str) -> None:
+        violations = self._settle()
+        texts = [violation.text for violation in violations]
+        infrastructure = bool(violations) and all(violation.infrastructure for violation in violations)
+        self._close("failed" if violations else outcome, "; ".join(texts) or message, infrastructure)
+        if violations:
+            pytest.fail(harmless("\n".join([*self._tables(), *self._mistakes] or texts)), pytrace=False)
+
+    def describe(self, report: pytest.TestReport) -> None:
+        """Give the report of a test that failed by an assertion of its own the evals' tables."""
+        # What was refused before it measured anything has nothing to add to its sentence.
+        tables = self._tables() if self.results else []
+        if tables and tables[0] not in str(report.longrepr):
+            report.sections.append(("audiobench", "\n".join(tables)))
+
+    def _tables(self) -> list[str]:
+        """The evals' tables, as they are printed when one fails; no line of them is a command to a CI's runner."""
+        tables = []
+        for record in self._records:
+            parts = [failure_table(record.metrics, record.verdicts, record.scorers)] if record.scorers else []
+            parts += [regression_table(record.regressions, record.scorers)] if record.regressions else []
+            tables.append(harmless("\n\n".join([f"{record.eval} ({record.model})", *parts])))
+        return tables
+
+    def _settle(self) -> list[Violation]:
+        """Check everything declared for this eval; what is wrong with it."""
         self._settled = True
-        unmeasured = [Violation(self.unmeasured, instrument=True)] if self.unmeasured else []
+        unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
         if not self.results:
-            nothing = f"{self._named.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
+            nothing = f"{self._eval_item.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
             return unmeasured or [Violation(nothing)]
-        wrong, beyond = self._duties.settle(self._evaluations, self._refused)
-        self.beyond_tables = [*beyond, *(one.text for one in unmeasured)]
-        return [*wrong, *(Violation(text) for text in beyond), *unmeasured]
+        violations, mistakes = self._requirements.settle(self._evaluations, self._refused)
+        self._mistakes = [*mistakes, *(violation.text for violation in unmeasured)]
+        return [*violations, *(Violation(text) for text in mistakes), *unmeasured]
 
     @property
-    def unasked(self) -> bool:
+    def _is_unasked(self) -> bool:
         """Whether too much of the asking failed for a result to say anything of the model."""
-        return any(asking_failed(result, self._session.options.max_errors) for result in self.results)
+        return any(asking_failure(result, self._session.options.max_errors) for result in self.results)
 
     def _check_open(self, what: str) -> None:
         if self._settled:
-            raise UsageError(f"{self._named.eval} cannot {what} once its test has returned: do it in the test's body")
+            raise UsageError(
+                f"{self._eval_item.eval} cannot {what} once its test has returned: do it in the test's body"
+            )
 
-    def close(self, outcome: Outcome, message: str, instrument: bool = False) -> None:
+    def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
         """Write the items' records: from then on they count as finished.
 
-        ``instrument`` says that the test fails for nothing but what could not be compared.
+        ``infrastructure`` says that the test fails for nothing but what could not be compared.
         """
         for evaluation in self._evaluations:
-            lines = lines_of(evaluation)._replace(compared=self._duties.compared(evaluation))
+            lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
             self._write(evaluation.result.record, outcome, message, lines, evaluation)
         for record in self._refused:
             self._write(record, outcome, message, Lines(), None)
-        if instrument:
+        if infrastructure:
             self._item.user_properties.append((INSTRUMENT, "failed"))
 
     def _write(
@@ -272,9 +337,6 @@ class Evaluator:
             record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
-
-    def _present(self) -> None:
-        present_model(self._session.place, self._session.bench.store, self._handle)
 
     def _registered(self, name: str) -> Dataset:
         datasets = self._session.registration.datasets

@@ -1,15 +1,23 @@
-"""Hooks that a conftest.py or another plugin may implement."""
+"""Hooks that a conftest.py or another plugin may implement, and the object that the first of them is given.
+
+Light, since every run imports it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from pytest_audiobench.datasets.dataset import Dataset
     from pytest_audiobench.evaluation.result import Result
+    from pytest_audiobench.metrics.metric import MetricKind
     from pytest_audiobench.metrics.value import Metric
-    from pytest_audiobench.plugin.registration import Registration
+    from pytest_audiobench.models.hf.families import Family
+    from pytest_audiobench.models.model import Model
+    from pytest_audiobench.models.registry import Factory
 
 
 def pytest_audiobench_register(registration: Registration) -> None:
@@ -41,3 +49,58 @@ def pytest_audiobench_update_run(config: pytest.Config, run: dict[str, Any]) -> 
 
     Called once, in the controlling process, at the end of a run. What is added must be plain JSON values.
     """
+
+
+class Registration:
+    """Adds kinds of models, families of ``hf:`` models, data sets by name, and metrics."""
+
+    def __init__(self) -> None:
+        from pytest_audiobench.models.registry import KINDS
+
+        self.datasets: dict[str, Dataset] = {}
+        self.kinds: dict[str, str | Factory] = dict(KINDS)
+
+    def model(self, kind: str, factory: Callable[[str, Mapping[str, str]], Model]) -> None:
+        """Make ``--ab-model KIND:TARGET,KEY=VALUE`` call ``factory(target, options)``."""
+        if kind in self.kinds:
+            from pytest_audiobench.errors import UsageError
+
+            raise UsageError(f"the kind of model {kind!r} is there already: register yours under another name")
+        self.kinds[kind] = factory
+
+    def family(self, name: str, family: Family) -> None:
+        """Make ``hf:`` load checkpoints of the model type or architecture ``name`` as ``family`` says."""
+        from pytest_audiobench.models.hf.families import register_family
+
+        register_family(name, family)
+
+    def dataset(self, name: str, dataset: Dataset) -> None:
+        """Make ``evaluate("NAME", …)`` and ``dataset = "NAME"`` in a declarative file mean ``dataset``."""
+        if name in self.datasets and self.datasets[name] is not dataset:
+            from pytest_audiobench.errors import UsageError
+
+            raise UsageError(f"two data sets are registered as {name!r}: {self.datasets[name]!r} and {dataset!r}")
+        self.datasets[name] = dataset
+
+    def metric(self, kind: MetricKind) -> None:
+        """Make ``kind.name`` a metric that thresholds may name and scorers may yield."""
+        from pytest_audiobench.metrics.registry import register
+
+        register(kind)
+
+
+_REGISTRATION: pytest.StashKey[Registration] = pytest.StashKey()
+
+
+def registration_of(config: pytest.Config) -> Registration:
+    """What conftest.py files and plugins registered in this process, asked for once they are all loaded."""
+    if _REGISTRATION not in config.stash:
+        config.stash[_REGISTRATION] = call_register_hooks(config)
+    return config.stash[_REGISTRATION]
+
+
+def call_register_hooks(config: pytest.Config) -> Registration:
+    """What those register that are loaded by now."""
+    registration = Registration()
+    config.hook.pytest_audiobench_register(registration=registration)
+    return registration

@@ -1,4 +1,4 @@
-"""The ``model`` fixture's object: a model that a plain test can ask."""
+"""The ``model`` fixture's object: the model of a run, for a plain test to ask."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class ModelFixture:
         """Put ``question`` about one or several clips (or a file) and return the answer; ``.text`` is its text.
 
         The question is sent as it stands; ``choices`` only tell listeners that are no language models what
-        may be answered. A clip that cannot be read, and a model that fails, fail the test with one sentence.
+        may be answers. A clip that cannot be read, and a model that fails, fail the test with one sentence.
         """
         if isinstance(clips, (str, Path)):
             path = Path(clips).resolve()
             clips = Clip(FileSource(DataRoot(path.parent.name, path.parent), path.name))
-        heard = (clips,) if isinstance(clips, Clip) else tuple(clips)
-        sample = Sample("asked", heard, question, tuple(choices))
+        clips = (clips,) if isinstance(clips, Clip) else tuple(clips)
+        sample = Sample("asked", clips, question, tuple(choices))
         task = "choice" if choices else "open"
         stage = Stage("answer", _plain, task, Settings(max_new_tokens=max_new_tokens))  # type: ignore[arg-type]
         with test_errors():
@@ -71,12 +71,12 @@ class ModelFixture:
         bench = self._session.bench
         dataset = Dataset("asked", lambda places: [sample])
         places = self._session.places(Path.cwd())
-        slice_ = select(dataset, places, bench.index, self._handle)
-        asker = BatchExecutor(self._handle, bench.store, bench.claims, lambda done, total: None)
-        answered = collect_answers(slice_, protocol, asker, epochs=1)[0]
-        if answered.error is not None:
-            raise SampleError(answered.error)
-        return answered.responses["answer"]
+        selection = select(dataset, places, bench.index, self._handle)
+        executor = BatchExecutor(self._handle, bench.store, bench.locks, lambda done, total: None)
+        answers = collect_answers(selection, protocol, executor, epochs=1)[0]
+        if answers.error is not None:
+            raise SampleError(answers.error)
+        return answers.responses["answer"]
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:

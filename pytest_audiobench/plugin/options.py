@@ -1,4 +1,4 @@
-"""The command line's ``--ab-…`` options, each with its ini and environment twin."""
+"""The ``--ab-…`` options, each with its ini key and environment variable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LISTS = {
     ),
     "judge": (
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
-        "a model that weighs answers where a protocol asks for a judge, or several by repeating",
+        "a model that judges answers, for protocols that use a judge, or several by repeating",
     ),
     "data": ("[NAME=]FOLDER", "a folder that holds data sets by name, or one data set's own folder; repeatable"),
     "mix": (
@@ -39,48 +39,52 @@ _LISTS = {
         "(default: every visible GPU; without one, each worker loads its own)",
     ),
     "trust-remote-code": ("OWNER/NAME", "run the code that comes with this one model repository; repeatable"),
-    "store": ("FILE", "where answers are kept (default .audiobench/store.sqlite); further ones are only read"),
+    "store": ("FILE", "where answers are stored (default .audiobench/store.sqlite); further ones are only read"),
 }
 _VALUES = {
-    "limit": ("N", "take the first N samples in hash order, up to the end of a window where batches are planned"),
-    "epochs": ("N", "ask everything N times and report mean, spread and agreement (default 1)"),
-    "max-errors": ("N", "samples of an eval whose asking may fail before it is not comparable (default 0)"),
+    "limit": ("N", "evaluate the first N samples in hash order, and the rest of a window where batches are planned"),
+    "epochs": ("N", "ask everything N times; report mean, spread and agreement (default 1)"),
+    "max-errors": ("N", "how many samples of an eval may fail to be asked before it is not comparable (default 0)"),
     "prompts": (
         "SET[:N]",
-        "ask what is asked in several wordings in those of this prompt set, a name or a file, or in its first N",
+        "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
     ),
     "style": (
         "plain|af3|qwen",
-        "the words in which models are asked to reason and then to choose (default: as the model's name says)",
+        "the words in which models are asked to reason and then to choose (default: by the model's name)",
     ),
     "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
     "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
     "serve-command": (
         "COMMAND",
-        "a server for http: and openai: models, started on {port} and ended with the run",
+        "a server for http: and openai: models, started on {port} and stopped with the run",
     ),
-    "max-cost": ("USD", "what this run may spend on models whose prices are known"),
-    "max-requests": ("N", "how many requests this run may send to servers of others"),
+    "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
+    "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
         "FILE|RUN|last|REF:PATH",
-        "hold every eval against this: a baseline file, an earlier run, the last one, or a file of a git ref",
+        "compare every eval with this: a baseline file, an earlier run, the last one, or a file of a git ref",
     ),
     "max-drop": (
         "MARGIN",
-        "how far below the baseline an eval's headline may be, as 1pp or 0.01 (default 1pp; none: only declared lines)",
+        "how far an eval's headline metric may be below the baseline's, as 1pp or 0.01 (default 1pp; none: only "
+        "declared regression lines)",
     ),
-    "alpha": ("P", "the chance of calling any unchanged eval of the run regressed (default 0.05)"),
-    "inconclusive": ("pass|warn|fail", "what an eval does that neither passes nor regressed (default warn)"),
+    "alpha": ("P", "the probability of a false regression anywhere in an unchanged run (default 0.05)"),
+    "inconclusive": (
+        "pass|warn|fail",
+        "the outcome of an eval that neither passes nor regressed (default warn)",
+    ),
     "max-unmatched": (
         "SHARE",
-        "samples without a counterpart in the baseline that are allowed, a share (default 0.05)",
+        "the share of samples that may be unmatched in the baseline (default 0.05)",
     ),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
     "report-audio": (
         "none|flips|all",
-        "whose sound report.html holds: the samples that changed since the baseline, or a few wrong ones (flips, the "
-        "default), as many as fit (all), or nobody's",
+        "the audio in report.html: of samples that changed since the baseline, or of a few wrong ones (flips, the "
+        "default), of as many as fit (all), or none",
     ),
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
@@ -95,7 +99,7 @@ def add_options(parser: pytest.Parser) -> None:
     for name, (metavar, text) in _VALUES.items():
         group.addoption(f"--ab-{name}", default=None, metavar=metavar, help=text)
         parser.addini(_ini(name), f"{text} (as --ab-{name})", default="")
-    refresh = "ask again what is known already; answers that differ are counted as noise"
+    refresh = "ask also what the store answers already; answers that differ are counted as noise"
     group.addoption("--ab-refresh", action="store_true", default=None, help=refresh)
     parser.addini("ab_refresh", f"{refresh} (as --ab-refresh)", type="bool", default=False)
     evals = "folders that hold the whole benchmark, for checking that every threshold names an eval"
@@ -151,20 +155,20 @@ def read_options(config: pytest.Config) -> Options:
         prompts=_value(config, "prompts"),
         style=_value(config, "style"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
-        limit=_whole(config, "limit", least=1),
-        epochs=_whole(config, "epochs", least=1) or 1,
+        limit=_whole_number(config, "limit", least=1),
+        epochs=_whole_number(config, "epochs", least=1) or 1,
         refresh=_refresh(config),
-        max_errors=_whole(config, "max-errors", least=0) or 0,
+        max_errors=_whole_number(config, "max-errors", least=0) or 0,
         config=base(config, "config") / file if file else None,
         reports=base(config, "reports") / reports if reports else root / "reports",
         run=_run_name(_value(config, "run")),
-        devices=tuple(name.strip() for one in _list(config, "devices") for name in one.split(",") if name.strip()),
+        devices=tuple(name.strip() for names in _list(config, "devices") for name in names.split(",") if name.strip()),
         trusted=_list(config, "trust-remote-code"),
         base_url=_value(config, "base-url"),
         url_file=base(config, "predict-url-file") / url_file if url_file else None,
         serve_command=_value(config, "serve-command"),
         max_cost_usd=_decimal(config, "max-cost"),
-        max_requests=_whole(config, "max-requests", least=1),
+        max_requests=_whole_number(config, "max-requests", least=1),
         baseline=_value(config, "baseline"),
         max_drop=_value(config, "max-drop").strip(),
         alpha=_share(config, "alpha", 0.05, most=0.5),
@@ -176,8 +180,8 @@ def read_options(config: pytest.Config) -> Options:
 
 def base(config: pytest.Config, name: str) -> Path:
     """Where an option's relative path starts: the root for one from the ini file, else where pytest was called."""
-    given = config.getoption(f"--ab-{name}") is not None or os.environ.get(_variable(name))
-    return config.invocation_params.dir if given else config.rootpath
+    from_caller = config.getoption(f"--ab-{name}") is not None or os.environ.get(_variable(name))
+    return config.invocation_params.dir if from_caller else config.rootpath
 
 
 def _ini(name: str) -> str:
@@ -202,7 +206,7 @@ def _value(config: pytest.Config, name: str) -> str:
     return str(given)
 
 
-def _whole(config: pytest.Config, name: str, least: int) -> int | None:
+def _whole_number(config: pytest.Config, name: str, least: int) -> int | None:
     text = _value(config, name)
     if not text:
         return None

@@ -1,4 +1,4 @@
-"""How far an eval has come, on one line; nothing under -q.
+"""The progress of evals, on one line; nothing under -q.
 
 Outside xdist the line is written by the eval itself. Under xdist a worker has no terminal: it writes a
 small file, and a thread of the controller reads them all and writes one line for all workers.
@@ -81,13 +81,13 @@ class WorkersLine:
     def _watch(self) -> None:
         before = ""
         while not self._stop.wait(self._line.every_s):
-            text = ", ".join(filter(None, (_said(path) for path in sorted(self._folder.glob("progress-*")))))
+            text = ", ".join(filter(None, (_progress_of(path) for path in sorted(self._folder.glob("progress-*")))))
             if text and text != before:
                 self._line.write(text)
             before = text
 
 
-def _said(path: Path) -> str:
+def _progress_of(path: Path) -> str:
     try:
         eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -20,17 +20,16 @@ from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules
-from pytest_audiobench.gate.margins import point, read_margin
-from pytest_audiobench.gate.pairing import Pairs, paired
-from pytest_audiobench.gate.regression import given_up, not_comparable, regression_of, unlike
-from pytest_audiobench.gate.regression_line import MARGIN, NO_MARGIN, Line, Terms
+from pytest_audiobench.gate.grammar import point, read_margin
+from pytest_audiobench.gate.pairing import Pairs, pair_samples
+from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
+from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.failures import FAILURES
@@ -38,45 +37,46 @@ from pytest_audiobench.protocols.protocol import Protocol
 
 
 class Gate:
-    """What all evals of a process are held against. ``lines`` is m, set once the evals are collected."""
+    """The baseline that all evals of a process are compared with."""
 
     def __init__(self, baseline: Baseline, options: Options, rules: Rules) -> None:
         self.baseline, self._options, self._rules = baseline, options, rules
         self.lines = 1
+        """m, set once the evals are collected."""
 
     @property
     def policy(self) -> str:
         """What an inconclusive line does to its test: pass, warn or fail."""
         return self._options.inconclusive
 
-    def declared(self, eval_: str, alias: str, own: int = 0) -> int:
-        """How many lines a selected test is known to have; ``own`` are those that are known to be in its code."""
+    def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
+        """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)
         plain = [rule.max_drop for rule in rules if ":" not in rule.eval and rule.max_drop is not None]
-        named = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
-        headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *named])
-        return sum(len(rule.drops) for rule in rules) + headline + own
+        of_parts = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
+        headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *of_parts])
+        return sum(len(rule.drops) for rule in rules) + headline + in_code
 
     def counted(self, declared: int) -> int:
         """How many lines of m a test with so many is: at least one, since its code may declare one when it runs."""
         return max(1, declared)
 
-    def terms(self, counted: int, made: int) -> Terms:
-        """The terms of a test's lines: of ``counted`` lines that were known, ``made`` were made."""
-        lines = -(-self.lines * max(counted, made) // counted)
+    def terms(self, counted: int, actual: int) -> Terms:
+        """The terms of a test's ``actual`` lines, where ``counted`` were known when the evals were collected."""
+        lines = -(-self.lines * max(counted, actual) // counted)
         return Terms(self._options.alpha, lines, self._options.max_unmatched)
 
-    def lines_of(self, eval_: str, alias: str, headline: str, own: Sequence[Line]) -> list[Line]:
+    def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
         """The lines of one evaluation, which is no control, whose headline metric is ``headline``.
 
         A declared line on the headline's metric stands in place of the run's margin, and beside a rule's.
         """
         rules = self._rules.for_eval(eval_, alias)
-        declared = [*(line for rule in rules for line in rule.drops), *own]
+        declared = [*(line for rule in rules for line in rule.drops), *in_code]
         margins = [rule.max_drop for rule in rules if rule.max_drop is not None]
         margin = margins[-1] if margins else self._margin
-        named = any(line.metric == headline and not line.group for line in declared)
-        if margin != NO_MARGIN and (margins or not (named or self.has_no_points(headline))):
+        replaced = any(line.metric == headline and not line.group for line in declared)
+        if margin != NO_MARGIN and (margins or not (replaced or self.has_no_points(headline))):
             declared.insert(0, Line(headline, (), margin))
         return list(dict.fromkeys(declared))
 
@@ -89,114 +89,109 @@ class Gate:
 
         Raises UsageError where the baseline holds no selected eval at all.
         """
-        chosen, all_ = set(selected), set(collected)
-        models = self.baseline.models.values()
-        held = {eval_: eval_.partition(":")[0] for contents in models for eval_ in contents.sides}
-        if not chosen & set(held.values()):
+        baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
+        tests = {
+            eval_: eval_.partition(":")[0] for contents in self.baseline.models.values() for eval_ in contents.sides
+        }
+        if not chosen & set(tests.values()):
             raise UsageError(
-                f"{source_text(self.baseline.source)} holds none of the {len(chosen)} selected evals "
-                f"({_some(sorted(chosen))}): it holds {_some(list(held)) or 'none'}"
+                f"{baseline} holds none of the {len(chosen)} selected evals "
+                f"({_some(sorted(chosen))}): it holds {_some(list(tests)) or 'none'}"
             )
-        left = [eval_ for eval_, test in held.items() if test not in chosen]
-        gone = [eval_ for eval_ in left if whole and held[eval_] not in all_]
-        notes = [f"{source_text(self.baseline.source)} is not whole: {one}" for one in self._missing]
-        notes += [
-            f"{source_text(self.baseline.source)} holds {_some(gone)}, which "
-            f"{'was' if len(gone) == 1 else 'were'} not collected: renamed, or removed?"
-        ] * bool(gone)
-        rest = [eval_ for eval_ in left if eval_ not in gone]
-        return notes + [
-            f"{len(rest)} eval{'s' * (len(rest) > 1)} of {source_text(self.baseline.source)} "
-            f"{'were' if len(rest) > 1 else 'was'} not selected: {_some(rest)}"
-        ] * bool(rest)
+        unselected = [eval_ for eval_, test in tests.items() if test not in chosen]
+        gone = [eval_ for eval_ in unselected if whole and tests[eval_] not in all_]
+        notes = [f"{baseline} is not whole: {reason}" for reason in self._gaps]
+        if gone:
+            were = "was" if len(gone) == 1 else "were"
+            notes.append(f"{baseline} holds {_some(gone)}, which {were} not collected: renamed, or removed?")
+        if rest := [eval_ for eval_ in unselected if eval_ not in gone]:
+            evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
+            notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
+        return notes
 
     @property
-    def _missing(self) -> Iterable[str]:
+    def _gaps(self) -> Iterable[str]:
         models = self.baseline.models.values()
         limited = (
-            f"it took at most {one.limit} samples of each eval, and what it did not take is held against nothing"
-            for one in models
-            if one.limit is not None
+            f"it took at most {contents.limit} samples of each eval, and what it did not take is compared with nothing"
+            for contents in models
+            if contents.limit is not None
         )
-        return dict.fromkeys([*limited, *(one for contents in models for one in contents.missing)])
+        return dict.fromkeys([*limited, *(reason for contents in models for reason in contents.missing)])
 
     @cached_property
     def _margin(self) -> str:
         return self._options.max_drop or MARGIN
 
 
-class Held:
-    """One test's evaluations by one model, held against the baseline.
+class BaselineComparison:
+    """One test's evaluations by one model, compared with the baseline."""
 
-    ``own`` is the number of lines that are known to be in its code.
-    """
-
-    def __init__(self, gate: Gate, eval_: str, handle: ModelHandle, store: Store, own: int) -> None:
+    def __init__(self, gate: Gate, eval_: str, handle: ModelHandle, store: Store, in_code: int) -> None:
         self._gate, self._handle, self._store = gate, handle, store
-        self._counted = gate.counted(gate.declared(eval_, handle.alias, own))
+        self._counted = gate.counted(gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
 
-    def ahead(
-        self, eval_: str, control: bool, epochs: int, own: Sequence[Line]
+    def precheck(
+        self, eval_: str, control: bool, epochs: int, in_code: Sequence[Line]
     ) -> Callable[[Selection, Protocol], None]:
-        """What is checked before the first request: raises NotComparable where the baseline is of another task."""
+        """The check before the first request: raises NotComparable where the baseline is of another task."""
 
         def check(slice_: Selection, protocol: Protocol) -> None:
             baseline = self._gate.baseline.side(eval_, self._handle.alias)
             if baseline is None or control:
                 return
-            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], own)
+            lines = self._gate.lines_of(eval_, self._handle.alias, protocol.scorers[0].metrics[0], in_code)
             here = comparable_ahead(eval_, self._handle, slice_, protocol, epochs)
             terms = self._gate.terms(self._counted, len(lines))
-            found = [one for line in lines if (one := not_comparable(baseline, here, line, terms)) is not None]
-            if found:
-                self.refused[eval_] = found
+            verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
+            if refusals := [verdict for verdict in verdicts if verdict is not None]:
+                self.refused[eval_] = refusals
                 raise NotComparable(
                     f"{eval_} is not comparable with {source_text(baseline.source)}, and nothing was asked: "
-                    f"{found[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
+                    f"{refusals[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )
 
         return check
 
     def verdicts(
-        self, evaluations: Sequence[Evaluation], own: Sequence[Line], failed: Sequence[str]
+        self, evaluations: Sequence[Evaluation], in_code: Sequence[Line], failures: Sequence[str]
     ) -> tuple[list[list[RegressionRecord]], list[str]]:
-        """Each evaluation's; ``failed`` says of each why too much of its asking failed, or nothing.
+        """Each evaluation's; ``failures`` say of each why too much of its asking failed, or nothing.
 
         Behind them, in a sentence each, lines that an evaluation cannot have: they have no verdict.
         """
-        lines = [self._lines(one, own) for one in evaluations]
-        terms = self._gate.terms(self._counted, sum(map(len, lines)))
-        found: list[list[RegressionRecord]] = []
-        mistaken: dict[str, None] = {}
-        for one, of, why in zip(evaluations, lines, failed, strict=True):
-            found.append([])
-            for line in of:
+        lines_of_each = [self._lines(evaluation, in_code) for evaluation in evaluations]
+        terms = self._gate.terms(self._counted, sum(map(len, lines_of_each)))
+        verdicts: list[list[RegressionRecord]] = []
+        mistakes: dict[str, None] = {}
+        for evaluation, lines, failure in zip(evaluations, lines_of_each, failures, strict=True):
+            verdicts.append([])
+            for line in lines:
                 try:
-                    found[-1].append(self._verdict(one, line, terms, why))
+                    verdicts[-1].append(self._verdict(evaluation, line, terms, failure))
                 except UsageError as error:
-                    mistaken[str(error)] = None
-        return found, list(mistaken)
+                    mistakes[str(error)] = None
+        return verdicts, list(mistakes)
 
-    def wrong(self, record: RegressionRecord) -> bool:
+    def fails(self, record: RegressionRecord) -> bool:
         """Whether a verdict fails its test."""
-        return record.status not in ("pass", "inconclusive") or (
-            record.status == "inconclusive" and self._gate.policy == "fail"
-        )
+        allowed = ("pass",) if self._gate.policy == "fail" else ("pass", "inconclusive")
+        return record.status not in allowed
 
-    def note(self, evaluation: Evaluation, own: Sequence[Line]) -> str:
+    def note(self, evaluation: Evaluation, in_code: Sequence[Line]) -> str:
         """Why an evaluation has no line for its headline, where its scale has no points; else nothing."""
         record = evaluation.result.record
         headline = record.metrics[0].name
         if record.control or not self._gate.has_no_points(headline):
             return ""
-        if any(line.metric == headline for line in self._lines(evaluation, own)):
+        if any(line.metric == headline for line in self._lines(evaluation, in_code)):
             return ""
         return (
             f"{headline} is in {metric_kind(headline).unit or 'a unit of its own'}, which has no points of a hundred: "
-            "it is not held against the baseline until a margin in that unit is declared, such as "
+            "it is not compared with the baseline until a margin in that unit is declared, such as "
             f"{headline}.drop <= 0.5"
         )
 
@@ -204,18 +199,18 @@ class Held:
         """The pairs with the baseline as the headline read them; None where it has none of this task."""
         here = self._side(evaluation)
         baseline = self._gate.baseline.side(here.eval, here.model)
-        if baseline is None or unlike(baseline, here, here.headline) is not None:
+        if baseline is None or mismatch(baseline, here, here.headline) is not None:
             return None
-        return paired(baseline, here, here.headline)
+        return pair_samples(baseline, here, here.headline)
 
-    def _lines(self, evaluation: Evaluation, own: Sequence[Line]) -> list[Line]:
+    def _lines(self, evaluation: Evaluation, in_code: Sequence[Line]) -> list[Line]:
         record = evaluation.result.record
-        return [] if record.control else self._gate.lines_of(record.eval, record.model, record.metrics[0].name, own)
+        return [] if record.control else self._gate.lines_of(record.eval, record.model, record.metrics[0].name, in_code)
 
-    def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failed: str) -> RegressionRecord:
+    def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failure: str) -> RegressionRecord:
         here = self._side(evaluation)
-        if failed:
-            return given_up(here, line, terms, failed)
+        if failure:
+            return failed_line(here, line, terms, failure)
         _check_group(here, line)
         return regression_of(self._gate.baseline.side(here.eval, here.model), here, line, terms)
 
@@ -223,7 +218,7 @@ class Held:
         record = evaluation.result.record
         if record.eval not in self._sides:
             side = comparable_eval(record, evaluation.rows, self._handle.spec)
-            self._sides[record.eval] = replace(side, noise=known_noise(self._store, self._handle))
+            self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
         return self._sides[record.eval]
 
 
@@ -235,14 +230,14 @@ def _check_group(here: ComparableEval, line: Line) -> None:
         raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
     if any(row.is_in(wanted) for row in here.rows):
         return
-    known: dict[str, dict[str, None]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for row in here.rows:
         for field, value in row.groups.items():
-            known.setdefault(field, {})[value] = None
-    held = "; ".join(f"{field}: {_some(list(values))}" for field, values in known.items())
+            groups.setdefault(field, {})[value] = None
+    fields = "; ".join(f"{field}: {_some(list(values))}" for field, values in groups.items())
     raise UsageError(
-        f"{line.text} holds nothing: no sample of {here.eval} is in this group; its numbers are reported by "
-        f"{held or 'no group'} (groups= chooses the fields)"
+        f"{line.text} has no effect: no sample of {here.eval} is in this group; its numbers are reported by "
+        f"{fields or 'no group'} (groups= chooses the fields)"
     )
 
 

@@ -1,9 +1,9 @@
-"""What a test must answer for when its body has returned: thresholds, the baseline, and what it declared."""
+"""The requirements of one test, checked when its body has returned: thresholds, the baseline, what it declared."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -11,19 +11,21 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, VerdictRecord
-from pytest_audiobench.evaluation.result import Result
+from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.gate.regression_line import Line
+from pytest_audiobench.gate.config import Rule
 from pytest_audiobench.gate.regression_text import line_text
-from pytest_audiobench.gate.thresholds import Threshold
-from pytest_audiobench.plugin.declarative import DECLARED_LINES
-from pytest_audiobench.plugin.regression_gate import Held
+from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
+from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.plugin.eval_items import DECLARED_LINES
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.threshold_checks import asking_failed, verdicts_on
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.item_lines import compared_lines
+
+if TYPE_CHECKING:
+    from pytest_audiobench.plugin.regression_gate import BaselineComparison
 
 
 class InconclusiveWarning(pytest.PytestWarning):
@@ -31,29 +33,34 @@ class InconclusiveWarning(pytest.PytestWarning):
 
 
 class Violation(NamedTuple):
-    """What is wrong with an eval; ``instrument`` where nothing is known to be, but it cannot be compared."""
+    """A requirement that an eval does not meet."""
 
     text: str
-    instrument: bool = False
+    infrastructure: bool = False
+    """Whether it says nothing of the model: the eval could not be compared."""
 
 
 class Requirements:
-    """What is declared for one test, in files and in its code (``required``), and what it ``recorded`` itself."""
+    """What is declared for one test."""
 
     def __init__(self, session: EvalSession, item: pytest.Item, eval_: str, handle: ModelHandle) -> None:
         self._session, self._item, self._eval, self._handle = session, item, eval_, handle
         self.recorded: list[MetricRecord] = []
+        """The numbers that the test recorded itself."""
         self.required: list[Threshold | Line] = []
-        self._against: Held | None = None
+        """What its code declares, beside the files."""
+        self._baseline: BaselineComparison | None = None
         if session.gate is not None:
-            lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
-            self._against = Held(session.gate, eval_, handle, session.bench.store, lines)
+            from pytest_audiobench.plugin.regression_gate import BaselineComparison
 
-    def ahead(self, eval_: str, control: bool) -> Callable[[Selection, Protocol], None]:
-        """What an evaluation is checked for before its first request."""
-        if self._against is None:
+            lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
+            self._baseline = BaselineComparison(session.gate, eval_, handle, session.bench.store, lines)
+
+    def precheck(self, eval_: str, control: bool) -> Callable[[Selection, Protocol], None]:
+        """The check of an evaluation before its first request."""
+        if self._baseline is None:
             return lambda slice_, protocol: None
-        return self._against.ahead(eval_, control, self._session.bench.epochs, self._own_lines)
+        return self._baseline.precheck(eval_, control, self._session.bench.epochs, self._lines_in_code)
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
         """The record of an evaluation that was refused by that check."""
@@ -62,49 +69,52 @@ class Requirements:
         )
         record.dataset, record.protocol = dataset.name, protocol.name
         record.part, record.control = item.part, item.control
-        record.regressions = self._against.refused[item.eval] if self._against else []
+        record.regressions = self._baseline.refused[item.eval] if self._baseline else []
         return record
 
     def settle(
         self, evaluations: Sequence[Evaluation], refused: Sequence[ItemRecord]
     ) -> tuple[list[Violation], list[str]]:
         """Put every verdict on record. Returns what is wrong by the numbers, and what else is, which no table shows."""
-        taken = self._taken_names(evaluations)
+        duplicates = self._duplicate_names(evaluations)
         evaluations[0].result.record.metrics.extend(self.recorded)
-        wrong: list[Violation] = []
-        judged: set[Threshold] = set()
+        violations: list[Violation] = []
+        checked: set[Threshold] = set()
         results = [evaluation.result for evaluation in evaluations]
-        failed = [asking_failed(result, self._session.options.max_errors) for result in results]
-        for result, why in zip(results, failed, strict=True):
-            verdicts = verdicts_on(result, self._declared(result, judged), self.recorded, why)
+        failures = [asking_failure(result, self._session.options.max_errors) for result in results]
+        for result, failure in zip(results, failures, strict=True):
+            verdicts = verdicts_on(result, self._thresholds_of(result, checked), self.recorded, failure)
             result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
-            bad = [verdict for verdict in verdicts if verdict.status != "pass"]
-            wrong += [Violation(f"{v.threshold}: {v.detail}", v.status == "not_comparable") for v in bad]
-        regressed, mistaken = self._regressions(evaluations, failed)
-        wrong += regressed
-        records = [*(one.result.record for one in evaluations), *refused]
-        beyond = [*taken, *mistaken, *self._unmet_names(records), *self._controls_only(records)]
-        return wrong, beyond
+            violations += [
+                Violation(f"{verdict.threshold}: {verdict.detail}", verdict.status == "not_comparable")
+                for verdict in verdicts
+                if verdict.status != "pass"
+            ]
+        regressions, mistakes = self._regressions(evaluations, failures)
+        records = [*(result.record for result in results), *refused]
+        mistakes = [*duplicates, *mistakes, *self._unmatched_rules(records), *self._rules_for_controls(records)]
+        return [*violations, *regressions], mistakes
 
     def _regressions(
-        self, evaluations: Sequence[Evaluation], failed: Sequence[str]
+        self, evaluations: Sequence[Evaluation], failures: Sequence[str]
     ) -> tuple[list[Violation], list[str]]:
-        """What is wrong with the evaluations, held against the baseline, and with the lines; noted without one."""
-        if self._against is None:
-            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._own_lines]
+        """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
+        if self._baseline is None:
+            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]
             evaluations[0].result.record.warnings += notes
             return [], []
-        wrong = []
-        found, mistaken = self._against.verdicts(evaluations, self._own_lines, failed)
-        for evaluation, regressions in zip(evaluations, found, strict=True):
+        violations = []
+        verdicts, mistakes = self._baseline.verdicts(evaluations, self._lines_in_code, failures)
+        for evaluation, regressions in zip(evaluations, verdicts, strict=True):
             record = evaluation.result.record
             record.regressions = regressions
-            record.warnings += filter(None, [self._against.note(evaluation, self._own_lines)])
-            for one in regressions:
-                line = line_text(one, record.scorers[0].name)
-                if self._against.wrong(one) or (one.status == "inconclusive" and not self._warned(record.eval, line)):
-                    wrong.append(Violation(f"{line}: {one.detail}", one.status == "not_comparable"))
-        return wrong, mistaken
+            record.warnings += filter(None, [self._baseline.note(evaluation, self._lines_in_code)])
+            for regression in regressions:
+                line = line_text(regression, record.scorers[0].name)
+                inconclusive = regression.status == "inconclusive"
+                if self._baseline.fails(regression) or (inconclusive and not self._warned(record.eval, line)):
+                    violations.append(Violation(f"{line}: {regression.detail}", regression.status == "not_comparable"))
+        return violations, mistakes
 
     def _warned(self, eval_: str, line: str) -> bool:
         """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning.
@@ -119,60 +129,106 @@ class Requirements:
                 return False
         return True
 
-    def _taken_names(self, evaluations: Sequence[Evaluation]) -> list[str]:
+    def _duplicate_names(self, evaluations: Sequence[Evaluation]) -> list[str]:
         """Numbers that the test recorded under the name of one that was measured."""
-        measured = {metric.name for one in evaluations for metric in one.result.record.metrics} | set(SHARES)
-        taken = [metric for metric in self.recorded if metric.name in measured]
+        records = [evaluation.result.record for evaluation in evaluations]
+        measured = {metric.name for record in records for metric in record.metrics} | set(SHARES)
+        duplicates = [metric for metric in self.recorded if metric.name in measured]
         self.recorded = [metric for metric in self.recorded if metric.name not in measured]
-        return [f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in taken]
-
-    def _unmet_names(self, records: Sequence[ItemRecord]) -> list[str]:
-        """Rules for an evaluation ``test:name`` that the test did not make."""
-        made = [record.eval for record in records]
-        rules = self._session.rules.for_test(self._eval, self._handle.alias)
         return [
-            f"{rule.place}: {self._eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(made)}"
-            for rule in rules
-            if not any(rule.covers(one, self._handle.alias) for one in made)
+            f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in duplicates
         ]
 
-    def _controls_only(self, records: Sequence[ItemRecord]) -> list[str]:
-        """What was declared for controls alone, which no threshold holds but by name, and no regression line at all."""
+    def _unmatched_rules(self, records: Sequence[ItemRecord]) -> list[str]:
+        """Rules for an evaluation ``test:name`` that the test did not make."""
+        evals = [record.eval for record in records]
         rules = self._session.rules.for_test(self._eval, self._handle.alias)
-        held_by_none = []
+        return [
+            f"{rule.place}: {self._eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(evals)}"
+            for rule in rules
+            if not any(rule.covers(eval_, self._handle.alias) for eval_ in evals)
+        ]
+
+    def _rules_for_controls(self, records: Sequence[ItemRecord]) -> list[str]:
+        """What was declared for controls alone: thresholds cover them by name only, regression lines not at all."""
+        rules = self._session.rules.for_test(self._eval, self._handle.alias)
+        without_effect = []
         for rule in rules:
             covered = [record.control for record in records if rule.covers(record.eval, self._handle.alias)]
             if ":" in rule.eval and covered and all(covered):
-                why = f"holds nothing: {rule.eval} names a control, which no baseline keeps"
-                held_by_none += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
+                why = f"has no effect: {rule.eval} names a control, which no baseline keeps"
+                without_effect += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
         if not all(record.control for record in records):
-            return held_by_none
+            return without_effect
         plain = [rule for rule in rules if ":" not in rule.eval]
-        declared = [one.text for rule in plain for one in rule.require]
-        declared += [one.text for rule in plain for one in rule.drops]
-        return held_by_none + [
-            f"{text} holds nothing: {self._eval} made controls only; make one evaluation without control=True"
-            for text in [*declared, *(one.text for one in self.required)]
+        declared = [threshold.text for rule in plain for threshold in rule.require]
+        declared += [line.text for rule in plain for line in rule.drops]
+        return without_effect + [
+            f"{text} has no effect: {self._eval} made controls only; make one evaluation without control=True"
+            for text in [*declared, *(requirement.text for requirement in self.required)]
         ]
 
     def compared(self, evaluation: Evaluation) -> Iterator[Mapping[str, Any]] | None:
         """The lines of what the baseline holds of each sample in a pair; None without a baseline."""
-        if self._against is None:
+        if self._baseline is None:
             return None
-        return compared_lines(evaluation.result.record, self._against.pairs(evaluation))
+        return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
-    def _declared(self, result: Result, judged: set[Threshold]) -> list[Threshold]:
-        """``judged`` are the thresholds on numbers of the test's own that an earlier result was held to."""
+    def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
+        """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        if result.record.control:
-            rules = [rule for rule in rules if ":" in rule.eval]
-        own = [] if result.record.control else [one for one in self.required if isinstance(one, Threshold)]
-        declared = [*(threshold for rule in rules for threshold in rule.require), *own]
+        declared = [threshold for rule in rules for threshold in rule.require if _covers(rule, result)]
+        if not result.record.control:
+            declared += [threshold for threshold in self.required if isinstance(threshold, Threshold)]
         recorded = {metric.name for metric in self.recorded}
-        declared = [one for one in declared if one.metric not in recorded or one not in judged]
-        judged.update(one for one in declared if one.metric in recorded)
+        declared = [threshold for threshold in declared if threshold.metric not in recorded or threshold not in checked]
+        checked.update(threshold for threshold in declared if threshold.metric in recorded)
         return declared
 
     @property
-    def _own_lines(self) -> list[Line]:
-        return [one for one in self.required if isinstance(one, Line)]
+    def _lines_in_code(self) -> list[Line]:
+        return [line for line in self.required if isinstance(line, Line)]
+
+
+def _covers(rule: Rule, result: Result) -> bool:
+    """Whether a matching rule is meant for ``result``: for a control only where it names it."""
+    return not result.record.control or ":" in rule.eval
+
+
+def asking_failure(result: Result, allowed: int) -> str:
+    """Why a result cannot be compared with anything: more samples failed than are ``allowed``. Else nothing."""
+    record = result.record
+    repeated = {
+        "when asked again": record.asking.get("failed_again", 0),
+        "when judged": sum(counts["errors"] for counts in record.judges.values()),
+    }
+    failed = result.errors + sum(repeated.values())
+    if failed <= allowed:
+        return ""
+    further = "".join(f", and {count} more {when}," for when, count in repeated.items() if count)
+    return (
+        f"{result.errors} of {result.n * record.epochs} samples{further} could not be asked "
+        f"({record.errors[0]['sample_id']}: {record.errors[0]['message']}); "
+        f"mend them, or allow them with --ab-max-errors {failed}"
+    )
+
+
+def verdicts_on(
+    result: Result, declared: Sequence[Threshold], recorded: Sequence[MetricRecord], failed: str
+) -> list[Verdict]:
+    """The verdicts; where too much of the asking ``failed``, each says that it cannot be compared."""
+    if failed:
+        texts = [threshold.text for threshold in declared] or ["every sample asked"]
+        return [Verdict("not_comparable", text, None, failed) for text in texts]
+    return [check_threshold(threshold, _finder(result, recorded)) for threshold in declared]
+
+
+def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:
+    """A result's numbers, and those that the test recorded beside all its results."""
+    by_name = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in recorded}
+
+    def find(name: str, group: Mapping[str, str]) -> Metric | None:
+        metric = by_name.get((name, *sorted(group.items())))
+        return result.find(name, group) if metric is None else metric
+
+    return find

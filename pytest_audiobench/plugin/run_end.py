@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.record import ItemRecord
-from pytest_audiobench.evaluation.text_repair import message
-from pytest_audiobench.gate.multiplicity import adjust
+from pytest_audiobench.evaluation.store import message
+from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.models.remote.budget import spent_note
-from pytest_audiobench.plugin.collection import session_of
 from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.stash import INSTRUMENT
 from pytest_audiobench.report import github_annotations, run_files
@@ -30,33 +31,44 @@ _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
 def finish(session: pytest.Session, controller: Controller) -> None:
+    """End the run. pytest's own summary is still printed, whatever becomes of ours."""
+    controller.stop_progress()
+    try:
+        _finish(session, controller)
+    except (AudiobenchError, OSError, ValueError) as error:
+        controller.trouble = f"the report could not be written: {error}"
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def _finish(session: pytest.Session, controller: Controller) -> None:
     """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
-    _ = session_of(session.config).registration
+    registration_of(session.config)
     controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["scorers"]}
     notes = [*controller.unchecked, *controller.excused, *controller.cautions]
     if stopped and controller.lost:
-        unheld = ", nor held against the baseline" if controller.baseline is not None else ""
+        compared = ", nor compared with the baseline" if controller.baseline is not None else ""
         count = len(controller.lost)
-        notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{unheld}")
+        notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{compared}")
     elif controller.lost:
-        for one in controller.lost:
-            _report_lost(session, one)
+        for expected in controller.lost:
+            _report_lost(session, expected)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < controller.instruments == session.testsfailed:
+    errors = controller.infrastructure_errors
+    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
     if controller.all_skipped and controller.gated:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     controller.place.open()
-    _fill_in(controller, stopped)
+    _write_missing_records(controller, stopped)
     notes += spent_note(controller.place.folder)
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     if controller.baseline is not None:
-        adjust([one for item in run["items"] for one in item["regressions"]], controller.baseline["lines"])
+        adjust_p_values([line for item in run["items"] for line in item["regressions"]], controller.baseline["lines"])
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()
@@ -80,18 +92,18 @@ def summarise(reporter: Any, controller: Controller) -> None:
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is None:
-        annotate(reporter, controller)
+        _annotate(reporter, controller)
         return
     if not controller.all_skipped and controller.run["items"]:
         reporter.section("audiobench", sep="=")
         _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
-    reporter.write_line(f"report: {_shown(controller.place.folder / 'report.html')}")
+    reporter.write_line(f"report: {_relative(controller.place.folder / 'report.html')}")
     _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
-    annotate(reporter, controller)
+    _annotate(reporter, controller)
 
 
-def annotate(reporter: Any, controller: Controller) -> None:
-    """On a GitHub runner, what failed beside the line of its test.
+def _annotate(reporter: Any, controller: Controller) -> None:
+    """Write commands for a GitHub runner, which shows what failed beside the line of its test.
 
     A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
     """
@@ -99,14 +111,14 @@ def annotate(reporter: Any, controller: Controller) -> None:
         return
     root = reporter.config.rootpath
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
-    tests = github_annotations.places(controller.located, root, checkout)
-    told = (
+    tests = github_annotations.places(controller.locations, root, checkout)
+    commands = (
         github_annotations.commands(controller.run, tests)
         if controller.run
         else github_annotations.trouble(controller.trouble)
     )
-    for line in told:
-        reporter.write_line(line)
+    for command in commands:
+        reporter.write_line(command)
 
 
 def _write(reporter: Any, lines: Iterable[Line]) -> None:
@@ -114,32 +126,36 @@ def _write(reporter: Any, lines: Iterable[Line]) -> None:
         reporter.write_line(github_annotations.no_command(text), **({style: True} if style else {}))
 
 
-def _fill_in(controller: Controller, stopped: bool) -> None:
-    """A record for every eval that left none: skipped, failed before it measured anything, or lost.
+def _write_missing_records(controller: Controller, stopped: bool) -> None:
+    """Write a record for every eval that left none: skipped, failed before it measured anything, or lost.
 
     What a run that was stopped early never began is no loss: a note counts it.
     """
     recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
-    for one in controller.expected.values():
-        if one.nodeid in recorded or (stopped and one.nodeid not in controller.outcomes):
+    for expected in controller.expected.values():
+        if expected.nodeid in recorded or (stopped and expected.nodeid not in controller.outcomes):
             continue
-        outcome = controller.outcomes.get(one.nodeid, "lost")
+        outcome = controller.outcomes.get(expected.nodeid, "lost")
         record = ItemRecord.without_result(
-            index=one.number, nodeid=one.nodeid, eval=one.eval, suite=one.suite, model=one.alias
+            index=expected.number,
+            nodeid=expected.nodeid,
+            eval=expected.eval,
+            suite=expected.suite,
+            model=expected.alias,
         )
         record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
-        record.message = message(controller.messages.get(one.nodeid, "collected and never reported"))
+        record.message = message(controller.messages.get(expected.nodeid, "collected and never reported"))
         write_part(controller.place.parts, record, Lines())
 
 
-def _report_lost(session: pytest.Session, one: Expected) -> None:
+def _report_lost(session: pytest.Session, expected: Expected) -> None:
     text = (
-        f"{one.eval} ({one.alias}) was collected and never reported: its worker died or was stopped. "
+        f"{expected.eval} ({expected.alias}) was collected and never reported: its worker died or was stopped. "
         "What it had answered is kept; run again to go on."
     )
     report = pytest.TestReport(
-        nodeid=one.nodeid,
-        location=(one.nodeid.partition("::")[0], None, one.nodeid.partition("::")[2]),
+        nodeid=expected.nodeid,
+        location=(expected.nodeid.partition("::")[0], None, expected.nodeid.partition("::")[2]),
         keywords={},
         outcome="failed",
         longrepr=text,
@@ -170,7 +186,7 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
     )
 
 
-def _shown(path: Path) -> str:
+def _relative(path: Path) -> str:
     try:
         return str(path.relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Where a run writes: one folder, agreed on by the controller and its workers, made when an eval is about to run."""
+"""The folder of a run: agreed on by the controller and its workers, made when an eval is about to run."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
@@ -66,22 +64,22 @@ class RunFolder:
 
     def present(self, alias: str, what: Mapping[str, Any]) -> None:
         """Say what a model of this run is, and whether the workers share it; all processes that use it say the same."""
-        told = {**what, "shared": True} if alias in self.shared else what
-        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(told))
+        description = {**what, "shared": True} if alias in self.shared else what
+        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(description))
 
     def models(self) -> list[dict[str, Any]]:
         """The models that were used, by alias, and behind them the judges."""
-        found = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("model-*.json")]
-        return sorted(found, key=lambda model: (model["role"] == "judge", str(model["alias"])))
+        models = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("model-*.json")]
+        return sorted(models, key=lambda model: (model["role"] == "judge", str(model["alias"])))
 
     def announced(self) -> list[dict[str, Any]]:
-        """What the processes of this run have told, in the order of their names."""
+        """What the processes of this run have announced, in the order of their names."""
         return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._collected.glob("*.json"))]
 
     def forget(self) -> None:
-        """Remove what was only said between processes."""
-        said = ("progress-*", "model-*.json", budget.FILE)
-        for path in [*self._collected.glob("*"), *(found for kind in said for found in self.folder.glob(kind))]:
+        """Remove the files that only the processes of the run needed."""
+        patterns = ("progress-*", "model-*.json", budget.FILE)
+        for path in [*self._collected.glob("*"), *(path for kind in patterns for path in self.folder.glob(kind))]:
             path.unlink(missing_ok=True)
         if self._collected.is_dir():
             self._collected.rmdir()
@@ -92,9 +90,3 @@ def keep_out_of_git(folder: Path) -> None:
     if not folder.exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / ".gitignore").write_text("# made by pytest-audiobench\n*\n", encoding="utf-8")
-
-
-def process_name(config: pytest.Config) -> str:
-    """This process as xdist calls it; "main" outside xdist's workers."""
-    given: dict[str, Any] = getattr(config, "workerinput", {})
-    return str(given.get("workerid", "main"))

@@ -1,42 +1,37 @@
-"""What the evals of one process share: the store, the audio's memory, the models; opened by the first eval."""
+"""One process's part in a run: the store, the memory of audio, the models that its evals share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.comparison.baseline_sources import baseline_from
 from pytest_audiobench.datasets.dataset import Places, folders
-from pytest_audiobench.datasets.packs.recipes import written_from
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
-from pytest_audiobench.evaluation.judging import check_judge
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
-from pytest_audiobench.gate.margins import read_margin
-from pytest_audiobench.gate.regression_line import NO_MARGIN
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
 from pytest_audiobench.models.remote.budget import Budget
-from pytest_audiobench.models.remote.endpoint import check_apart
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
-from pytest_audiobench.plugin import model_server, worker
+from pytest_audiobench.plugin.hookspecs import Registration, registration_of
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
-from pytest_audiobench.plugin.registration import Registration
-from pytest_audiobench.plugin.regression_gate import Gate
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
+from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
 
 if TYPE_CHECKING:
+    from pytest_audiobench.plugin.model_server import RunServer
+    from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
     from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
 
@@ -52,13 +47,11 @@ class EvalSession:
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
         self._handles: dict[str, ModelHandle] = {}
-        self._made: list[ModelHandle] = []
+        self._all_handles: list[ModelHandle] = []
 
-    @cached_property
+    @property
     def registration(self) -> Registration:
-        registration = Registration()
-        self.config.hook.pytest_audiobench_register(registration=registration)
-        return registration
+        return registration_of(self.config)
 
     @cached_property
     def specs(self) -> Mapping[str, ModelSpec]:
@@ -68,14 +61,14 @@ class EvalSession:
     @cached_property
     def judge_specs(self) -> Mapping[str, ModelSpec]:
         """The judges by alias, in the order given. Raises UsageError for one that is called like a model."""
-        found = {spec.alias: spec for spec in parse_specs(self.options.judges)}
-        for alias in found:
+        specs = {spec.alias: spec for spec in parse_specs(self.options.judges)}
+        for alias, spec in specs.items():
             if alias in self.specs:
                 raise UsageError(
                     f"a model and a judge are both called {alias!r}: give the judge a name of its own, such as "
-                    f"--ab-judge judge={found[alias].kind}:{found[alias].target}"
+                    f"--ab-judge judge={spec.kind}:{spec.target}"
                 )
-        return found
+        return specs
 
     @cached_property
     def judges(self) -> Mapping[str, ModelHandle]:
@@ -90,25 +83,31 @@ class EvalSession:
 
     @cached_property
     def gate(self) -> Gate | None:
-        """What every eval is held against, with ``--ab-baseline``. Raises UsageError for a bad margin or baseline."""
+        """The comparison of every eval with ``--ab-baseline``. Raises UsageError for a bad margin or baseline."""
         options = self.options
-        if options.max_drop and options.max_drop != NO_MARGIN:
+        if options.max_drop:
+            from pytest_audiobench.gate.grammar import read_margin
+            from pytest_audiobench.gate.thresholds import NO_MARGIN
+
             try:
-                read_margin(options.max_drop)
+                _ = options.max_drop == NO_MARGIN or read_margin(options.max_drop)
             except UsageError as error:
                 raise UsageError(f"--ab-max-drop: {error}, or none for declared lines only") from None
         if not options.baseline:
             return None
-        found = worker.baseline_of(self.config) or options.baseline
+        from pytest_audiobench.comparison.baseline_sources import baseline_from
+        from pytest_audiobench.plugin.regression_gate import Gate
+
+        source = worker_input(self.config).get(BASELINE) or options.baseline
         folder = base(self.config, "baseline")
-        baseline = baseline_from(found, options.reports, folder, self.place.run, options.limit)
+        baseline = baseline_from(source, options.reports, folder, self.place.run, options.limit)
         for alias in self.specs:
             baseline.of(alias)
         return Gate(baseline, options, self.rules)
 
     @cached_property
     def prompts(self) -> PromptSet | None:
-        """The wordings of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
+        """The prompts of ``--ab-prompts``. Raises UsageError for a set or a number that there is not."""
         if not self.options.prompts:
             return None
         from pytest_audiobench.protocols.prompt_sets import chosen_set
@@ -135,7 +134,7 @@ class EvalSession:
         return RunContext(
             run=self.place.run,
             store=store,
-            claims=BatchLocks(first.with_name(first.name + ".claims")),
+            locks=BatchLocks(first.with_name(first.name + ".claims")),
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
@@ -170,23 +169,31 @@ class EvalSession:
         finally:
             other.close()
 
-    def made(self, spec: ModelSpec, judge: bool = False) -> Model:
+    def model_of(self, spec: ModelSpec, judge: bool = False) -> Model:
         """The model of ``spec`` with what the run gives it; not loaded.
 
         A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
         """
-        placed = with_run_wide(spec, self._run_wide(spec, judge))
-        model = make(placed if judge else model_server.placed(self, placed), kinds=self.registration.kinds)
+        server = None if judge else self._server
+        spec = with_run_wide(spec, self._run_wide(spec, judge))
+        model = make(server.placed(spec) if server else spec, kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
-        if not judge:
-            return model_server.behind(self, spec, model)
-        if isinstance(getattr(type(model), "hearing", None), property) or not hasattr(model, "hearing"):
-            return model
-        model.hearing = _PLAYED_NOTHING
+        if server:
+            return server.behind(spec, model)
+        if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
+            model.hearing = _PLAYED_NOTHING
         return model
+
+    @cached_property
+    def _server(self) -> RunServer | None:
+        if not self.options.serve_command:
+            return None
+        from pytest_audiobench.plugin.model_server import RunServer
+
+        return RunServer(self.config, self.options, self.place.folder)
 
     @cached_property
     def budget(self) -> Budget:
@@ -196,30 +203,30 @@ class EvalSession:
 
     def _handle_on(self, spec: ModelSpec, judge: bool = False) -> ModelHandle:
         """The model of ``spec``, in this process or, where the run shares models, in its device's."""
-        model, address = self.made(spec, judge), worker.device_of(self.config)
+        model, address = self.model_of(spec, judge), worker_input(self.config).get(DEVICE)
         if address is not None and getattr(model, "in_process", False):
             from pytest_audiobench.models.device.client import Address, SharedModel
 
             self.place.shared.add(spec.alias)
             model = SharedModel(model, spec, Address(*address))
         handle = ModelHandle(spec.alias, model, make_way=self._make_way)
-        self._made.append(handle)
+        self._all_handles.append(handle)
         return handle
 
     def _make_way(self) -> None:
         """Close what fills a device: a judge is loaded when the model has answered, and the other way round."""
-        for handle in self._made:
+        for handle in self._all_handles:
             if handle.in_process:
                 handle.close()
 
     def _run_wide(self, spec: ModelSpec, judge: bool) -> Mapping[str, str]:
         options = self.options
-        found = {
+        values = {
             "base_url": "" if judge else options.base_url,
             "url_file": "" if judge else str(options.url_file or ""),
             "trust": spec.target if spec.target in options.trusted else "",
         }
-        return {name: value for name, value in found.items() if value}
+        return {name: value for name, value in values.items() if value}
 
     def check_models(self) -> None:
         """Make every model's handle and read its limits; no weights.
@@ -228,21 +235,56 @@ class EvalSession:
         """
         for alias in self.specs:
             _ = self.handle(alias).limits
-        for handle in self.judges.values():
-            check_judge(handle)
-        told = [*((spec, False) for spec in self.specs.values()), *((spec, True) for spec in self.judge_specs.values())]
-        check_apart({spec.alias: self.made(spec, judge) for spec, judge in told if spec.kind == "openai"})
+        if self.judges:
+            from pytest_audiobench.evaluation.judging import check_judge
+
+            for handle in self.judges.values():
+                check_judge(handle)
+        specs = [(spec, False) for spec in self.specs.values()] + [(spec, True) for spec in self.judge_specs.values()]
+        models = {spec.alias: self.model_of(spec, judge) for spec, judge in specs if spec.kind == "openai"}
+        if models:
+            from pytest_audiobench.models.remote.endpoint import check_apart
+
+            check_apart(models)
+
+    def announce(self, handle: ModelHandle) -> None:
+        """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
+        store = self.bench.store
+        hearing = stored_hearing(store, handle)._asdict() if handle.listens else None
+        self._announce(handle, "subject", hearing=hearing, noise=stored_noise(store, handle))
+
+    def announce_judges(self, aliases: Iterable[str]) -> None:
+        """Write what the judges are. They are played nothing, so that nothing is known of their hearing."""
+        for alias in aliases:
+            self._announce(self.judges[alias], "judge", hearing=None, noise=None)
+
+    def _announce(self, handle: ModelHandle, role: str, **facts: Any) -> None:
+        self.place.open()
+        description = {
+            "alias": handle.alias,
+            "spec": handle.spec,
+            "role": role,
+            "batching": "planned" if handle.planned else "opaque",
+            "device": handle.device,
+            **handle.identity,
+            **facts,
+        }
+        self.place.present(handle.alias, description)
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""
-        named, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
-        mixes = written_from(base(self.config, "mix"), self.options.mixes)
-        return Places(here, named, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
+        by_name, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
+        mixes: tuple[str, ...] = ()
+        if self.options.mixes:
+            from pytest_audiobench.datasets.packs.recipes import written_from
+
+            mixes = written_from(base(self.config, "mix"), self.options.mixes)
+        return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:
-        for handle in self._made:
+        for handle in self._all_handles:
             handle.close()
         if "bench" in vars(self):
             self.bench.store.close()
-            self.bench.claims.close()
+            self.bench.locks.close()
             self.bench.index.close()

@@ -22,7 +22,6 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.user_documents import read_document
 
 MOST, LONGEST = 100, 4_000
 """Wordings of a set, and characters of a wording."""
@@ -96,6 +95,8 @@ def prompt_set(named: str | Path | PromptSet) -> PromptSet:
             f"no prompt set is called {str(named)!r}; there are {', '.join(PROMPT_SETS)}, or name a file that ends "
             "with .yaml or .json"
         )
+    from pytest_audiobench.io.user_documents import read_document
+
     return _of(read_document(path), str(path))
 
 

@@ -1,4 +1,4 @@
-"""What one's own answers give by every protocol, held beside figures that others published."""
+"""Published figures beside what one's own answers give by every scorer."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _WORD = re.compile(r"[a-z0-9]+")
 
 @dataclass(frozen=True)
 class Comparison:
-    """A published figure beside the protocol that comes closest to it.
-
-    ``shown`` is the figure as our metric is read (shares as percentages); ``distance`` is the closest protocol's value
-    less the figure. ``is_inside`` tells whether the figure lies in that value's interval (None where there is none);
-    ``beyond`` by how much it lies above (or, negative, below) all that any protocol gives, 0 within.
-    """
+    """A published figure beside the scorer that comes closest to it."""
 
     published: Published
     metric: str
     protocol: str
+    """The closest scorer."""
     shown: float
+    """The figure as our metric is read: shares as percentages."""
     distance: float
+    """The closest scorer's value less the figure."""
     is_inside: bool | None
+    """Whether the figure lies in that value's interval; None where there is none."""
     beyond: float
+    """By how much it lies above (or, negative, below) all that any scorer gives; 0 within."""
     unit: str
 
     @property
@@ -53,7 +53,7 @@ class Comparison:
             side = "above" if self.beyond > 0 else "below"
             inside = ", though it lies within that value's interval" if self.is_inside else ""
             return (
-                f"{name} = {self.published.text}: no protocol gives it; it lies {abs(self.beyond):.2f} {what} {side} "
+                f"{name} = {self.published.text}: no scorer gives it; it lies {abs(self.beyond):.2f} {what} {side} "
                 f"them all, {nearest}{inside}{known}"
             )
         inside = {True: ", inside its interval", False: ", outside its interval", None: ""}[self.is_inside]
@@ -61,38 +61,38 @@ class Comparison:
 
 
 def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
-    """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest protocol."""
+    """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest scorer."""
     by_metric = {sweep.metric: sweep for sweep in sweeps(item)}
-    return [found for one in values for found in _comparison(by_metric, one)]
+    return [comparison for value in values for comparison in _comparison(by_metric, value)]
 
 
 def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Published]:
     """Those of ``values`` whose data set's words all stand in the item's name or data set."""
-    own = set(_WORD.findall(f"{item['eval']} {item['dataset']}".lower()))
-    return [one for one in values if own.issuperset(_WORD.findall(one.dataset.lower().replace("_", " ")))]
+    words = set(_WORD.findall(f"{item['eval']} {item['dataset']}".lower()))
+    return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 
 
-def _comparison(by_metric: Mapping[str, Sweep], one: Published) -> Iterator[Comparison]:
-    names = _OURS.get(one.metric, (one.metric,))
+def _comparison(by_metric: Mapping[str, Sweep], published: Published) -> Iterator[Comparison]:
+    names = _OURS.get(published.metric, (published.metric,))
     sweep = next((by_metric[name] for name in names if name in by_metric), None)
     rows = [row for row in sweep.rows if row.value is not None] if sweep else []
     if not sweep or not rows:
         return
     factor = scale(sweep.unit)
-    as_read = factor / 100.0 if one.unit == "percent" else factor
-    shown = one.value * as_read
+    as_read = factor / 100.0 if published.unit == "percent" else factor
+    figure = published.value * as_read
     given = [factor * (row.value or 0.0) for row in rows]
-    place = min(range(len(rows)), key=lambda at: abs(given[at] - shown))
+    place = min(range(len(rows)), key=lambda at: abs(given[at] - figure))
     # A figure is rounded: what rounds to it, it does not miss.
-    half = 0.5 * 10.0 ** -(2 if one.decimals is None else one.decimals) * as_read + 1e-9
-    over, under = shown - max(given), shown - min(given)
+    half = 0.5 * 10.0 ** -(2 if published.decimals is None else published.decimals) * as_read + 1e-9
+    over, under = figure - max(given), figure - min(given)
     yield Comparison(
-        published=one,
+        published=published,
         metric=sweep.metric,
         protocol=rows[place].protocol,
-        shown=shown,
-        distance=round(given[place] - shown, 9) + 0.0,  # never a negative zero
-        is_inside=_inside(rows[place], shown / factor),
+        shown=figure,
+        distance=round(given[place] - figure, 9) + 0.0,  # never a negative zero
+        is_inside=_inside(rows[place], figure / factor),
         beyond=over if over > half else under if under < -half else 0.0,
         unit=sweep.unit,
     )

@@ -35,63 +35,65 @@ def is_possible(value: float, n: int, decimals: int, scale: float = 100.0) -> bo
 
 
 def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
-    for one in values:
-        counted = one.metric.startswith(_SHARES) and not one.metric.endswith("_delta") and one.dataset[:3] != "avg"
-        if not counted or one.n is None or one.decimals is None or one.unit not in _SCALES:
+    for value in values:
+        counted = (
+            value.metric.startswith(_SHARES) and not value.metric.endswith("_delta") and value.dataset[:3] != "avg"
+        )
+        if not counted or value.n is None or value.decimals is None or value.unit not in _SCALES:
             continue
-        scale = _SCALES[one.unit]
-        if not is_possible(one.value, one.n, one.decimals, scale):
-            k = one.value * one.n / scale
-            near = ", ".join(f"{scale * at / one.n:.{one.decimals}f}" for at in (math.floor(k), math.ceil(k)))
+        scale = _SCALES[value.unit]
+        if not is_possible(value.value, value.n, value.decimals, scale):
+            k = value.value * value.n / scale
+            near = ", ".join(f"{scale * at / value.n:.{value.decimals}f}" for at in (math.floor(k), math.ceil(k)))
             says = (
-                f"{one.name}: {one.text} is no count of {one.n} samples, the nearest being {near}: "
+                f"{value.name}: {value.text} is no count of {value.n} samples, the nearest being {near}: "
                 "a mean of parts, another number of samples, or an error"
             )
-            yield Finding("impossible fraction", (one,), says)
+            yield Finding("impossible fraction", (value,), says)
 
 
 def _copied(values: Sequence[Published]) -> Iterator[Finding]:
     """One model's values in one table that are equal though their data differ. Coarse tables repeat by chance."""
-    fine = [one for one in values if _percent_decimals(one) >= 2 and not _is_extreme(one)]
-    table = sorted(fine, key=lambda one: (*_table(one), one.value))
-    for _, group in groupby(table, key=lambda one: (*_table(one), f"{one.value:.{one.decimals}f}")):
-        own = tuple(group)
-        if len({one.dataset for one in own}) > 1:
-            sets = " and ".join(one.dataset for one in own)
-            says = f"{own[0].name}: {own[0].text} stands for {sets} alike; one may be copied from the other"
-            yield Finding("copied value", own, says)
+    fine = [value for value in values if _percent_decimals(value) >= 2 and not _is_extreme(value)]
+    table = sorted(fine, key=lambda value: (*_table(value), value.value))
+    for _, group in groupby(table, key=lambda value: (*_table(value), f"{value.value:.{value.decimals}f}")):
+        equal = tuple(group)
+        if len({value.dataset for value in equal}) > 1:
+            sets = " and ".join(value.dataset for value in equal)
+            says = f"{equal[0].name}: {equal[0].text} stands for {sets} alike; one may be copied from the other"
+            yield Finding("copied value", equal, says)
 
 
 def _deltas(values: Sequence[Published]) -> Iterator[Finding]:
-    sides = {(one.benchmark, one.model, one.dataset, one.metric, one.conditions): one for one in values}
-    for one in values:
-        if one.delta_of is None:
+    sides = {(value.benchmark, value.model, value.dataset, value.metric, value.conditions): value for value in values}
+    for value in values:
+        if value.delta_of is None:
             continue
-        metric = one.metric.removesuffix("_delta")
-        found = [sides.get((one.benchmark, one.model, one.dataset, metric, side)) for side in one.delta_of]
-        if found[0] is None or found[1] is None:
+        metric = value.metric.removesuffix("_delta")
+        parts = [sides.get((value.benchmark, value.model, value.dataset, metric, side)) for side in value.delta_of]
+        if parts[0] is None or parts[1] is None:
             continue
-        difference = found[0].value - found[1].value
-        decimals = one.decimals or 0
+        difference = parts[0].value - parts[1].value
+        decimals = value.decimals or 0
         # Each of three figures is rounded by half a last digit at most.
-        if abs(difference - one.value) > 1.5 * 10.0**-decimals + 1e-9:
+        if abs(difference - value.value) > 1.5 * 10.0**-decimals + 1e-9:
             says = (
-                f"{one.name}: the difference is given as {one.value:.{decimals}f}, and "
-                f"{found[0].value:.{decimals}f} - {found[1].value:.{decimals}f} is {difference:.{decimals}f}"
+                f"{value.name}: the difference is given as {value.value:.{decimals}f}, and "
+                f"{parts[0].value:.{decimals}f} - {parts[1].value:.{decimals}f} is {difference:.{decimals}f}"
             )
-            yield Finding("wrong difference", (one, found[0], found[1]), says)
+            yield Finding("wrong difference", (value, parts[0], parts[1]), says)
 
 
-def _percent_decimals(one: Published) -> int:
+def _percent_decimals(value: Published) -> int:
     """How finely a share was printed, as decimals of a percentage."""
-    if one.decimals is None or one.unit not in _SCALES:
+    if value.decimals is None or value.unit not in _SCALES:
         return 0
-    return one.decimals - (2 if one.unit == "fraction" else 0)
+    return value.decimals - (2 if value.unit == "fraction" else 0)
 
 
-def _table(one: Published) -> tuple[str, ...]:
-    return one.benchmark, one.source, one.metric, one.unit, one.conditions, one.model
+def _table(value: Published) -> tuple[str, ...]:
+    return value.benchmark, value.source, value.metric, value.unit, value.conditions, value.model
 
 
-def _is_extreme(one: Published) -> bool:
-    return one.value in (0.0, _SCALES.get(one.unit, 1.0))
+def _is_extreme(value: Published) -> bool:
+    return value.value in (0.0, _SCALES.get(value.unit, 1.0))

@@ -25,14 +25,7 @@ _OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_publ
 
 
 class Published(NamedTuple):
-    """One published figure. Its ``unit`` is "percent" (76.7), "fraction" (0.767), "BLEU" (of 100) or "number".
-
-    ``protocol`` names the rule that it was scored by, as this project calls it where it has it; ``n`` is the number of
-    samples, ``decimals`` how many the source printed; ``same_data`` says whether it was measured on the whole published
-    data, ``code_public`` whether its scorer can be read; None and empty texts where that is not known. ``disputed``
-    says what speaks against the figure. ``delta_of`` are the conditions of the two figures that a difference is
-    between, the first less the second.
-    """
+    """One published figure; None and empty texts stand for what is not known."""
 
     benchmark: str
     source: str
@@ -41,15 +34,23 @@ class Published(NamedTuple):
     metric: str
     value: float
     unit: str
+    """One of "percent" (76.7), "fraction" (0.767), "BLEU" (of 100) and "number"."""
     protocol: str = ""
+    """The rule that it was scored by, as this project calls it where it has it."""
     checkpoint: str = ""
     same_data: bool | None = None
+    """Whether it was measured on the whole published data."""
     code_public: bool | None = None
+    """Whether its scorer can be read."""
     conditions: str = ""
     decimals: int | None = None
+    """How many the source printed."""
     n: int | None = None
+    """The number of samples."""
     disputed: str = ""
+    """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None
+    """The conditions of the two figures that a difference is between, the first less the second."""
 
     @property
     def name(self) -> str:
@@ -61,19 +62,19 @@ class Published(NamedTuple):
     def text(self) -> str:
         """The figure as its source prints it, with its unit."""
         digits = self.decimals if self.decimals is not None else len(repr(self.value).partition(".")[2])
-        shown = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
-        return f"{shown} %" if self.unit == "percent" else shown
+        number = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
+        return f"{number} %" if self.unit == "percent" else number
 
 
 @cache
 def everything() -> tuple[Published, ...]:
     """All figures of the registry, by file and in the order of each."""
     folder = files("pytest_audiobench.published") / "tables"
-    found: list[Published] = []
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+    figures: list[Published] = []
+    for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".json"):
-            found.extend(_of_file(json.loads(file.read_text(encoding="utf-8"))))
-    return tuple(found)
+            figures.extend(_of_file(json.loads(file.read_text(encoding="utf-8"))))
+    return tuple(figures)
 
 
 def values(
@@ -82,7 +83,7 @@ def values(
     """The figures whose fields equal those that are given."""
     wanted = {"benchmark": benchmark, "model": model, "dataset": dataset, "metric": metric}
     given = {name: value for name, value in wanted.items() if value is not None}
-    return [one for one in everything() if all(getattr(one, name) == value for name, value in given.items())]
+    return [figure for figure in everything() if all(getattr(figure, name) == value for name, value in given.items())]
 
 
 def matching(text: str) -> list[Published]:
@@ -94,18 +95,18 @@ def matching(text: str) -> list[Published]:
     """
     parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
     wholes: dict[Published, int] = {}
-    for one in everything() if parts else ():
-        names = _names(one)
+    for figure in everything() if parts else ():
+        names = _names(figure)
         if all(any(part in name for name in names) for part in parts):
-            wholes[one] = sum(part in names for part in parts)
+            wholes[figure] = sum(part in names for part in parts)
     if not wholes:
-        benchmarks = ", ".join(dict.fromkeys(one.benchmark for one in everything()))
+        benchmarks = ", ".join(dict.fromkeys(figure.benchmark for figure in everything()))
         raise UsageError(
             f"no published value is named by {text!r}; write BENCHMARK/MODEL/DATASET or parts of them, "
             f"such as faithfulness/af3/emotion; the benchmarks are {benchmarks}"
         )
     most = max(wholes.values())
-    return [one for one, count in wholes.items() if count == most]
+    return [figure for figure, count in wholes.items() if count == most]
 
 
 def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
@@ -114,20 +115,22 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
         shared = head | {name: table[name] for name in _OF_TABLE if name in table}
         for model, cells in table["values"].items():
             for dataset, cell in cells.items():
-                for one in cell if isinstance(cell, list) else [cell]:
-                    own = dict(one) if isinstance(one, dict) else {"value": one}
-                    own["conditions"] = "; ".join(
-                        filter(None, [shared.get("conditions", ""), own.get("conditions", "")])
+                for entry in cell if isinstance(cell, list) else [cell]:
+                    fields = dict(entry) if isinstance(entry, dict) else {"value": entry}
+                    fields["conditions"] = "; ".join(
+                        filter(None, [shared.get("conditions", ""), fields.get("conditions", "")])
                     )
-                    if "delta_of" in own:
-                        own["delta_of"] = tuple(own["delta_of"])
+                    if "delta_of" in fields:
+                        fields["delta_of"] = tuple(fields["delta_of"])
                     known = {"n": table.get("samples", {}).get(dataset)}
-                    yield Published(**(shared | known | own | {"model": model, "dataset": dataset}))
+                    yield Published(**(shared | known | fields | {"model": model, "dataset": dataset}))
 
 
-def _names(one: Published) -> list[str]:
-    texts = [_plain(text) for text in (one.benchmark, one.model, one.dataset, one.metric, one.conditions)]
-    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(one.model))
+def _names(figure: Published) -> list[str]:
+    texts = [
+        _plain(text) for text in (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions)
+    ]
+    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
     return [*texts, _plain(initials)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -26,6 +27,9 @@ VERDICTS: Mapping[str, Sign] = {
     "pass": Sign("✓", "good", "pass"),
 }
 """Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
+
+WIDTH = 80
+"""Columns of the tables that verbs print."""
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
@@ -118,3 +122,11 @@ def unanswered_text(coverage: Mapping[str, int]) -> str:
 def printable(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def wrapped(line: str, indent: str = "  ") -> list[str]:
+    """``line`` in lines of :data:`WIDTH` characters, with nothing in it that a terminal would obey."""
+    # A number stays with its sign: no line is broken at a space that does not break.
+    text = printable(line).replace(" %", "\N{NO-BREAK SPACE}%")
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in lines] or [""]

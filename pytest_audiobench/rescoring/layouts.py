@@ -1,4 +1,4 @@
-"""Which layout recorded answers are in: told by what a file holds, never by its name."""
+"""The layouts of recorded answers: which of them a file is in, by what it holds and never by its name."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from pytest_audiobench.compat import audiobench_llm, beans_next
-from pytest_audiobench.compat.audiobench import transcripts
-from pytest_audiobench.compat.faithfulness_study import output_files
-from pytest_audiobench.compat.faithfulness_study.replay import CRASHES, files_of_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.replay.recorded import records, sha256_of
-from pytest_audiobench.rescoring import own_run
+from pytest_audiobench.rescoring.own_run import FILE, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
-from pytest_audiobench.rescoring.rescored_record import FILE, run_of
 
+_RUN, _STUDY = "run", "study"
+_OF_LINES = (_RUN, _STUDY, "beans-next")
+_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        _RUN: "rescoring.own_run",
+        _STUDY: "compat.faithfulness_study.recorded_answers",
+        "beans-next": "compat.beans_next",
+        "audiobench": "compat.audiollms_audiobench",
+        "thenirock": "compat.thenirock_audiobench.recorded_answers",
+    }
+)
+"""The module of each layout, in the order of asking: ``LAYOUT`` describes it, ``fits`` knows its first object, ``read``
+gives its rows. By name, since readers of other tools' files are built on this part.
+"""
 _MOST_BYTES = 256_000_000
 """A score file is one JSON text, which must be held whole; AudioBench's largest is under 10 MB."""
-_LOOKED_FOR = (
-    f"{own_run.LAYOUT}, {beans_next.LAYOUT}, {output_files.LAYOUT}, {audiobench_llm.LAYOUT}, {transcripts.LAYOUT}"
-)
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Source:
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
 
-def source_of(target: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -> Source:
+def source_of(target: Path, manifests: Path | None = None, crashes: str = "error") -> Source:
     """The answers at ``target``, a file or a folder of them.
 
     ``manifests`` is where the study's manifests lie, ``crashes`` what its crashes count as ("error" or "unanswered").
@@ -57,7 +65,7 @@ def source_of(target: Path, manifests: Path | None = None, crashes: str = CRASHE
     if not target.exists():
         raise UsageError(f"there is nothing at {target} to score; name a run's folder or a file of answers")
     files = [target] if target.is_file() else _files(target)
-    sources = [_of_file(file, partial(output_files.read, manifests=manifests, crashes=crashes)) for file in files]
+    sources = [_of_file(file, manifests, crashes) for file in files]
     if len({source.layout for source in sources}) > 1:
         raise UsageError(
             f"{target} holds answers in several layouts ({', '.join(s.layout for s in sources)}): name one"
@@ -73,32 +81,39 @@ def _chained(sources: list[Source]) -> Iterator[RecordedRow]:
 
 
 def _files(folder: Path) -> list[Path]:
-    own = folder / FILE
-    if own.is_file():
-        return [own]
+    predictions = folder / FILE
+    if predictions.is_file():
+        return [predictions]
     if (folder / "parts").is_dir():
         raise UsageError(f"{folder} is a run that crashed or is still going: the same command run again finishes it")
-    found = sorted(path for path in folder.iterdir() if path.is_file())
-    files = [path for path in found if path.suffix == ".jsonl"] or [path for path in found if path.suffix == ".json"]
-    files = files or files_of_answers(folder)
+    inside = sorted(path for path in folder.iterdir() if path.is_file())
+    files = [path for path in inside if path.suffix == ".jsonl"] or [path for path in inside if path.suffix == ".json"]
+    files = files or list(_module(_STUDY).files_of_answers(folder))
     if not files:
         raise UsageError(f"{folder} holds no answers to score (looked for {FILE}, other *.jsonl, *.json)")
     return files
 
 
-def _of_file(file: Path, read_study: Callable[[Path], Iterator[RecordedRow]]) -> Source:
-    row = _first_object(file)
-    if own_run.fits(row):
-        return Source("run", (file,), partial(own_run.read, file), run_of(file))
-    if output_files.fits(row):
-        return Source("study", (file,), partial(read_study, file))
-    if beans_next.fits(row):
-        return Source("beans-next", (file,), partial(beans_next.read, file))
-    for layout, name in ((audiobench_llm, "audiobench"), (transcripts, "thenirock")):
-        if layout.fits(row):
-            return Source(name, (file,), partial(layout.read, file, row))
-    held = ", ".join(sorted(map(str, row))[:8])
-    raise UsageError(f"{file} is in no layout that is known: it has {held}; looked for {_LOOKED_FOR}")
+def _of_file(file: Path, manifests: Path | None, crashes: str) -> Source:
+    first = _first_object(file)
+    layout = next((name for name in _MODULES if _module(name).fits(first)), None)
+    if layout is None:
+        keys = ", ".join(sorted(map(str, first))[:8])
+        raise UsageError(f"{file} is in no layout that is known: it has {keys}; looked for {_descriptions()}")
+    read = partial(_module(layout).read, file)
+    if layout == _STUDY:
+        read = partial(read, manifests=manifests, crashes=crashes)
+    elif layout not in _OF_LINES:
+        read = partial(read, first)
+    return Source(layout, (file,), read, run_of(file) if layout == _RUN else None)
+
+
+def _module(layout: str) -> Any:
+    return import_module(f"pytest_audiobench.{_MODULES[layout]}")
+
+
+def _descriptions() -> str:
+    return ", ".join(_module(layout).LAYOUT for layout in _MODULES)
 
 
 def _first_object(file: Path) -> Mapping[str, Any]:
@@ -117,5 +132,5 @@ def _first_object(file: Path) -> Mapping[str, Any]:
     except (ValueError, RecursionError):
         raise UsageError(f"{file} is neither JSON lines nor one JSON object ({not_lines})") from None
     if not isinstance(content, dict):
-        raise UsageError(f"{file} is JSON but no object; looked for {_LOOKED_FOR}")
+        raise UsageError(f"{file} is JSON but no object; looked for {_descriptions()}")
     return content

@@ -14,10 +14,10 @@ from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_files import Heading, collect, finish
 from pytest_audiobench.report.runtime import iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import RescoredEval, Wanted, rescore
+from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
 
-def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[str]) -> RescoredEval:
+def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, command: Sequence[str]) -> RescoredEval:
     """Score ``source`` and write run.json, the line files and report.html into ``folder``.
 
     Raises UsageError for a folder that holds anything: rows of two runs never lie in one. What was written is removed
@@ -25,11 +25,11 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
-    made = not folder.exists()
+    is_new = not folder.exists()
     (folder / run_parts.FOLDER).mkdir(parents=True)
     started = time.time()
     try:
-        found = rescore(source, wanted, folder / run_parts.FOLDER)
+        rescored = rescore(source, wanted, folder / run_parts.FOLDER)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -37,18 +37,21 @@ def scored_into(folder: Path, source: Source, wanted: Wanted, command: Sequence[
             command=command,
             exit_status=0,
             limit=source.run["limit"] if source.run else None,
-            epochs=max(item["epochs"] for item in found.items),
-            models=_models(source, found.items),
+            epochs=max(item["epochs"] for item in rescored.items),
+            models=_models(source, rescored.items),
             runtime=runtime(),
-            notes=[f"scored again, without asking, from {', '.join(file.name for file in source.files)}", *found.notes],
+            notes=[
+                f"scored again, without asking, from {', '.join(file.name for file in source.files)}",
+                *rescored.notes,
+            ],
         )
         record = collect(folder, heading)
         write_page(folder, record)
         finish(folder, record)
     except BaseException:
-        shutil.rmtree(folder if made else folder / run_parts.FOLDER, ignore_errors=True)
+        shutil.rmtree(folder if is_new else folder / run_parts.FOLDER, ignore_errors=True)
         raise
-    return RescoredEval(record["items"], record["suites"], found.notes)
+    return RescoredEval(record["items"], record["suites"], rescored.notes)
 
 
 def _models(source: Source, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any, TypeAlias
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.record import SCHEMA, PerturbationRecord
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded import records, response_of
 from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.recorded_answers import Played, RecordedRow, clip_named
-from pytest_audiobench.rescoring.rescored_record import items_of, run_of
 
 LAYOUT = "a run's predictions.jsonl"
 
@@ -49,9 +50,9 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
     wanted = records(file)
     if only is not None:
         wanted = ((line, row) for line, row in wanted if (row.get("eval"), row.get("model")) in only)
-    for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda one: _key(file, *one)):
+    for (eval_, model, sample_id, epoch), lines in groupby(wanted, lambda numbered: _key(file, *numbered)):
         stages = list(lines)
-        line, first = next((one for one in stages if not one[1].get("unchanged")), stages[0])
+        line, first = next((numbered for numbered in stages if not numbered[1].get("unchanged")), stages[0])
         before = next((row for _, row in stages if row.get("unchanged")), None)
         item = items.get((eval_, model))
         try:
@@ -65,13 +66,13 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
                 raise TypeError("dataset must be a text")
             if type(first.get("recording")) not in _TEXT_OR_NONE:
                 raise TypeError("recording must be a text or null")
-            own = [row for _, row in stages if "role" not in row]
+            subject_rows = [row for _, row in stages if "role" not in row]
             rewriting = [row for _, row in stages if row.get("role") == "rewriter"]
             yield RecordedRow(
                 sample=_sample(sample_id, first),
-                responses={row["stage"]: response_of(row) for row in own if row["error"] is None},
+                responses={row["stage"]: response_of(row) for row in subject_rows if row["error"] is None},
                 epoch=epoch,
-                error=next((row["error"] for row in (*own, *rewriting) if row["error"] is not None), None),
+                error=next((row["error"] for row in (*subject_rows, *rewriting) if row["error"] is not None), None),
                 eval=eval_,
                 dataset=first["dataset"],
                 model=model,
@@ -111,12 +112,12 @@ def _verdict(row: Json) -> Response:
 
 
 def _messages(prompt: Sequence[Sequence[Any]]) -> tuple[Message, ...]:
-    found = []
+    messages = []
     for role, parts in prompt:
         if role not in ("system", "user", "assistant") or not _PARTS.issuperset(map(type, parts)):
             raise TypeError("a prompt must be [role, [text or clip number, …]] for each message, or null")
-        found.append(Message(role, tuple([part if type(part) is str else AudioSlot(part) for part in parts])))
-    return tuple(found)
+        messages.append(Message(role, tuple([part if type(part) is str else AudioSlot(part) for part in parts])))
+    return tuple(messages)
 
 
 def _check_clips(clips: Sequence[Json]) -> None:
@@ -132,7 +133,7 @@ def _clips(row: Json) -> tuple[Clip, ...]:
     recipes = row.get("recipes", ())
     if recipes and len(recipes) != len(row["audio"]):
         raise TypeError("recipes must be one for each clip")
-    return tuple([clip_named(clip["source"], one) for clip, one in zip_longest(row["audio"], recipes)])
+    return tuple([clip_named(clip["source"], recipe) for clip, recipe in zip_longest(row["audio"], recipes)])
 
 
 def _keys(row: Json) -> tuple[str, ...] | None:
@@ -158,3 +159,82 @@ def _sample(sample_id: str, row: Json) -> Sample:
         metadata=metadata,
         references=tuple(row.get("references", ())),
     )
+
+
+FILE = "predictions.jsonl"
+RECORD = "run.json"
+
+Kinds: TypeAlias = Mapping[str, type | tuple[type, ...]]
+
+_NAMES: Kinds = {"name": str, "signature": str}
+_METRIC: Kinds = {
+    **{"name": str, "group": dict, "value": (int, float, type(None))},
+    **dict.fromkeys(("scorer", "signature"), (str, type(None))),
+}
+_ITEM: Kinds = {
+    **dict.fromkeys(("eval", "model", "dataset", "protocol", "suite", "nodeid"), str),
+    **dict.fromkeys(("index", "part"), int),
+    **dict.fromkeys(("hashes", "asking"), dict),
+    **dict.fromkeys(("scorers", "metrics", "warnings"), list),
+}
+_LATER: Kinds = {
+    **{"options": dict, "judges": dict, "groups": list, "cluster": (str, type(None)), "stages": list},
+    "perturbation": (dict, type(None)),
+    "stages": list,
+}
+"""Fields that runs of earlier versions may lack."""
+
+
+def run_of(file: Path) -> Json | None:
+    """The record of the run whose predictions ``file`` holds; None where it lies alone.
+
+    Raises UsageError for a record that is none of this version's.
+    """
+    path = file.with_name(RECORD)
+    if file.name != FILE or not path.exists():
+        return None
+    try:
+        record = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is not JSON ({error}): it was edited or cut") from None
+    if not isinstance(record, dict) or record.get("schema") != SCHEMA:
+        raise UsageError(f"{path} is no {SCHEMA!r}: score it with the version that wrote it")
+    _check(path, record)
+    return record
+
+
+def items_of(run: Json | None) -> dict[tuple[str, str], Json]:
+    """The items of a run by eval and model."""
+    return {(item["eval"], item["model"]): item for item in run["items"]} if run else {}
+
+
+def _check(path: Path, record: Json) -> None:
+    """Raises UsageError, with the place, for a record that lacks what scoring again reads of it."""
+    _check_types(path, "the record", record, {"items": list, "models": list, "limit": (int, type(None))})
+    for model in record["models"]:
+        _check_types(path, "a model", model, {"alias": str})
+        if model.get("hearing") is not None:
+            _check_types(path, f"the hearing of {model['alias']}", model["hearing"], {"status": str, "evidence": str})
+    for number, item in enumerate(record["items"]):
+        place = f"items[{number}]"
+        _check_types(path, place, item, _ITEM)
+        _check_types(path, place, item, {name: kind for name, kind in _LATER.items() if name in item})
+        if not all(isinstance(text, str) for text in (*item.get("groups", ()), *item["warnings"])):
+            raise UsageError(f"{path}: groups and warnings of {place} must be texts: it was edited")
+        try:
+            PerturbationRecord.read(item.get("perturbation"))
+        except (KeyError, TypeError) as error:
+            raise UsageError(f"{path}: the perturbation of {place} is none ({error}): it was edited") from None
+        for scorer in item["scorers"]:
+            _check_types(path, f"a scorer of {place}", scorer, _NAMES)
+        for metric in item["metrics"]:
+            _check_types(path, f"a metric of {place}", metric, _METRIC)
+
+
+def _check_types(path: Path, what: str, value: Any, wanted: Kinds) -> None:
+    if not isinstance(value, dict):
+        raise UsageError(f"{path}: {what} is no JSON object: it was edited")
+    for name, kind in wanted.items():
+        if name not in value or not isinstance(value[name], kind):
+            state = "lacks" if name not in value else "has another kind of value in"
+            raise UsageError(f"{path}: {what} {state} {name!r}: it was edited, or another version wrote it")

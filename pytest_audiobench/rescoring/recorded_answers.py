@@ -1,16 +1,17 @@
-"""What every layout of recorded answers is read into, one row at a time."""
+"""The rows that every layout of recorded answers is read into, and their texts made valid as the store does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.audio.recipe import AsWritten, Recipe
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.models.messages import Message, Response
+from pytest_audiobench.evaluation.store import LONGEST_TEXT, repaired
+from pytest_audiobench.models.messages import Message, Output, Part, Response
 
 
 class Played(NamedTuple):
@@ -23,39 +24,41 @@ class Played(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRow:
-    """One sample in one epoch, as it was recorded. A layout's reader yields an eval's rows one after the other.
-
-    ``responses`` are by stage ("answer" where a layout knows no stages); a sample whose asking failed has an ``error``.
-    ``family`` is the family of protocols that the question belongs to, as ``--family`` names it, and empty where the
-    layout does not say. ``groups`` and ``cluster`` name metadata fields as a :class:`Dataset` does. ``stored`` is what
-    the file itself says of how the answer was read and scored. ``note`` is what a reader of the numbers must know of
-    the layout, the same for all its rows. ``verdicts`` are what judges said of the answer, by stage; ``messages`` is
-    what each stage was asked, where the layout keeps it. ``recording`` is the key of the recording that a perturbation
-    changed, where the layout knows of one, ``unchanged`` what a stage was played that was asked about the clips as they
-    were before; ``options`` are those that the family was called with; ``rewritten`` are the texts of rewriters, by
-    stage.
-    """
+    """One sample in one epoch, as it was recorded. A layout's reader yields an eval's rows one after the other."""
 
     sample: Sample
     responses: Mapping[str, Response]
+    """By stage, "answer" where a layout knows no stages."""
     epoch: int
     error: str | None
+    """Why the sample could not be asked."""
     eval: str
     dataset: str
     model: str
     stored: Mapping[str, Any] = field(default_factory=dict)
+    """What the file itself says of how the answer was parsed and scored."""
     family: str = ""
+    """The question's family of protocols as ``--family`` names it; empty where the layout does not say."""
     groups: tuple[str, ...] | None = None
+    """Metadata fields, as of a :class:`Dataset`."""
     cluster: str | None = None
+    """A metadata field, as of a :class:`Dataset`."""
     clip_keys: tuple[str, ...] | None = None
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
+    """What a reader of the numbers must know of the layout, the same for all its rows."""
     verdicts: Mapping[str, Response] = field(default_factory=dict)
+    """The judges' of the answer, by stage."""
     messages: Mapping[str, tuple[Message, ...]] = field(default_factory=dict)
+    """By stage, where the layout keeps them."""
     recording: str | None = None
+    """The key of the recording that a perturbation changed, where the layout knows of one."""
     unchanged: Played | None = None
+    """What a stage was played that is about the clips before their perturbation."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that the family was called with."""
     rewritten: Mapping[str, Response] = field(default_factory=dict)
+    """The rewriters' texts, by stage."""
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:
@@ -64,3 +67,74 @@ def clip_named(source: str, recipe: Recipe = None) -> Clip:
 
 
 _NOWHERE = DataRoot("recorded", Path())
+
+
+def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
+    """``row`` with valid texts of bounded length only, and how many had to be changed (halves of a surrogate pair)."""
+    whole = "".join(_texts_of(row))
+    # One look at all of them: nearly every row is sound.
+    if len(whole) <= LONGEST_TEXT and not repaired(whole)[1]:
+        return row, 0
+    changed = sum(repaired(text)[1] for text in _texts_of(row))
+    if not changed:
+        return row, 0
+    repaired_row = replace(
+        row,
+        sample=_valid_sample(row.sample),
+        responses=_valid_responses(row.responses),
+        verdicts=_valid_responses(row.verdicts),
+        rewritten=_valid_responses(row.rewritten),
+        error=None if row.error is None else _valid_text(row.error),
+        eval=_valid_text(row.eval),
+        dataset=_valid_text(row.dataset),
+        model=_valid_text(row.model),
+        clip_keys=None if row.clip_keys is None else tuple(map(_valid_text, row.clip_keys)),
+        recording=None if row.recording is None else _valid_text(row.recording),
+    )
+    return repaired_row, changed
+
+
+def _texts_of(row: RecordedRow) -> Iterator[str]:
+    sample = row.sample
+    yield from (sample.id, sample.question, sample.reference, *sample.choices, *sample.references)
+    yield from (row.eval, row.dataset, row.model, row.error or "", row.recording or "", *(row.clip_keys or ()))
+    for name, value in sample.metadata.items():
+        yield name
+        if isinstance(value, str):
+            yield value
+    for response in (*row.responses.values(), *row.verdicts.values(), *row.rewritten.values()):
+        yield response.error or ""
+        for output in response.outputs:
+            for part in output.parts:
+                yield part.value
+
+
+def _valid_text(text: str) -> str:
+    return repaired(text)[0]
+
+
+def _valid_sample(sample: Sample) -> Sample:
+    return replace(
+        sample,
+        id=_valid_text(sample.id),
+        question=_valid_text(sample.question),
+        choices=tuple(map(_valid_text, sample.choices)),
+        reference=_valid_text(sample.reference),
+        metadata={
+            _valid_text(n): _valid_text(value) if isinstance(value, str) else value
+            for n, value in sample.metadata.items()
+        },
+        references=tuple(map(_valid_text, sample.references)),
+    )
+
+
+def _valid_responses(responses: Mapping[str, Response]) -> dict[str, Response]:
+    return {stage: _valid_response(response) for stage, response in responses.items()}
+
+
+def _valid_response(response: Response) -> Response:
+    outputs = tuple(
+        Output(tuple(Part(kind, _valid_text(value)) for kind, value in output.parts), output.finish, output.score)
+        for output in response.outputs
+    )
+    return replace(response, outputs=outputs, error=None if response.error is None else _valid_text(response.error))

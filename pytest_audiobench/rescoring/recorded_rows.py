@@ -1,4 +1,4 @@
-"""What is kept of an eval's answers once they are scored: everything that its numbers and hashes need, and no text."""
+"""The scored rows of an eval: everything that its numbers and hashes need of its answers, and no text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.evaluate import errors_named
+from pytest_audiobench.evaluation.evaluate import first_errors
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
@@ -24,7 +24,7 @@ _LONGEST_VALUE = 64
 """Characters. Longer parsed values are kept as digests: only whether two are equal matters later."""
 
 
-def answered_of(row: RecordedRow) -> SampleAnswers:
+def sample_answers(row: RecordedRow) -> SampleAnswers:
     """A recorded row as a run holds an answer."""
     lengths = row.durations_s or (None,) * len(row.sample.clips)
     recording = row.recording or (row.clip_keys[0] if row.clip_keys else None)
@@ -37,11 +37,11 @@ def answered_of(row: RecordedRow) -> SampleAnswers:
     return SampleAnswers(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
 
 
-def _heard(row: RecordedRow) -> Sequence[object] | None:
+def _audio_payload(row: RecordedRow) -> Sequence[object] | None:
     return row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
 
 
-class Kept:
+class ScoredRows:
     """The scored rows of one eval without their texts, by scorer; equal small mappings are kept once."""
 
     def __init__(self, first: RecordedRow, scorers: Sequence[Scorer]) -> None:
@@ -76,7 +76,7 @@ class Kept:
 
     @property
     def errors(self) -> list[dict[str, str]]:
-        return errors_named(self._failed)
+        return first_errors(self._failed)
 
     def audio(self) -> str:
         """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
@@ -89,28 +89,28 @@ class Kept:
         """
         for row in chunk:
             self._count(row)
-        asked = [row for row in chunk if row.epoch == 0]
-        self.data.extend([sample_payload(row.sample) for row in asked])
-        self._audio.extend([_heard(row) for row in asked])
-        self._heard = self._heard or any(row.clip_keys is not None for row in asked)
-        self.answers.extend([answer_payload(one) for one in answered])
-        self._failed += [one for one in answered if one.error is not None][: 20 - len(self._failed)]
+        first_epoch = [row for row in chunk if row.epoch == 0]
+        self.data.extend([sample_payload(row.sample) for row in first_epoch])
+        self._audio.extend([_audio_payload(row) for row in first_epoch])
+        self._heard = self._heard or any(row.clip_keys is not None for row in first_epoch)
+        self.answers.extend([answer_payload(answer) for answer in answered])
+        self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
         clusters = [self._cluster_of(row) for row in chunk]
         self._clusters.update(clusters)
-        self._slim = [self._slimmed(one, cluster) for one, cluster in zip(answered, clusters, strict=True)]
+        self._slim = [self._slimmed(answer, cluster) for answer, cluster in zip(answered, clusters, strict=True)]
         return clusters
 
     def keep(self, rows: Mapping[str, Sequence[ScoredSample]]) -> None:
         """Keep the rows of the chunk that was noted last."""
-        for name, own in rows.items():
+        for name, scored in rows.items():
             self.rows[name].extend(
                 [
                     row._replace(
-                        answered=slim,
-                        answer=None if row.answer is None else _short(row.answer),
+                        answers=slim,
+                        answer=None if row.answer is None else _shortened(row.answer),
                         scores=None if row.scores is None else self._once(row.scores),
                     )
-                    for row, slim in zip(own, self._slim, strict=True)
+                    for row, slim in zip(scored, self._slim, strict=True)
                 ]
             )
 
@@ -131,20 +131,22 @@ class Kept:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
         return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
 
-    def _slimmed(self, one: SampleAnswers, cluster: Hashable) -> SampleAnswers:
-        metadata = one.taken.sample.metadata
+    def _slimmed(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
+        metadata = answers.selected.sample.metadata
         if self._fields:
-            own = self._once({name: metadata[name] for name in self._fields if name in metadata})
+            groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
         else:
-            own = _NOTHING
-        taken = SelectedSample(Sample(one.sample_id, (), "", metadata=own), 0, (str(cluster),), (), None, str(cluster))
-        return SampleAnswers(taken, one.epoch, _NOTHING, _NOTHING, _NOTHING, one.error and "failed")
+            groups = _NOTHING
+        taken = SelectedSample(
+            Sample(answers.sample_id, (), "", metadata=groups), 0, (str(cluster),), (), None, str(cluster)
+        )
+        return SampleAnswers(taken, answers.epoch, _NOTHING, _NOTHING, _NOTHING, answers.error and "failed")
 
     def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:
         return self._small.setdefault(tuple(small.items()), small)
 
 
-def _short(answer: Answer) -> Answer:
+def _shortened(answer: Answer) -> Answer:
     if answer.value is None or len(answer.value) <= _LONGEST_VALUE:
         return answer
     return Answer(answer.status, hashlib.sha256(answer.value.encode("utf-8", "surrogatepass")).hexdigest())

@@ -14,25 +14,25 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
-from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
+from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.catalogue import check_options
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.run_parts import Lines
 from pytest_audiobench.report.scorer_sweep import of_judge
-from pytest_audiobench.rescoring.families import parse_family, protocol_of
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.recorded_answers import RecordedRow
-from pytest_audiobench.rescoring.recorded_rows import Kept, answered_of
-from pytest_audiobench.rescoring.rescored_record import items_of
-from pytest_audiobench.rescoring.valid_text import valid
+from pytest_audiobench.rescoring.own_run import items_of
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
+from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
 
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
@@ -43,7 +43,7 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ScoringOptions:
     """How to read the answers: ``scorers`` by name or "all" (none: those of the run), ``family`` where it is unknown.
 
     ``family`` is a name with options, such as ``translation,target=zh``, and takes the place of what a file says.
@@ -62,22 +62,22 @@ class RescoredEval:
     notes: list[str]
 
 
-def rescore(source: Source, wanted: Wanted, folder: Path | None = None) -> RescoredEval:
+def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
     """Score all evals of ``source``; with ``folder`` their parts are written there, to be merged as a run's.
 
-    Raises UsageError where nothing can be scored, for an unknown protocol, and for rows of two runs in one file.
+    Raises UsageError where nothing can be scored, for an unknown scorer, and for rows of two runs in one file.
     """
     with collector_paused():
-        return _scored_again(source, wanted, folder)
+        return _rescored(source, wanted, folder)
 
 
-def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> RescoredEval:
+def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    found = RescoredEval([], [], [])
+    results = RescoredEval([], [], [])
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
-    for (eval_, model), rows in groupby(_valid(source, changed), lambda row: (row.eval, row.model)):
+    for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -86,58 +86,62 @@ def _scored_again(source: Source, wanted: Wanted, folder: Path | None) -> Rescor
         try:
             protocol = _protocol(first, old, wanted)
             if not protocol.fits_any_sample:
-                rows = iter(held := list(rows))
-                protocol = protocol.fitting([first.sample, *(row.sample for row in held)])
-        except _Unreadable as error:
-            found.notes.append(f"{eval_} was not scored: {error}")
+                rows = iter(rest := list(rows))
+                protocol = protocol.fitting([first.sample, *(row.sample for row in rest)])
+        except _NotScorable as error:
+            results.notes.append(f"{eval_} was not scored: {error}")
             continue
-        item = _Item(len(found.items), first, old, protocol, source, folder)
-        record = item.scored(_from(first, rows))
+        item = _Item(len(results.items), first, old, protocol, source, folder)
+        record = item.scored(_chained(first, rows))
         if texts := changed[eval_, model]:
-            found.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
-        found.items.append(record.to_json())
-        if folder is None and not record.control and sum(one["suite"] == record.suite for one in recorded.values()) > 1:
+            results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
+        results.items.append(record.to_json())
+        if (
+            folder is None
+            and not record.control
+            and sum(old_item["suite"] == record.suite for old_item in recorded.values()) > 1
+        ):
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
-            pool.add(found.items[-1], item.scored_lines())
+            pool.add(results.items[-1], item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
         more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
-        found.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
-    if not found.items:
-        raise UsageError("; ".join(found.notes) or "there is no answer to score")
-    _check_names(wanted.scorers, found.items)
-    found.suites.extend(pool.record().to_json() for pool in pools.values())
-    return found
+        results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
+    if not results.items:
+        raise UsageError("; ".join(results.notes) or "there is no answer to score")
+    _check_names(wanted.scorers, results.items)
+    results.suites.extend(pool.record().to_json() for pool in pools.values())
+    return results
 
 
-def _valid(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
     for row in source.rows():
-        made, texts = valid(row)
+        repaired_row, texts = valid_row(row)
         if texts:
-            changed[made.eval, made.model] += texts
-        yield made
+            changed[repaired_row.eval, repaired_row.model] += texts
+        yield repaired_row
 
 
-class _Unreadable(Exception):
-    """Why one eval's answers cannot be read by any protocol; the others still can."""
+class _NotScorable(Exception):
+    """Why one eval's answers cannot be read by any scorer; the others still can."""
 
 
-def _protocol(first: RecordedRow, old: Json | None, wanted: Wanted) -> Protocol:
+def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> Protocol:
     name, options = _family(first, old, wanted)
     try:
         protocol = protocol_of(name, options)
     except UsageError as error:
         if wanted.family:
             raise
-        raise _Unreadable(f"{error}; name its family with --family, or replay the run with pytest") from None
+        raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
-    chosen = [one for one in names if one == ALL or one in protocol.available]
+    chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
-        raise _Unreadable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+        raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
         return with_judges(protocol.with_scorers(*chosen), {}).protocol
-    except CannotDo:
-        raise _Unreadable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+    except UnsuitableModel:
+        raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
 
 
 _REPLAYED = (
@@ -145,11 +149,11 @@ _REPLAYED = (
 )
 
 
-def _family(first: RecordedRow, old: Json | None, wanted: Wanted) -> tuple[str, Mapping[str, Option]]:
+def _family(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> tuple[str, Mapping[str, Option]]:
     if wanted.family:
         return parse_family(wanted.family)
     if not first.family:
-        raise _Unreadable("its file does not say what was asked; name the family of protocols with --family")
+        raise _NotScorable("its file does not say what was asked; name the family of protocols with --family")
     if old is not None:
         return first.family, dict(old.get("options", {}))
     name, options = parse_family(first.family)
@@ -161,10 +165,10 @@ def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
     unknown = [name for name in names if name != ALL and name not in used]
     if unknown:
         families = ", ".join(dict.fromkeys(item["protocol"] for item in items))
-        raise UsageError(f"none of what was scored ({families}) has a protocol {unknown[0]!r}")
+        raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
 
-def _from(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
+def _chained(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
     yield first
     yield from rest
 
@@ -177,7 +181,7 @@ class _Item:
     ) -> None:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder = folder
-        self._kept = Kept(first, protocol.scorers)
+        self._kept = ScoredRows(first, protocol.scorers)
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
@@ -189,9 +193,9 @@ class _Item:
 
     def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
         """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
-        own = run_parts.stem(self._record)
+        stem = run_parts.stem(self._record)
         whole = any(scorer.together is not None for scorer in self._protocol.scorers)
-        with run_parts.adding_lines(self._folder, own) if self._folder else nullcontext(None) as add:
+        with run_parts.adding_lines(self._folder, stem) if self._folder else nullcontext(None) as add:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
@@ -204,7 +208,7 @@ class _Item:
         return replace(self._lines, cluster=None).scored(self._kept.rows)
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
-        answered = [answered_of(row) for row in chunk]
+        answered = [sample_answers(row) for row in chunk]
         clusters = self._kept.note(chunk, answered)
         rows = scored_rows(self._protocol, answered, clusters)
         if add is not None:
@@ -212,24 +216,24 @@ class _Item:
         self._kept.keep(rows)
 
     def _draw(self) -> None:
-        kept, record, scorers = self._kept, self._record, self._protocol.scorers
-        kept.check_epochs(record.eval)
-        sheet = scores_from_rows(scorers, kept.rows, record.groups, kept.clustered, kept.epochs)
-        record.n, record.epochs = kept.samples, kept.epochs
+        scored_rows, record, scorers = self._kept, self._record, self._protocol.scorers
+        scored_rows.check_epochs(record.eval)
+        sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, scored_rows.clustered, scored_rows.epochs)
+        record.n, record.epochs = scored_rows.samples, scored_rows.epochs
         record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
-        record.errors = kept.errors
-        record.hashes = scored_hashes(record.dataset, self._asked(), kept.answers.hexdigest(), scorers)
+        record.errors = scored_rows.errors
+        record.hashes = scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers)
         notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
-    def _asked(self) -> dict[str, str]:
+    def _asking_hashes(self) -> dict[str, str]:
         """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
-        found = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        found |= {name: str(known[name]) for name in ASKED if name in known}
-        return found | {"data": self._kept.data.hexdigest()}
+        hashes = dict.fromkeys(INPUTS, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        hashes |= {name: str(known[name]) for name in INPUTS if name in known}
+        return hashes | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:
         if self._old is not None and (judges := _judges(self._old)):
@@ -252,9 +256,9 @@ class _Item:
                     f"{scorer.name} is another rule than the run's: {scorer.signature} here, "
                     f"{signatures[scorer.name]} there"
                 )
-        values = {_about(metric): metric["value"] for metric in self._old["metrics"]}
+        values = {_metric_identity(metric): metric["value"] for metric in self._old["metrics"]}
         for metric in self._record.metrics:
-            before = values.get(_about(vars(metric)), metric.value)
+            before = values.get(_metric_identity(vars(metric)), metric.value)
             if before != metric.value:
                 yield f"{metric.name} by {metric.scorer} was {before} in the run and is {metric.value} now"
 
@@ -268,9 +272,9 @@ class _Item:
         if old is None:
             return new
         names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
-        kept = {name: old[name] for name in names if name in old}
-        kept["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
-        return replace(new, **kept, asking=dict(old["asking"]), warnings=list(old["warnings"]))
+        fields = {name: old[name] for name in names if name in old}
+        fields["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
+        return replace(new, **fields, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 
 
 def _judges(item: Json) -> list[str]:
@@ -279,5 +283,32 @@ def _judges(item: Json) -> list[str]:
     return [alias for alias in item.get("judges", ()) if alias in weighing or not item.get("stages")]
 
 
-def _about(metric: Mapping[str, Any]) -> tuple[object, ...]:
+def _metric_identity(metric: Mapping[str, Any]) -> tuple[object, ...]:
     return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
+
+
+_WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}
+
+
+def parse_family(written: str) -> tuple[str, dict[str, Option]]:
+    """``translation,target=zh`` as a family's name and its options. Raises UsageError for what cannot be read."""
+    name, *pairs = (part.strip() for part in written.split(","))
+    options: dict[str, Option] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--family {written!r}: {pair!r} is no KEY=VALUE")
+        options[key.strip()] = _value(value.strip())
+    return name, options
+
+
+def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
+    """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
+    check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
+    return recorded_protocol(name, options)
+
+
+def _value(text: str) -> Option:
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
+    return int(text) if text.removeprefix("-").isdecimal() else text

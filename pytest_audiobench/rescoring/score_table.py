@@ -1,4 +1,4 @@
-"""What scoring again prints: each eval's protocols side by side, as a table, Markdown, CSV or JSON."""
+"""The table of what was scored again: each eval's scorers side by side, as a table, Markdown, CSV or JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", 
 def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
     """The tables of ``owners`` (items' or suites' records) as table, markdown, csv or json."""
     if format_ == "json":
-        return json_text([_plain(one, compared.get(at, ())) for at, one in enumerate(owners)])
+        return json_text([_as_json(owner, compared.get(at, ())) for at, owner in enumerate(owners)])
     if format_ == "csv":
         return csv_text(_rows(owners, compared), [*_OF_OWNER, *_OF_ROW, "published"])
     lines = _markdown(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
@@ -38,10 +38,10 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
         beside = compared.get(at, ())
         for sweep in sweeps(owner):
             yield title(_name(owner), sweep)
-            yield from table(sweep, _marks(beside, sweep))
+            yield from table(sweep, _closest(beside, sweep))
         yield from (line for line, _ in perturbation_text.lines({"items": (), "suites": [owner]}, _WIDTH))
-        for one in beside:
-            yield f"  published {printable(one.says)}"
+        for comparison in beside:
+            yield f"  published {printable(comparison.says)}"
         yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
         yield f"  score hash {str(owner['hashes']['score_hash'])[:16]}"
         yield ""
@@ -53,28 +53,30 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in sweeps(owner):
-            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _marks(beside, sweep)), "")
+            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _closest(beside, sweep)), "")
         for name, rows in perturbation_text.markdown({"items": (), "suites": [owner]}):
             yield from (f"**{escaped(name)}**", "", *rows, "")
-        said = [f"published {one.says}" for one in beside] + [f"note: {note}" for note in owner.get("warnings", ())]
-        yield from (f"- {escaped(line)}" for line in said)
+        remarks = [f"published {comparison.says}" for comparison in beside] + [
+            f"note: {note}" for note in owner.get("warnings", ())
+        ]
+        yield from (f"- {escaped(line)}" for line in remarks)
         yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
-    yield from (f"- protocol {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
+    yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
     yield from (f"- note: {escaped(note)}" for note in notes)
 
 
 def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
         for sweep in sweeps(owner):
-            marks = _marks(compared.get(at, ()), sweep)
+            marks = _closest(compared.get(at, ()), sweep)
             for row in sweep.rows:
-                own = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
-                own |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
-                own |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
-                yield own
+                cells = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
+                cells |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
+                cells |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
+                yield cells
 
 
-def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
+def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
     return {
         "eval": _eval(owner),
         "model": owner["model"],
@@ -84,27 +86,27 @@ def _plain(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
         "metrics": [asdict(sweep) for sweep in sweeps(owner)],
         "published": [
             {
-                **{name: value for name, value in asdict(one).items() if name != "published"},
-                "published": one.published._asdict(),
+                **{name: value for name, value in asdict(comparison).items() if name != "published"},
+                "published": comparison.published._asdict(),
             }
-            for one in beside
+            for comparison in beside
         ],
         "warnings": list(owner.get("warnings", ())),
         **{name: owner[name] for name in ("curves", "perturbations") if owner.get(name)},
     }
 
 
-def _marks(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
+def _closest(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
     marks: dict[str, list[str]] = {}
-    for one in beside:
-        if one.metric == sweep.metric and not one.beyond:
-            marks.setdefault(one.protocol, []).append(one.published.text)
+    for comparison in beside:
+        if comparison.metric == sweep.metric and not comparison.beyond:
+            marks.setdefault(comparison.protocol, []).append(comparison.published.text)
     return {protocol: f"closest to {', '.join(figures)}" for protocol, figures in marks.items()}
 
 
 def _signatures(owners: Sequence[Json]) -> list[tuple[str, str]]:
-    found = {(scorer["name"], scorer["signature"]): None for owner in owners for scorer in owner["scorers"]}
-    return [(printable(name), printable(signature)) for name, signature in found]
+    pairs = {(scorer["name"], scorer["signature"]): None for owner in owners for scorer in owner["scorers"]}
+    return [(printable(name), printable(signature)) for name, signature in pairs]
 
 
 def _eval(owner: Json) -> str:

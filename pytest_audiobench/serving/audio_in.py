@@ -8,7 +8,7 @@ import os
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode, decode_bytes
 from pytest_audiobench.audio.played import PlayedAudio
-from pytest_audiobench.errors import AudioError, OutOfReach, SampleError
+from pytest_audiobench.errors import AudioError, FileUnreachable, SampleError
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import PayloadType, Question, Sound
@@ -64,7 +64,7 @@ class AudioIn:
             return decode_bytes(name, data, rate_hz, window_s, most_values)
         try:
             return decode(Clip(self._file(name, sound.data)), rate_hz, window_s, most_values)
-        except OutOfReach:  # its message tells where the folder lies, and what is beside it
+        except FileUnreachable:  # its message tells where the folder lies, and what is beside it
             raise AudioError(
                 f"{name}: no readable audio file of that name in the folder that this server reads"
             ) from None

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import AudiobenchError, PassingError, SampleError
+from pytest_audiobench.errors import AudiobenchError, SampleError, TransientError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits, Model
@@ -102,7 +102,7 @@ class ServedModel:
             if len(responses) != len(asks):
                 raise RuntimeError(f"{self.model.spec} gave {len(responses)} answers to {len(asks)} questions")
             return [_answered(response) for response in responses]
-        except PassingError as error:
+        except TransientError as error:
             self.last_error = sentence(error)
             raise Refused(503, self.last_error, retry_after_s=1) from error
         except Exception as error:

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.sharing.hub import Hub, Listed
+from pytest_audiobench.sharing.hub import Hub, HubFile
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
 from pytest_audiobench.sharing.submission_checks import Report, verified
-from pytest_audiobench.sharing.upload import FOLDER, LONGEST_SUITE, is_repo, patiently
+from pytest_audiobench.sharing.upload import FOLDER, LONGEST_SUITE, is_repo, with_retries
 
 MOST_FILES = 5_000
 MOST_BYTES_IN_ALL = 512 * 2**20
@@ -23,23 +23,23 @@ _LONGEST = 600
 _PATH = re.compile(rf"{FOLDER}/[A-Za-z0-9_-][A-Za-z0-9._-]{{0,{LONGEST_SUITE - 1}}}/[0-9a-f]{{64}}\.json")
 
 
-class Refused(NamedTuple):
+class RejectedFile(NamedTuple):
     """A file that does not count, and why."""
 
     name: str
     why: str
 
 
-class Collected(NamedTuple):
-    """What ``source`` holds: submissions that are verified, files that are refused, and the names of all suites."""
+class Collection(NamedTuple):
+    """The submissions of ``source``: those that are verified, files that are rejected, and the names of all suites."""
 
     source: str
     suites: Sequence[str]
     verified: Sequence[Report]
-    refused: Sequence[Refused]
+    refused: Sequence[RejectedFile]
 
 
-def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collected:
+def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite: str = "") -> Collection:
     """The submissions in the folder ``named``, or in the data set USER/NAME of that name on the hub.
 
     Those of other suites than ``suite`` (empty: of none) are passed over.
@@ -48,48 +48,50 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
     """
     folder = Path(named).expanduser()
     if folder.is_dir():
-        found = sorted(folder.rglob("*.json"))
+        paths_inside = sorted(folder.rglob("*.json"))
         # A pipe would be waited for without end.
-        paths = [path for path in found if path.is_file()]
-        odd = [Refused(str(path.relative_to(folder)), "it is no file") for path in found if not path.is_file()]
-        for _ in _bounded(named, (Listed(str(path), path.stat().st_size, "") for path in paths)):
+        paths = [path for path in paths_inside if path.is_file()]
+        odd = [
+            RejectedFile(str(path.relative_to(folder)), "it is no file") for path in paths_inside if not path.is_file()
+        ]
+        for _ in _bounded(named, (HubFile(str(path), path.stat().st_size, "") for path in paths)):
             pass
-        return _of_files(_Asked(named, folder, signers, suite), paths, odd)
+        return _of_files(_Source(named, folder, signers, suite), paths, odd)
     if not is_repo(named):
         raise UsageError(f"there is no folder {named}: name a folder of submissions, or a data set as USER/NAME")
     with tempfile.TemporaryDirectory(prefix="audiobench-") as temporary:
         hub = Hub()
-        commit = patiently(lambda: hub.head(named), sleep).commit
-        listed = patiently(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
-        wanted = [one for one in listed if _PATH.fullmatch(one.path) and one.size <= MOST_BYTES]
-        taken = {one.path for one in wanted}
-        others = [Refused(one.path, _why(one)) for one in listed if one.path not in taken]
+        commit = with_retries(lambda: hub.head(named), sleep).commit
+        listed = with_retries(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
+        wanted = [file for file in listed if _PATH.fullmatch(file.path) and file.size <= MOST_BYTES]
+        taken = {file.path for file in wanted}
+        others = [RejectedFile(file.path, _rejection(file)) for file in listed if file.path not in taken]
         into = Path(temporary)
         if wanted:
-            patiently(lambda: hub.download(named, [one.path for one in wanted], commit, into), sleep)
-        asked = _Asked(f"{named} at {commit[:12]}", into, signers, suite)
-        return _of_files(asked, [into / one.path for one in wanted], others)
+            with_retries(lambda: hub.download(named, [file.path for file in wanted], commit, into), sleep)
+        source = _Source(f"{named} at {commit[:12]}", into, signers, suite)
+        return _of_files(source, [into / file.path for file in wanted], others)
 
 
-def _bounded(named: str, files: Iterator[Listed]) -> Iterator[Listed]:
+def _bounded(named: str, files: Iterator[HubFile]) -> Iterator[HubFile]:
     size = 0
-    for number, one in enumerate(files, 1):
-        size += one.size
+    for number, file in enumerate(files, 1):
+        size += file.size
         if number > MOST_FILES or size > MOST_BYTES_IN_ALL:
             raise UsageError(
                 f"{named} holds more than {MOST_FILES} files or {MOST_BYTES_IN_ALL / 1e6:.0f} MB of submissions: put "
                 "those that are wanted into a folder, and name that"
             )
-        yield one
+        yield file
 
 
-def _why(one: Listed) -> str:
-    if one.size > MOST_BYTES:
-        return f"it holds {one.size / 1e6:.0f} MB, more than a submission does"
+def _rejection(file: HubFile) -> str:
+    if file.size > MOST_BYTES:
+        return f"it holds {file.size / 1e6:.0f} MB, more than a submission does"
     return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
 
 
-class _Asked(NamedTuple):
+class _Source(NamedTuple):
     """Where the files come from, the folder that they are in, and which of them count."""
 
     source: str
@@ -98,25 +100,25 @@ class _Asked(NamedTuple):
     suite: str
 
 
-def _of_files(asked: _Asked, paths: Sequence[Path], others: Sequence[Refused]) -> Collected:
-    held, refused, suites = [], list(others), set()
+def _of_files(source: _Source, paths: Sequence[Path], others: Sequence[RejectedFile]) -> Collection:
+    accepted, refused, suites = [], list(others), set()
     for path in paths:
-        name = str(path.relative_to(asked.folder))
+        name = str(path.relative_to(source.folder))
         try:
-            submission = decoded(_read(path), name)
-            own = submission.payload["suite"]
-            suites.add(own)
-            if asked.suite not in ("", own):
+            submission = decoded(_content(path), name)
+            suite = submission.payload["suite"]
+            suites.add(suite)
+            if source.suite not in ("", suite):
                 continue
-            report = verified(submission, name, asked.signers)
+            report = verified(submission, name, source.signers)
         except UsageError as error:
-            refused.append(Refused(name, _without(name, str(error))[:_LONGEST]))
+            refused.append(RejectedFile(name, _without(name, str(error))[:_LONGEST]))
             continue
         if report.holds:
-            held.append(report)
+            accepted.append(report)
         else:
-            refused.append(Refused(name, report.failing[:_LONGEST]))
-    return Collected(asked.source, sorted(suites), held, refused)
+            refused.append(RejectedFile(name, report.failing[:_LONGEST]))
+    return Collection(source.source, sorted(suites), accepted, refused)
 
 
 def _without(name: str, message: str) -> str:
@@ -125,7 +127,7 @@ def _without(name: str, message: str) -> str:
     return f"it {about.removeprefix(f'{name} ')}" if about.startswith(f"{name} ") else about
 
 
-def _read(path: Path) -> bytes:
+def _content(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(MOST_BYTES + 1)

@@ -1,4 +1,4 @@
-"""What a payload says of its evals, held to its evidence: the counts, and every value computed anew."""
+"""The checks of a payload against its evidence: the counts, and every value computed anew."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.comparison.pooling import pooled
-from pytest_audiobench.comparison.rows import estimate
+from pytest_audiobench.comparison.rows import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
@@ -46,24 +45,26 @@ def _wrong_heads(payload: Json, evidence: Contents) -> Iterator[str]:
     model = {name: getattr(evidence, name) for name in ("alias", "spec", "digest", "fingerprint")}
     if model != payload["model"] or evidence.hashes != payload["hashes"]:
         yield "the model or the hashes"
-    told = (payload["limit"], payload["epochs"], payload["missing"])
-    if told != (evidence.limit, evidence.epochs, list(evidence.missing)):
+    stated = (payload["limit"], payload["epochs"], payload["missing"])
+    if stated != (evidence.limit, evidence.epochs, list(evidence.missing)):
         yield "limit, epochs or what is missing"
-    if payload["limited"] != any(item["limited"] for item in items) or payload["n"] != sum(one["n"] for one in items):
+    if payload["limited"] != any(item["limited"] for item in items) or payload["n"] != sum(
+        entry["n"] for entry in items
+    ):
         yield "n or limited, which are not those of its evals"
     summed: dict[tuple[str, str], Counter[str]] = {}
-    for scorer in (one for item in items for one in item["scorers"]):
-        own = summed.setdefault((scorer["name"], scorer["signature"]), Counter())
-        own.update(scorer["coverage"])
-    told_of = {(one["name"], one["signature"]): Counter(one["coverage"]) for one in payload["scorers"]}
+    for scorer in (entry for item in items for entry in item["scorers"]):
+        coverage = summed.setdefault((scorer["name"], scorer["signature"]), Counter())
+        coverage.update(scorer["coverage"])
+    told_of = {(entry["name"], entry["signature"]): Counter(entry["coverage"]) for entry in payload["scorers"]}
     if told_of != summed or len(told_of) != len(payload["scorers"]):
         yield "the suite's counts of answers, which are not those of its evals"
 
 
 def _wrong_item(payload: Json, item: Json, side: ComparableEval) -> Iterator[str]:
     name = item["eval"]
-    own = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
-    same = own == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
+    fields = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
+    same = fields == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
     same = same and side.suite == payload["suite"] and side.hashes.get("model") == payload["model"]["digest"]
     same = same and side.headline == (item["scorers"] or [{"name": ""}])[0]["name"]
     if not same:
@@ -71,20 +72,20 @@ def _wrong_item(payload: Json, item: Json, side: ComparableEval) -> Iterator[str
     samples = {row.sample_id for row in side.rows}
     if (item["n"], item["n"] * item["epochs"]) != (len(samples), len(side.rows)):
         yield f"{name}: {item['n']} samples"
-    yield from (f"{name}: the counts of {one['name']}" for one in item["scorers"] if not _counted(one, side))
+    yield from (f"{name}: the counts of {scorer['name']}" for scorer in item["scorers"] if not _counted(scorer, side))
 
 
 def _counted(scorer: Json, side: ComparableEval) -> bool:
-    name, signature, told = scorer["name"], scorer["signature"], scorer["coverage"]
+    name, signature, stated = scorer["name"], scorer["signature"], scorer["coverage"]
     if name not in side.scorers:
         # Of a large suite only the first scorer is evidence.
         return True
     if side.scorers[name] != signature:
         return False
-    found = Counter(row.statuses[name] for row in side.rows)
-    found["n"], found["errors"] = len(side.rows), found.pop("error", 0)
-    found["skipped"] = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
-    return all(found[what] == told.get(what, 0) for what in {*found, *told})
+    counts = Counter(row.statuses[name] for row in side.rows)
+    counts["n"], counts["errors"] = len(side.rows), counts.pop("error", 0)
+    counts["skipped"] = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
+    return all(counts[what] == stated.get(what, 0) for what in {*counts, *stated})
 
 
 def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
@@ -93,15 +94,17 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     owners = [(payload["suite"], payload["metrics"], payload["items"])]
     owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
     for owner, metrics, items in owners:
-        for one in metrics:
-            read = sides_read(items, evidence, one["scorer"], one["signature"])
-            if read is None or not is_known(one["metric"]) or _is_of_no_samples(one["metric"]):
-                unknown.add(f"{one['metric']} by {one['scorer']}")
-            elif (found := _value(one, read)) is None or not _equal(number(one["value"]), found):
-                told = "no number" if found is None or math.isnan(found) else f"{found:.6g}"
-                wrong.append(f"{one['metric']} of {owner} is said to be {one['value']}, and its samples give {told}")
-            elif (one["unit"], one["direction"]) != _way(one["metric"]):
-                wrong.append(f"{one['metric']} of {owner} is said to be in another unit or direction than it is")
+        for metric in metrics:
+            read = evals_read_by(items, evidence, metric["scorer"], metric["signature"])
+            if read is None or not is_known(metric["metric"]) or _is_of_no_samples(metric["metric"]):
+                unknown.add(f"{metric['metric']} by {metric['scorer']}")
+            elif (recomputed := _value(metric, read)) is None or not _equal(number(metric["value"]), recomputed):
+                given = "no number" if recomputed is None or math.isnan(recomputed) else f"{recomputed:.6g}"
+                wrong.append(
+                    f"{metric['metric']} of {owner} is said to be {metric['value']}, and its samples give {given}"
+                )
+            elif (metric["unit"], metric["direction"]) != _unit_and_direction(metric["metric"]):
+                wrong.append(f"{metric['metric']} of {owner} is said to be in another unit or direction than it is")
             else:
                 right += 1
     if payload["headline"] != next(iter(payload["metrics"]), None):
@@ -129,43 +132,45 @@ def other_versions(payload: Json) -> str:
 def _headline(payload: Json, evidence: Contents) -> str:
     """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
     figure = payload["headline"]
-    read = figure and sides_read(payload["items"], evidence, figure["scorer"], figure["signature"])
+    read = figure and evals_read_by(payload["items"], evidence, figure["scorer"], figure["signature"])
     if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
         return ""
     side = pooled(read, figure["scorer"]) if len(read) > 1 else read[0]
     try:
-        found = estimate(side, metric_kind(figure["metric"]), figure["scorer"], {})
+        recomputed = estimate(side, metric_kind(figure["metric"]), figure["scorer"], {})
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
         return f"{_OTHERWISE}: its samples give none"
-    told = [number(figure[name]) for name in ("lower", "upper")]
-    if figure["n"] != found.n or not all(map(_same_bound, told, (found.lower, found.upper))):
-        return f"{_OTHERWISE}: its samples give {found.lower} to {found.upper} over n = {found.n}"
+    bounds = [number(figure[name]) for name in ("lower", "upper")]
+    if figure["n"] != recomputed.n or not all(map(_same_bound, bounds, (recomputed.lower, recomputed.upper))):
+        return f"{_OTHERWISE}: its samples give {recomputed.lower} to {recomputed.upper} over n = {recomputed.n}"
     return "the headline's interval too"
 
 
-def _same_bound(told: float | None, found: float | None) -> bool:
-    if told is None or found is None:
-        return told is found
-    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
+def _same_bound(stated: float | None, recomputed: float | None) -> bool:
+    if stated is None or recomputed is None:
+        return stated is recomputed
+    return math.isclose(stated, recomputed, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _way(metric: str) -> tuple[str, str]:
+def _unit_and_direction(metric: str) -> tuple[str, str]:
     kind = metric_kind(metric)
     return kind.unit, kind.direction
 
 
-def sides_read(items: Sequence[Json], evidence: Contents, scorer: str, signature: str) -> list[ComparableEval] | None:
+def evals_read_by(
+    items: Sequence[Json], evidence: Contents, scorer: str, signature: str
+) -> list[ComparableEval] | None:
     """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
 
     Of a large suite only each eval's first scorer is evidence.
     """
-    told = [
+    names = [
         item["eval"]
         for item in items
-        if any((one["name"], one["signature"]) == (scorer, signature) for one in item["scorers"])
+        if any((entry["name"], entry["signature"]) == (scorer, signature) for entry in item["scorers"])
     ]
-    sides = [evidence.sides[name] for name in told if name in evidence.sides]
-    if len(sides) < len(told) or not all(side.scorers.get(scorer) == signature for side in sides):
+    sides = [evidence.sides[name] for name in names if name in evidence.sides]
+    if len(sides) < len(names) or not all(side.scorers.get(scorer) == signature for side in sides):
         return None
     return sides
 
@@ -177,14 +182,14 @@ def _is_of_no_samples(metric: str) -> bool:
 def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
     """The metric over the samples of the sides; None where their statistics are none of it."""
     scorer, kind = figure["scorer"], metric_kind(figure["metric"])
-    found = [statistics_of(row, scorer, kind.name) for side in sides for row in side.rows]
+    statistics = [statistics_of(row, scorer, kind.name) for side in sides for row in side.rows]
     try:
-        return value_of(kind, [one for one in found if one is not None])
+        return value_of(kind, [sums for sums in statistics if sums is not None])
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
         return None
 
 
-def _equal(told: float | None, found: float) -> bool:
-    if told is None:
-        return math.isnan(found)
-    return math.isclose(told, found, rel_tol=1e-9, abs_tol=1e-12)
+def _equal(stated: float | None, recomputed: float) -> bool:
+    if stated is None:
+        return math.isnan(recomputed)
+    return math.isclose(stated, recomputed, rel_tol=1e-9, abs_tol=1e-12)

@@ -1,4 +1,4 @@
-"""What was found in a suite, held to the samples' statistics; and the first finding, with the way to its evidence."""
+"""The findings of a submission, checked against the samples' statistics, and the way to the first one's evidence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _NOTHING = object()
 def findings_of(items: Sequence[Json]) -> list[dict[str, Any]]:
     """What was found of each item. The phrases that a model made up are texts, and stay in the run."""
     return [
-        {"eval": item["eval"], **decimals({name: one for name, one in item["findings"].items() if name != "phrases"})}
+        {
+            "eval": item["eval"],
+            **decimals({name: value for name, value in item["findings"].items() if name != "phrases"}),
+        }
         for item in items
         if item.get("findings")
     ]
@@ -33,11 +36,11 @@ def findings_of(items: Sequence[Json]) -> list[dict[str, Any]]:
 
 def top_of(findings: Sequence[Json], evidence: Contents) -> dict[str, Any] | None:
     """The top finding of the first item that has one, and the ids of the samples that it is about."""
-    for one in findings:
-        top = next((own for own in one["findings"] if own.get("id") == one["top_finding"]), None)
-        if one["top_finding"] and top is not None:
-            samples = _samples(top, evidence.sides[one["eval"]])
-            return {"eval": one["eval"], "id": str(top["id"]), "finding": top, "samples": samples}
+    for entry in findings:
+        top = next((finding for finding in entry["findings"] if finding.get("id") == entry["top_finding"]), None)
+        if entry["top_finding"] and top is not None:
+            samples = _samples(top, evidence.sides[entry["eval"]])
+            return {"eval": entry["eval"], "id": str(top["id"]), "finding": top, "samples": samples}
     return None
 
 
@@ -51,44 +54,52 @@ def same_findings(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
         if payload["top_finding"] != expected:
             return False, "it is not the first that stands, or is of other samples than those of its part"
         # What cannot be told in words is none of a run's findings either.
-        list(told(payload))
+        list(finding_lines(payload))
         return _checked(payload, evidence)
     except (KeyError, TypeError, AttributeError, ValueError, StopIteration):
         return False, "the findings are not as a run records them"
 
 
 def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
-    evals = [one["eval"] for one in payload["findings"]]
+    evals = [entry["eval"] for entry in payload["findings"]]
     if len(set(evals)) < len(evals):
         return False, "an eval has findings twice"
-    whole = [one for one in payload["findings"] if one["findings"] or one["findings_methods"] or one["top_finding"]]
+    whole = [
+        entry for entry in payload["findings"] if entry["findings"] or entry["findings_methods"] or entry["top_finding"]
+    ]
     if not whole:
         return None
     unknown = []
-    for one in whole:
-        side, by, seed = evidence.sides[one["eval"]], one["findings_methods"]["by"], one["findings_methods"]["split"]
+    for entry in whole:
+        side, by, seed = (
+            evidence.sides[entry["eval"]],
+            entry["findings_methods"]["by"],
+            entry["findings_methods"]["split"],
+        )
         trials = _trials(side, str(by))
         if isinstance(trials, str):
-            unknown.append(f"those of {one['eval']} are as the signer states them: {trials}")
+            unknown.append(f"those of {entry['eval']} are as the signer states them: {trials}")
             continue
         try:
-            again = asdict(tested(trials, str(by), int(seed["seed"])))
+            recomputed = asdict(tested(trials, str(by), int(seed["seed"])))
         except UsageError as error:
             return False, str(error)
-        del again["phrases"]
-        own = {name: value for name, value in one.items() if name != "eval"}
-        if (place := _difference(own, decimals(again), "")) is not None:
+        del recomputed["phrases"]
+        recorded = {name: value for name, value in entry.items() if name != "eval"}
+        if (place := _difference(recorded, decimals(recomputed), "")) is not None:
             if not (made_by := other_versions(payload)):
-                return False, f"{place[1:]} of {one['eval']} is another than its samples give"
-            unknown.append(f"{place[1:]} of {one['eval']} is another made anew, and other versions made it: {made_by}")
-    count = sum(len(one["findings"]) for one in whole)
+                return False, f"{place[1:]} of {entry['eval']} is another than its samples give"
+            unknown.append(
+                f"{place[1:]} of {entry['eval']} is another made anew, and other versions made it: {made_by}"
+            )
+    count = sum(len(entry["findings"]) for entry in whole)
     right = [] if len(unknown) == len(whole) else [f"{count} are what their samples give, split and tested anew"]
     return True, "; ".join([*right, *unknown])
 
 
 def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
     """What was tested of an eval, of its samples' statistics; or why these do not tell it."""
-    scorer = next((name for name, own in side.metrics.items() if METRIC in own), None)
+    scorer = next((name for name, metric_names in side.metrics.items() if METRIC in metric_names), None)
     if scorer is None:
         return f"the evidence lacks the statistics of {METRIC}"
     if not all(by in row.groups for row in side.rows):
@@ -109,23 +120,26 @@ def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
     ]
 
 
-def _difference(recorded: Any, found: Any, place: str) -> str | None:
+def _difference(recorded: Any, recomputed: Any, place: str) -> str | None:
     """Where two records differ; decimals may in their last digits, since libraries sum in other orders."""
-    if isinstance(recorded, dict) and isinstance(found, dict):
-        names = {**found, **recorded}
-        each = ((recorded.get(name, _NOTHING), found.get(name, _NOTHING), f"{place}.{name}") for name in names)
-    elif isinstance(recorded, list) and isinstance(found, list) and len(recorded) == len(found):
-        each = ((one, other, f"{place}[{at}]") for at, (one, other) in enumerate(zip(recorded, found, strict=True)))
+    if isinstance(recorded, dict) and isinstance(recomputed, dict):
+        names = {**recomputed, **recorded}
+        each = ((recorded.get(name, _NOTHING), recomputed.get(name, _NOTHING), f"{place}.{name}") for name in names)
+    elif isinstance(recorded, list) and isinstance(recomputed, list) and len(recorded) == len(recomputed):
+        each = (
+            (arguments, other, f"{place}[{at}]")
+            for at, (arguments, other) in enumerate(zip(recorded, recomputed, strict=True))
+        )
     else:
-        return None if _alike(recorded, found) else place
-    return next((odd for one in each if (odd := _difference(*one)) is not None), None)
+        return None if _alike(recorded, recomputed) else place
+    return next((odd for arguments in each if (odd := _difference(*arguments)) is not None), None)
 
 
-def _alike(recorded: object, found: object) -> bool:
-    if type(recorded) is not type(found) or recorded == found or not isinstance(recorded, str):
-        return type(recorded) is type(found) and recorded == found
+def _alike(recorded: object, recomputed: object) -> bool:
+    if type(recorded) is not type(recomputed) or recorded == recomputed or not isinstance(recorded, str):
+        return type(recorded) is type(recomputed) and recorded == recomputed
     try:
-        return math.isclose(float(recorded), float(str(found)), rel_tol=1e-9, abs_tol=1e-12)
+        return math.isclose(float(recorded), float(str(recomputed)), rel_tol=1e-9, abs_tol=1e-12)
     except ValueError:
         return False
 
@@ -134,12 +148,12 @@ def _samples(finding: Json, side: ComparableEval) -> list[str]:
     """The samples of the part that the finding is about: those it names, else those of its group."""
     named = [finding[half].get("clips") for half in _HALVES]
     if None not in named:
-        return sorted({str(name) for own in named for name in own})
+        return sorted({str(name) for names in named for name in names})
     part = {str(name): str(value) for name, value in finding["slice"].items()}
     return sorted({row.sample_id for row in side.rows if row.is_in(part)})
 
 
-def told(payload: Json) -> Iterator[str]:
+def finding_lines(payload: Json) -> Iterator[str]:
     """The top finding of a payload that holds and the way to its evidence, a line each; nothing where there is none."""
     top = payload["top_finding"]
     if top is None:
@@ -148,12 +162,12 @@ def told(payload: Json) -> Iterator[str]:
     effect = _number(finding.get("effect_size"))
     yield f"top finding: {top['id']} in {top['eval']}, {finding.get('status')}: effect {effect}"
     for half in _HALVES:
-        own = finding.get(half, {})
-        clips = own.get("clips")
+        numbers = finding.get(half, {})
+        clips = numbers.get("clips")
         named = "" if clips is None else f": {', '.join(map(str, clips))}"
-        rates = f"{_number(own.get('domain_rate'))} against {_number(own.get('other_rate'))} of the others"
-        yield f"{half}: {rates}, p {_number(own.get('p_value'))}, {own.get('clip_count_domain')} samples{named}"
-    methods = (one["findings_methods"] for one in payload["findings"] if one["eval"] == top["eval"])
+        rates = f"{_number(numbers.get('domain_rate'))} against {_number(numbers.get('other_rate'))} of the others"
+        yield f"{half}: {rates}, p {_number(numbers.get('p_value'))}, {numbers.get('clip_count_domain')} samples{named}"
+    methods = (entry["findings_methods"] for entry in payload["findings"] if entry["eval"] == top["eval"])
     if split := next(methods).get("split"):
         yield f"split by seed {split.get('seed')}: {split.get('rule')}"
     part = ", ".join(f"{name} {value}" for name, value in finding["slice"].items())

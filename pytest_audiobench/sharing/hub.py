@@ -33,7 +33,7 @@ _LONGEST_SAID = 200
 _LOG_IN = "log in by hf auth login, or set HF_TOKEN"
 
 
-class Passing(Exception):
+class TemporaryHubError(Exception):
     """A failure that another try may cure; ``wait_s`` is the pause that the hub asked for, None for none."""
 
     def __init__(self, says: str, wait_s: float | None = None) -> None:
@@ -41,7 +41,7 @@ class Passing(Exception):
         self.wait_s = wait_s
 
 
-class Conflict(Passing):
+class Conflict(TemporaryHubError):
     """Somebody else committed since the head was looked at."""
 
 
@@ -52,7 +52,7 @@ class Head(NamedTuple):
     private: bool
 
 
-class Listed(NamedTuple):
+class HubFile(NamedTuple):
     """A file of a repository. ``blob`` is git's name of its content, or the SHA-256 of a large file."""
 
     path: str
@@ -87,20 +87,20 @@ class Hub:
             info = self._api.repo_info(repo, repo_type="dataset")
             return Head(str(info.sha), bool(info.private))
 
-    def file(self, repo: str, path: str, commit: str) -> Listed | None:
+    def file(self, repo: str, path: str, commit: str) -> HubFile | None:
         """The file at ``path`` in ``commit``; None where there is none."""
         with self._judged(f"looking for {path} in {repo}"):
-            found = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
-            return next((_listed(one) for one in found if one.path == path), None)
+            entries = self._api.get_paths_info(repo, [path], repo_type="dataset", revision=commit)
+            return next((_listed(entry) for entry in entries if entry.path == path), None)
 
-    def files(self, repo: str, folder: str, commit: str) -> Iterator[Listed]:
+    def files(self, repo: str, folder: str, commit: str) -> Iterator[HubFile]:
         """The files below ``folder`` in ``commit``; none where there is no such folder."""
         from huggingface_hub.errors import EntryNotFoundError
 
         with self._judged(f"listing {folder} of {repo}"):
             tree = self._api.list_repo_tree(repo, folder, recursive=True, repo_type="dataset", revision=commit)
             try:
-                yield from (_listed(one) for one in tree if hasattr(one, "size"))
+                yield from (_listed(entry) for entry in tree if hasattr(entry, "size"))
             except EntryNotFoundError:
                 return
 
@@ -139,14 +139,14 @@ class Hub:
             )
             # Where the hub fails midway the library is content with what it has.
             if missing := [path for path in paths if not (into / path).is_file()]:
-                raise Passing(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
+                raise TemporaryHubError(f"{len(missing)} of {len(paths)} files of {repo} did not arrive")
 
     @contextmanager
     def _judged(self, doing: str) -> Iterator[None]:
         """Whatever the library raises as one sentence without its traceback, which may hold what was sent."""
         try:
             yield
-        except (FatalError, Passing, GeneratorExit):
+        except (FatalError, TemporaryHubError, GeneratorExit):
             raise
         except Exception as error:
             raise _judged(error, doing, self.address) from None
@@ -172,8 +172,8 @@ def _api() -> HfApi:
     # Its warnings repeat addresses, and what they tell of is told here in a sentence.
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
     disable_progress_bars()
-    own = get_session()
-    client, hooks = type(own), {**own.event_hooks, "response": [_raise_passing]}
+    session = get_session()
+    client, hooks = type(session), {**session.event_hooks, "response": [_raise_passing]}
     # The library's own client waits without end, and would sleep for as long as a reply of 429 says.
     set_client_factory(lambda: client(event_hooks=hooks, follow_redirects=True, timeout=TIMEOUT_S))
     return huggingface_hub.HfApi(library_name="pytest-audiobench")
@@ -187,7 +187,7 @@ def _raise_passing(response: Any) -> None:
                 f"the hub asks to be left alone for {wait_s:.0f} s (reply {response.status_code}): try later"
             )
         why = "has too many requests" if response.status_code == 429 else "cannot answer now"
-        raise Passing(f"the hub {why} (reply {response.status_code})", wait_s)
+        raise TemporaryHubError(f"the hub {why} (reply {response.status_code})", wait_s)
 
 
 def _asked_wait(headers: Any) -> float | None:
@@ -195,11 +195,11 @@ def _asked_wait(headers: Any) -> float | None:
     from datetime import UTC, datetime
     from email.utils import parsedate_to_datetime
 
-    told = str(headers.get("retry-after") or "").strip()
-    if told.isascii() and told.isdigit():
-        return float(told) if len(told) < 10 else math.inf
+    header = str(headers.get("retry-after") or "").strip()
+    if header.isascii() and header.isdigit():
+        return float(header) if len(header) < 10 else math.inf
     try:
-        until = parsedate_to_datetime(told)
+        until = parsedate_to_datetime(header)
         return max(0.0, (until - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
@@ -219,9 +219,9 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
     if status in _CONFLICT:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:
-        return FatalError(f"{doing}: {_refusal(status)}{_said(error)}")
+        return FatalError(f"{doing}: {_refusal(status)}{_error_text(error)}")
     if _is_of_transport(error):
-        return Passing(f"{doing}: the connection to {address} failed ({type(error).__name__})")
+        return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
     return FatalError(
         f"{doing}: {address} answered with what no hub answers ({type(error).__name__}): correct HF_ENDPOINT"
     )
@@ -237,7 +237,7 @@ def _refusal(status: int) -> str:
     return f"the hub refused it (reply {status})"
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """What the hub said to it, without the token, which a reply may repeat."""
     from huggingface_hub import get_token
 
@@ -254,6 +254,6 @@ def _is_of_transport(error: Exception) -> bool:
     return isinstance(error, OSError) or "TransportError" in names
 
 
-def _listed(one: Any) -> Listed:
-    large = getattr(one, "lfs", None)
-    return Listed(str(one.path), int(one.size), str(large.sha256 if large else one.blob_id))
+def _listed(entry: Any) -> HubFile:
+    large = getattr(entry, "lfs", None)
+    return HubFile(str(entry.path), int(entry.size), str(large.sha256 if large else entry.blob_id))

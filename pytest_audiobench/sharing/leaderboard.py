@@ -2,15 +2,15 @@
 
 The numbers are computed anew from the samples' statistics in each submission; what it states itself was compared with
 them when it was verified. Models stand in one table where everything that was asked is the same: the evals' data,
-audio, prompts, settings and epochs, and the protocol by its signature.
+audio, prompts, settings and epochs, and the scorer by its signature.
 
 The rule of ranks: the best value opens the first group, and every model whose difference to it is not shown stands in
 that group too; the best of the rest opens the next group, and so on. A difference is shown where the paired test of
-"it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be held against
+"it is not worse" gives p <= alpha / (k (k - 1)), k being the models of the table: each of them may be compared with
 each other, in either direction, so that any false difference in a table has at most the probability alpha.
 
 A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
-could lead by what it was spared, and nobody could be held against it.
+could lead by what it was spared, and nobody could be compared with it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.pooling import pooled
-from pytest_audiobench.comparison.rows import answered, estimate
+from pytest_audiobench.comparison.rows import estimate, parse_rate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
-from pytest_audiobench.gate.regression_line import ALPHA, MOST_UNMATCHED
+from pytest_audiobench.gate.thresholds import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.sharing.collection import Collected, Refused
-from pytest_audiobench.sharing.evidence import sides_read
+from pytest_audiobench.sharing.collection import Collection, RejectedFile
+from pytest_audiobench.sharing.evidence import evals_read_by
 from pytest_audiobench.sharing.submission_checks import Report
 
 MOST_UNASKED = MOST_UNMATCHED / 2
-"""Of two models that are ranked no more samples are in no pair than a paired test allows."""
+"""Of two models that are ranked no more samples are unmatched than a paired test allows."""
 
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
 
@@ -48,30 +47,28 @@ class Measured(NamedTuple):
     side: ComparableEval
     kind: MetricKind
     estimate: Estimate
-    answered: float | None
+    parse_rate: float | None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A model. ``rank`` is None where it has none, and ``unranked`` says why; ``behind`` is the best held against it,
-    None for the best itself; ``also`` are other signers of the same answers, ``superseded`` its earlier submissions
-    with other answers.
-    """
+    """A model in a table."""
 
     rank: int | None
-    own: Measured
+    measured: Measured
     behind: RegressionRecord | None
+    """The comparison of the best with it; None for the best itself."""
     unranked: str
+    """Why it has no rank."""
     also: Sequence[str]
+    """Other signers of the same answers."""
     superseded: Sequence[Measured]
+    """Its earlier submissions with other answers."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The models of one task: ``suite`` on the data of ``task``, by one metric and one scorer.
-
-    ``limit`` is that of limited runs, None for whole ones; ``comparisons`` among how many alpha is divided.
-    """
+    """The models of one task: ``suite`` on the data of ``task``, by one metric and one scorer."""
 
     suite: str
     task: str
@@ -80,7 +77,9 @@ class Table:
     signature: str
     evals: Sequence[str]
     limit: int | None
+    """Of limited runs; None for whole ones."""
     comparisons: int
+    """Among how many alpha is divided."""
     rows: Sequence[Row]
 
 
@@ -91,32 +90,32 @@ class Leaderboard:
     source: str
     submissions: int
     tables: Sequence[Table]
-    refused: Sequence[Refused]
+    refused: Sequence[RejectedFile]
     alpha: float = ALPHA
 
 
-def leaderboard(found: Collected, metric: str = "") -> Leaderboard:
+def leaderboard(collection: Collection, metric: str = "") -> Leaderboard:
     """A table for each task, by ``metric`` (empty: each suite's first).
 
     Raises UsageError where no submission is verified, and where none measures that metric.
     """
-    if not found.verified:
-        why = "".join(f"\n  {one.name}: {one.why}" for one in found.refused[:10])
-        suites = f"; it has submissions of {', '.join(found.suites)}" if found.suites else ""
-        raise UsageError(f"{found.source} has no verified submission of what was asked for{suites}{why}")
-    refused = list(found.refused)
+    if not collection.verified:
+        why = "".join(f"\n  {file.name}: {file.why}" for file in collection.refused[:10])
+        suites = f"; it has submissions of {', '.join(collection.suites)}" if collection.suites else ""
+        raise UsageError(f"{collection.source} has no verified submission of what was asked for{suites}{why}")
+    refused = list(collection.refused)
     tasks: dict[tuple[str, ...], list[Measured]] = {}
-    for report in found.verified:
+    for report in collection.verified:
         try:
-            own = _measured(report, metric)
+            measured = _measured(report, metric)
         except UsageError as error:
-            refused.append(Refused(report.name, str(error)))
+            refused.append(RejectedFile(report.name, str(error)))
             continue
-        tasks.setdefault(_task(own), []).append(own)
+        tasks.setdefault(_task(measured), []).append(measured)
     if not tasks:
-        raise UsageError(f"no verified submission of {found.source} has that: {refused[-1].why}")
+        raise UsageError(f"no verified submission of {collection.source} has that: {refused[-1].why}")
     counted = sum(map(len, tasks.values()))
-    return Leaderboard(found.source, counted, [_table(key, tasks[key]) for key in sorted(tasks)], refused)
+    return Leaderboard(collection.source, counted, [_table(key, tasks[key]) for key in sorted(tasks)], refused)
 
 
 def _measured(report: Report, metric: str) -> Measured:
@@ -126,84 +125,92 @@ def _measured(report: Report, metric: str) -> Measured:
     name = metric or (headline["metric"] if headline else "")
     sides = list(report.evidence.sides.values())
     scorers = [
-        one for side in sides for one in side.scorers.items() if name in (*side.metrics.get(one[0], ()), *SHARES)
+        pair for side in sides for pair in side.scorers.items() if name in (*side.metrics.get(pair[0], ()), *SHARES)
     ]
     first = (headline["scorer"], headline["signature"]) if headline else None
     if not is_known(name) or not scorers:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
     scorer, signature = first if first in scorers else scorers[0]
-    read = sides_read(report.submission.payload["items"], report.evidence, scorer, signature)
+    read = evals_read_by(report.submission.payload["items"], report.evidence, scorer, signature)
     if not read:
         raise UsageError(f"its evidence lacks the statistics of {scorer}, which is not the first scorer of each eval")
     kind = metric_kind(name)
     if len(read) > 1 and not kind.poolable:
         raise UsageError(f"{name} has no value over several evals: its scores depend on the set they were scored in")
     # In the order of their names: that of a run is its own, and none of the task.
-    side = pooled(sorted(read, key=lambda one: one.eval), scorer) if len(read) > 1 else read[0]
-    own = replace(side, scorers={scorer: signature})
-    return Measured(report, own, kind, estimate(own, kind, scorer, {}), answered(own, scorer, {}))
+    suite = pooled(sorted(read, key=lambda side: side.eval), scorer) if len(read) > 1 else read[0]
+    suite = replace(suite, scorers={scorer: signature})
+    return Measured(report, suite, kind, estimate(suite, kind, scorer, {}), parse_rate(suite, scorer, {}))
 
 
-def _task(own: Measured) -> tuple[str, ...]:
+def _task(measured: Measured) -> tuple[str, ...]:
     """What must agree for two submissions to stand in one table."""
-    payload = own.report.submission.payload
-    asked = sorted(
-        [one["eval"], one["dataset"], *[one["hashes"].get(name, "") for name in _ASKED]] for one in payload["items"]
+    payload = measured.report.submission.payload
+    inputs = sorted(
+        [item["eval"], item["dataset"], *[item["hashes"].get(name, "") for name in _ASKED]] for item in payload["items"]
     )
-    return payload["suite"], digest(asked), own.kind.name, own.side.headline, own.side.scorers[own.side.headline]
+    return (
+        payload["suite"],
+        digest(inputs),
+        measured.kind.name,
+        measured.side.headline,
+        measured.side.scorers[measured.side.headline],
+    )
 
 
-def _table(task: tuple[str, ...], found: Sequence[Measured]) -> Table:
-    suite, asked, _, scorer, signature = task
+def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
+    suite, inputs, _, scorer, signature = task
     models: dict[str, list[Measured]] = {}
-    for one in sorted(found, key=lambda one: (one.report.submission.payload["submitted_at"], one.report.name)):
-        models.setdefault(one.report.submission.payload["model"]["digest"], []).append(one)
-    newest = sorted((own[-1] for own in models.values()), key=_worth)
-    fit = [one for one in newest if not _unranked(one)]
+    for entry in sorted(
+        entries, key=lambda entry: (entry.report.submission.payload["submitted_at"], entry.report.name)
+    ):
+        models.setdefault(entry.report.submission.payload["model"]["digest"], []).append(entry)
+    newest = sorted((runs[-1] for runs in models.values()), key=_worth)
+    fit = [entry for entry in newest if not _unranked(entry)]
     terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
-    newest = [*fit, *(one for one in newest if _unranked(one))]
+    newest = [*fit, *(entry for entry in newest if _unranked(entry))]
     placed = [*zip(*_ranked(fit, terms), strict=True), *[(None, None)] * (len(newest) - len(fit))]
     rows = [
-        _row(one, models[one.report.submission.payload["model"]["digest"]], *place)
-        for one, place in zip(newest, placed, strict=True)
+        _row(entry, models[entry.report.submission.payload["model"]["digest"]], *place)
+        for entry, place in zip(newest, placed, strict=True)
     ]
     any_ = newest[0].report.submission.payload
-    evals = [one["eval"] for one in any_["items"]]
+    evals = [entry["eval"] for entry in any_["items"]]
     limit = any_["limit"] if any_["limited"] else None
-    return Table(suite, asked, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
+    return Table(suite, inputs, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
 
 
-def _unranked(one: Measured) -> str:
+def _unranked(measured: Measured) -> str:
     """Why a model has no rank; empty where it has one."""
-    rows, scorer = one.side.rows, one.side.headline
+    rows, scorer = measured.side.rows, measured.side.headline
     failed = sum(row.statuses[scorer] == "error" for row in rows)
     if failed > MOST_UNASKED * len(rows):
         return (
             f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
             "which asks only these"
         )
-    return "it has no value" if math.isnan(one.estimate.value) else ""
+    return "it has no value" if math.isnan(measured.estimate.value) else ""
 
 
-def _worth(one: Measured) -> tuple[bool, float, str]:
+def _worth(measured: Measured) -> tuple[bool, float, str]:
     """What sorts the best first, and what has no value last."""
-    value = one.estimate.value
+    value = measured.estimate.value
     if math.isnan(value):
-        return True, 0.0, one.report.name
-    return False, -value if one.kind.direction == "higher" else value, one.report.name
+        return True, 0.0, measured.report.name
+    return False, -value if measured.kind.direction == "higher" else value, measured.report.name
 
 
-def _ranked(found: Sequence[Measured], terms: Terms) -> tuple[list[int], list[RegressionRecord | None]]:
-    """The rank of each of ``found``, which come best first, and the best held against each (module docstring)."""
-    ranks = [0] * len(found)
-    behind: list[RegressionRecord | None] = [None] * len(found)
-    rest, rank = list(range(len(found))), 1
+def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[RegressionRecord | None]]:
+    """The rank of each of ``entries``, which come best first, and the best compared with each (module docstring)."""
+    ranks = [0] * len(entries)
+    behind: list[RegressionRecord | None] = [None] * len(entries)
+    rest, rank = list(range(len(entries))), 1
     while rest:
         leader, worse = rest[0], []
         for at in rest[1:]:
-            held = _held(found[leader], found[at], terms)
-            behind[at] = behind[at] or held
-            if held.status == "regressed":
+            record = _regression(entries[leader], entries[at], terms)
+            behind[at] = behind[at] or record
+            if record.status == "regressed":
                 worse.append(at)
         tied = [at for at in rest if at not in worse]
         for at in tied:
@@ -212,23 +219,30 @@ def _ranked(found: Sequence[Measured], terms: Terms) -> tuple[list[int], list[Re
     return ranks, behind
 
 
-def _held(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
-    line = Line(other.kind.name, (("protocol", other.side.headline),), "0")
+def _regression(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
+    line = Line(other.kind.name, (("scorer", other.side.headline),), "0")
     return regression_of(best.side, other.side, line, terms)
 
 
-def _row(own: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
+def _row(measured: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
     # Equal hashes are a signer's word; that the samples' statistics are equal too is seen.
-    seen = _answers(own)
+    seen = _answers(measured)
     same: list[Measured] = []
     other: list[Measured] = []
-    for one in all_:
-        (same if _answers(one) == seen else other).append(one)
-    also = dict.fromkeys(str(one.report.signer) for one in same)
-    return Row(rank, own, behind, _unranked(own), [signer for signer in also if signer != own.report.signer], other)
+    for run in all_:
+        (same if _answers(run) == seen else other).append(run)
+    also = dict.fromkeys(str(run.report.signer) for run in same)
+    return Row(
+        rank,
+        measured,
+        behind,
+        _unranked(measured),
+        [signer for signer in also if signer != measured.report.signer],
+        other,
+    )
 
 
-def _answers(one: Measured) -> tuple[str, list[object]]:
-    scorer = one.side.headline
-    rows: list[object] = [(row.identity, row.statuses[scorer], row.scores[scorer]) for row in one.side.rows]
-    return str(one.report.submission.payload["hashes"]["run_hash"]), rows
+def _answers(measured: Measured) -> tuple[str, list[object]]:
+    scorer = measured.side.headline
+    rows: list[object] = [(row.identity, row.statuses[scorer], row.scores[scorer]) for row in measured.side.rows]
+    return str(measured.report.submission.payload["hashes"]["run_hash"]), rows

@@ -5,63 +5,67 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import LONGEST, drop, interval, layout, named, value, wrapped
+from pytest_audiobench.comparison.table_cells import (
+    LONGEST,
+    drop_cells,
+    interval_cell,
+    metric_label,
+    table_lines,
+    value_cell,
+)
 from pytest_audiobench.report.escapes import escaped
-from pytest_audiobench.report.formatting import counted, printable
+from pytest_audiobench.report.formatting import counted, printable, wrapped
 from pytest_audiobench.report.tabular import bar, csv_text, json_text
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
 
 FORMATS = ("text", "markdown", "csv", "json")
-_HEAD = ("model", "rank", "value", "interval", "n", "answered", "behind", "interval", "pairs")
+_HEAD = ("model", "rank", "value", "interval", "n", "parsed", "behind", "interval", "pairs")
 _INTERVALS = (3, 7)
 _LONGEST_NAME = 32
 _MOST_REFUSED = 200
 _DIGITS = 12
 
 
-def text(one: Leaderboard, format_: str) -> str:
-    """``one`` as text, markdown, csv or json."""
+def text(board: Leaderboard, format_: str) -> str:
+    """``board`` as text, markdown, csv or json."""
     if format_ == "json":
-        return json_text(_plain(one))
+        return json_text(_plain(board))
     if format_ == "csv":
-        return csv_text([row for table in one.tables for row in _flat(table)])
-    return "\n".join(_markdown(one) if format_ == "markdown" else _text(one)) + "\n"
+        return csv_text([row for table in board.tables for row in _flat(table)])
+    return "\n".join(_markdown(board) if format_ == "markdown" else _text(board)) + "\n"
 
 
-def remarks(one: Leaderboard) -> list[str]:
+def remarks(board: Leaderboard) -> list[str]:
     """What stands below the tables, for formats that hold numbers only."""
-    return [rule(one), *_refused(one)]
+    return [rule(board), *_refused(board)]
 
 
-def rule(one: Leaderboard) -> str:
+def rule(board: Leaderboard) -> str:
     """The rule of ranks, in words."""
     return (
         "rank: the best value opens a group, and who is not shown to be worse is in it too; the best of the rest opens "
-        f"the next; shown: p <= {one.alpha:g} / (k (k - 1)) of a paired test on the samples, k models with a rank; "
+        f"the next; shown: p <= {board.alpha:g} / (k (k - 1)) of a paired test on the samples, k models with a rank; "
         "behind: by how much worse than the best, of shares in points, with its 95 % interval"
     )
 
 
-def _text(one: Leaderboard) -> Iterator[str]:
-    yield from wrapped(f"{one.source}: {_counts(one)}")
-    for table in one.tables:
+def _text(board: Leaderboard) -> Iterator[str]:
+    yield from wrapped(f"{board.source}: {_counts(board)}")
+    for table in board.tables:
         yield ""
         yield from wrapped(_title(table))
-        body = [_cells(row) for row in table.rows]
-        lay = layout(_HEAD, _INTERVALS, body)
-        for cells in (_HEAD, *body):
-            yield from lay(cells)
+        yield from table_lines(_HEAD, _INTERVALS, [("", [_cells(row) for row in table.rows])])
         for line in _about(table):
             yield from wrapped(line)
     yield ""
-    yield from wrapped(rule(one))
-    for line in _refused(one):
+    yield from wrapped(rule(board))
+    for line in _refused(board):
         yield from wrapped(line)
 
 
-def _markdown(one: Leaderboard) -> Iterator[str]:
-    yield f"{escaped(one.source)}: {escaped(_counts(one))}"
-    for table in one.tables:
+def _markdown(board: Leaderboard) -> Iterator[str]:
+    yield f"{escaped(board.source)}: {escaped(_counts(board))}"
+    for table in board.tables:
         yield ""
         yield f"**{escaped(_title(table), LONGEST)}**"
         yield ""
@@ -71,74 +75,74 @@ def _markdown(one: Leaderboard) -> Iterator[str]:
         yield ""
         yield from (f"- {escaped(line, LONGEST)}" for line in _about(table))
     yield ""
-    yield from (f"- {escaped(line, LONGEST)}" for line in (rule(one), *_refused(one)))
+    yield from (f"- {escaped(line, LONGEST)}" for line in (rule(board), *_refused(board)))
 
 
-def _counts(one: Leaderboard) -> str:
-    return f"{counted(one.submissions, 'verified submission')}, {len(one.refused)} refused"
+def _counts(board: Leaderboard) -> str:
+    return f"{counted(board.submissions, 'verified submission')}, {len(board.refused)} refused"
 
 
 def _title(table: Table) -> str:
     evals = table.evals[0] if len(table.evals) == 1 else f"{len(table.evals)} evals"
     limited = f", LIMITED to {table.limit} samples of each" if table.limit else ""
-    metric = named(table.kind.name, table.kind.unit)
+    metric = metric_label(table.kind.name, table.kind.unit)
     better = f"{table.kind.direction} is better"
     return f"{table.suite}: {metric} by {table.scorer} ({better}), {evals}{limited}, task {table.task[:_DIGITS]}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    own, unit = row.own, row.own.kind.unit
-    share = "" if own.answered is None else f"{100.0 * own.answered:.1f} %"
+    measured, unit = row.measured, row.measured.kind.unit
+    share = "" if measured.parse_rate is None else f"{100.0 * measured.parse_rate:.1f} %"
     cells = (
-        _name(own),
+        _name(measured),
         "–" if row.rank is None else str(row.rank),
-        value(own.estimate, unit),
-        interval(own.estimate, unit),
+        value_cell(measured.estimate, unit),
+        interval_cell(measured.estimate, unit),
     )
     if row.behind is None:
-        return (*cells, str(own.estimate.n), share, "", "", "")
-    behind, between, _ = drop(row.behind)
-    return (*cells, str(own.estimate.n), share, behind, between, str(row.behind.pairs))
+        return (*cells, str(measured.estimate.n), share, "", "", "")
+    behind, between, _ = drop_cells(row.behind)
+    return (*cells, str(measured.estimate.n), share, behind, between, str(row.behind.pairs))
 
 
-def _name(own: Measured) -> str:
-    name = printable(own.report.submission.payload["model"]["alias"])
+def _name(measured: Measured) -> str:
+    name = printable(measured.report.submission.payload["model"]["alias"])
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _about(table: Table) -> Iterator[str]:
     yield f"{table.scorer}: {table.signature}"
     for row in table.rows:
-        payload, report = row.own.report.submission.payload, row.own.report
+        payload, report = row.measured.report.submission.payload, row.measured.report
         also = f", the same answers by {', '.join(row.also)}" if row.also else ""
         yield (
-            f"{_name(row.own)}: {payload['model']['spec']}, signed by {report.signer}, {payload['submitted_at']}, "
+            f"{_name(row.measured)}: {payload['model']['spec']}, signed by {report.signer}, {payload['submitted_at']}, "
             f"run_hash {payload['hashes']['run_hash'][:_DIGITS]}{also}"
         )
-        yield from (f"{_name(row.own)} lacks: {one}" for one in payload["missing"])
+        yield from (f"{_name(row.measured)} lacks: {other}" for other in payload["missing"])
         if row.unranked:
-            yield f"{_name(row.own)} has no rank: {row.unranked}"
+            yield f"{_name(row.measured)} has no rank: {row.unranked}"
         if row.behind is not None and row.behind.status == "not_comparable":
-            yield f"{_name(row.own)} is not held against the best: {row.behind.detail}"
-        for one in row.superseded:
-            earlier = one.report.submission.payload
-            told = f"{value(one.estimate, one.kind.unit)}, {earlier['submitted_at']}, by {one.report.signer}"
-            hash_, own = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
-            what = "other answers of the same model" if hash_ != own else "the same run with other statistics"
-            yield f"{_name(row.own)}: superseded {what} ({told}, {one.report.name})"
+            yield f"{_name(row.measured)} is not compared with the best: {row.behind.detail}"
+        for other in row.superseded:
+            earlier = other.report.submission.payload
+            line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier['submitted_at']}, by {other.report.signer}"
+            hash_, own_hash = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
+            what = "other answers of the same model" if hash_ != own_hash else "the same run with other statistics"
+            yield f"{_name(row.measured)}: superseded {what} ({line}, {other.report.name})"
 
 
-def _refused(one: Leaderboard) -> Iterator[str]:
-    yield from (f"refused {name}: {why}" for name, why in one.refused[:_MOST_REFUSED])
-    if len(one.refused) > _MOST_REFUSED:
-        yield f"and {len(one.refused) - _MOST_REFUSED} more were refused"
+def _refused(board: Leaderboard) -> Iterator[str]:
+    yield from (f"refused {name}: {why}" for name, why in board.refused[:_MOST_REFUSED])
+    if len(board.refused) > _MOST_REFUSED:
+        yield f"and {len(board.refused) - _MOST_REFUSED} more were refused"
 
 
-def _plain(one: Leaderboard) -> dict[str, Any]:
+def _plain(board: Leaderboard) -> dict[str, Any]:
     return {
-        "source": one.source,
-        "alpha": one.alpha,
-        "rule": rule(one),
+        "source": board.source,
+        "alpha": board.alpha,
+        "rule": rule(board),
         "tables": [
             {
                 "suite": table.suite,
@@ -153,17 +157,17 @@ def _plain(one: Leaderboard) -> dict[str, Any]:
                 "comparisons": table.comparisons,
                 "rows": list(_flat(table)),
             }
-            for table in one.tables
+            for table in board.tables
         ],
-        "refused": [refused._asdict() for refused in one.refused],
+        "refused": [refused._asdict() for refused in board.refused],
     }
 
 
 def _flat(table: Table) -> Iterator[dict[str, Any]]:
     """One flat mapping for each row; raw numbers in the metric's unit, None where there is none."""
     for row in table.rows:
-        own, payload, held = row.own, row.own.report.submission.payload, row.behind
-        number = own.estimate.value
+        measured, payload, regression = row.measured, row.measured.report.submission.payload, row.behind
+        number = measured.estimate.value
         yield {
             "suite": table.suite,
             "task": table.task,
@@ -175,29 +179,31 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "spec": payload["model"]["spec"],
             "model_digest": payload["model"]["digest"],
             "value": None if number != number else number,
-            "lower": own.estimate.lower,
-            "upper": own.estimate.upper,
-            "n": own.estimate.n,
+            "lower": measured.estimate.lower,
+            "upper": measured.estimate.upper,
+            "n": measured.estimate.n,
             "unit": table.kind.unit,
-            "answered": own.answered,
-            "behind": held and held.drop,
-            "behind_lower": held and held.lower,
-            "behind_upper": held and held.upper,
-            "p": held and held.p,
-            "pairs": held and held.pairs,
-            "shown": None if held is None or held.status == "not_comparable" else held.status == "regressed",
-            "method": held and held.method,
+            "answered": measured.parse_rate,
+            "behind": regression and regression.drop,
+            "behind_lower": regression and regression.lower,
+            "behind_upper": regression and regression.upper,
+            "p": regression and regression.p,
+            "pairs": regression and regression.pairs,
+            "shown": None
+            if regression is None or regression.status == "not_comparable"
+            else regression.status == "regressed",
+            "method": regression and regression.method,
             "limit": table.limit,
             "missing": "; ".join(payload["missing"]),
-            "signed_by": own.report.signer,
+            "signed_by": measured.report.signer,
             "also_signed_by": _joined(row.also),
             "submitted_by": payload["submitted_by"],
             "authored_by": payload["authored_by"],
             "submitted_at": payload["submitted_at"],
             "tags": _joined(payload["tags"]),
             "run_hash": payload["hashes"]["run_hash"],
-            "payload_sha256": own.report.submission.payload_sha256,
-            "file": own.report.name,
+            "payload_sha256": measured.report.submission.payload_sha256,
+            "file": measured.report.name,
         }
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, lacks
+from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.encoding import encoded
+from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.sharing.findings import findings_of, top_of
-from pytest_audiobench.sharing.submission import SCHEMA, decimal, decimals
+from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
+from pytest_audiobench.sharing.submission_checks import content_failures
+from pytest_audiobench.verifier.clip_checks import Folders
+from pytest_audiobench.verifier.run_verification import verify_run
 
 Json = Mapping[str, Any]
 
@@ -23,7 +27,7 @@ _LONGEST = {"notes": 4_000, "tags": 50, "author": 200}
 _MOST_TAGS = 20
 
 
-class About(NamedTuple):
+class SubmissionInfo(NamedTuple):
     """What a run does not say of its submission. ``submitted_at`` is ISO 8601 in UTC."""
 
     submitted_at: str
@@ -50,19 +54,21 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
 
     Raises UsageError, which lists them, where there is none or several.
     """
-    pairs = [(str(one["name"]), str(one["model"])) for one in run.record["suites"]]
-    found = [(name, alias) for name, alias in pairs if suite in ("", name) and model in ("", alias)]
-    if len(found) == 1:
-        return found[0]
+    pairs = [(str(entry["name"]), str(entry["model"])) for entry in run.record["suites"]]
+    matches = [(name, alias) for name, alias in pairs if suite in ("", name) and model in ("", alias)]
+    if len(matches) == 1:
+        return matches[0]
     listed = ", ".join(f"{name} by {alias}" for name, alias in pairs) or "nothing"
     wanted = " by ".join(filter(None, (suite, model)))
-    told = (
-        f"no suite of {run.folder} is {wanted}" if not found else f"{run.folder} holds {len(found)} that may be meant"
+    problem = (
+        f"no suite of {run.folder} is {wanted}"
+        if not matches
+        else f"{run.folder} holds {len(matches)} that may be meant"
     )
-    raise UsageError(f"{told}: it measured {listed}; choose by --suite and --model")
+    raise UsageError(f"{problem}: it measured {listed}; choose by --suite and --model")
 
 
-def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence[str] = ALL) -> dict[str, Any]:
+def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> dict[str, Any]:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
     ``evident`` names the scorers whose statistics are evidence, beside each eval's first. Raises UsageError for a run
@@ -79,13 +85,13 @@ def payload_of(run: Run, suite: str, model: str, about: About, evident: Sequence
         ) from error
 
 
-def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str, Any]:
+def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) -> dict[str, Any]:
     record, model = run.record, evidence.alias
-    own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, model))
-    if not all(own["hashes"].get(name) for name in HASHES):
+    suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, model))
+    if not all(suite_record["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
     items = [item for item in record["items"] if _is_of(item, suite, model)]
-    metrics, findings = list(_figures(own)), findings_of(items)
+    metrics, findings = list(_figures(suite_record)), findings_of(items)
     return {
         "schema": SCHEMA,
         "suite": suite,
@@ -96,22 +102,22 @@ def _payload(run: Run, evidence: Contents, suite: str, about: About) -> dict[str
             "fingerprint": dict(evidence.fingerprint),
         },
         "run": {"name": record["run"], "finished": record["finished"], "version": evidence.version},
-        "hashes": {name: own["hashes"][name] for name in HASHES},
-        "n": own["n"],
+        "hashes": {name: suite_record["hashes"][name] for name in HASHES},
+        "n": suite_record["n"],
         "epochs": record["epochs"],
         "limit": record["limit"],
-        "limited": own["limited"],
+        "limited": suite_record["limited"],
         "missing": list(evidence.missing),
         "headline": metrics[0] if metrics else None,
         "metrics": metrics,
-        "scorers": _scorers(own),
-        "items": [_item(one) for one in items],
+        "scorers": _scorers(suite_record),
+        "items": [_item(entry) for entry in items],
         # What a run's perturbations do, and what was found of it, as the run records them.
-        "curves": decimals(own.get("curves", [])),
-        "perturbations": decimals(own.get("perturbations", [])),
+        "curves": decimals(suite_record.get("curves", [])),
+        "perturbations": decimals(suite_record.get("perturbations", [])),
         "findings": findings,
         "top_finding": top_of(findings, evidence),
-        "evidence": encoded(evidence).decode(),
+        "evidence": encode_baseline(evidence).decode(),
         "runtime": decimals(record["runtime"]),
         **about._replace(tags=tuple(about.tags))._asdict(),
         "tags": list(about.tags),
@@ -126,15 +132,17 @@ def _is_of(item: Json, suite: str, model: str) -> bool:
 
 def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[str]) -> Contents:
     """The suite's part of a baseline, without texts."""
-    own = next(one for one in record["suites"] if (one["name"], one["model"]) == (suite, contents.alias))
+    suite_record = next(
+        entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, contents.alias)
+    )
     names = [name for name, side in contents.sides.items() if side.suite == suite]
-    items = [one for one in record["items"] if one["suite"] == suite]
+    items = [entry for entry in record["items"] if entry["suite"] == suite]
     part = replace(
         contents,
-        hashes=own["hashes"],
+        hashes=suite_record["hashes"],
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
-        missing=lacks({**record, "items": items}, contents.alias),
+        missing=missing_parts({**record, "items": items}, contents.alias),
     )
     return part.reduced(scorers, texts=False)
 
@@ -150,15 +158,77 @@ def _item(item: Json) -> dict[str, Any]:
 
 
 def _scorers(owner: Json) -> list[dict[str, Any]]:
-    return [{name: one[name] for name in ("name", "signature", "coverage")} for one in owner["scorers"]]
+    return [{name: scorer[name] for name in ("name", "signature", "coverage")} for scorer in owner["scorers"]]
 
 
 def _figures(owner: Json) -> Iterator[dict[str, Any]]:
     """The owner's metrics over all its samples, by each scorer."""
-    for one in owner["metrics"]:
-        if one["scorer"] is not None and not one["group"]:
+    for metric in owner["metrics"]:
+        if metric["scorer"] is not None and not metric["group"]:
             yield {
-                "metric": one["name"],
-                **{name: one[name] for name in ("scorer", "signature", "n", "unit", "direction")},
-                **{name: decimal(one[name]) for name in ("value", "lower", "upper")},
+                "metric": metric["name"],
+                **{name: metric[name] for name in ("scorer", "signature", "n", "unit", "direction")},
+                **{name: decimal(metric[name]) for name in ("value", "lower", "upper")},
             }
+
+
+if TYPE_CHECKING:
+    from pytest_audiobench.sharing.sshsig import PrivateKey
+
+
+LARGE = 5_000_000
+"""Bytes of a file from which on only each eval's first scorer has its statistics in it."""
+
+
+class PreparedSubmission(NamedTuple):
+    """The submission, its file's bytes, and what is marked in it, a sentence each."""
+
+    submission: Submission
+    content: bytes
+    marks: list[str]
+
+
+def prepare_submission(
+    run: Run, suite: str, model: str, about: SubmissionInfo, key: PrivateKey | None
+) -> PreparedSubmission:
+    """The submission of what ``model`` did in ``suite``, signed where there is a ``key``.
+
+    A limited run, one that is not whole, and failed askings are marked in it. Raises UsageError for a run whose hashes
+    or numbers do not follow from its files, and for one that is too large to be read by others.
+    """
+    if fails := verify_run(run.folder, Path(), Folders({})).failing():
+        raise UsageError(
+            f"{run.folder} does not hold, so it is not shared: {', '.join(fails[:5])}; audiobench verify {run.folder} "
+            "says why, and running again asks no model"
+        )
+    submission = Submission.of(payload_of(run, suite, model, about), key)
+    if len(submission.encoded()) > LARGE:
+        submission = Submission.of(payload_of(run, suite, model, about, evident=()), key)
+    content = submission.encoded()
+    if len(content) > MOST_BYTES:
+        raise UsageError(
+            f"the submission would hold {len(content) / 1e6:.0f} MB, and {MOST_BYTES / 1e6:.0f} MB can be read: split "
+            "the suite"
+        )
+    # Read back as others read it: what they would refuse is refused here.
+    if failing := content_failures(decoded(content, "the submission"), "the submission"):
+        raise UsageError(
+            f"{run.folder} does not hold together, so it is not shared: {failing}; its files were edited, or another "
+            "version wrote it: run again, which asks no model"
+        )
+    return PreparedSubmission(submission, content, list(_marks(submission)))
+
+
+def _marks(submission: Submission) -> list[str]:
+    payload = submission.payload
+    failed = sum(item["scorers"][0]["coverage"].get("errors", 0) for item in payload["items"] if item["scorers"])
+    return [
+        *([f"limited to {payload['limit']} samples of each eval"] if payload["limited"] else []),
+        *payload["missing"],
+        *([f"{failed} samples could not be asked"] if failed else []),
+        *(
+            ["not signed: a leaderboard takes no submission that nobody signed (--sign KEY)"]
+            if not submission.signature
+            else []
+        ),
+    ]

@@ -47,9 +47,9 @@ class Allowed:
         if self.namespaces is not None and not _matches(self.namespaces, namespace):
             return f"its key signs for {self.namespaces} only, not for {namespace}"
         if self.valid_after is not None and at < self.valid_after:
-            return f"its key was not yet valid: it is from {_shown(self.valid_after)} on"
+            return f"its key was not yet valid: it is from {_time_text(self.valid_after)} on"
         if self.valid_before is not None and at > self.valid_before:
-            return f"its key had expired: it was valid until {_shown(self.valid_before)}"
+            return f"its key had expired: it was valid until {_time_text(self.valid_before)}"
         return None
 
 
@@ -65,13 +65,13 @@ class Signers:
 
         ``at`` is the time for which the key must be valid, in seconds since the epoch.
         """
-        own = [line for line in self.lines if line.key == signed.key]
-        if not own:
+        lines = [line for line in self.lines if line.key == signed.key]
+        if not lines:
             return None, f"the key {fingerprint(signed.key)} is not in {self.source}"
-        refusals = [(line, line.refuses(signed.namespace, at)) for line in own]
-        found = next((line for line, why in refusals if why is None), None)
-        if found is not None:
-            return found.principals, ""
+        refusals = [(line, line.refuses(signed.namespace, at)) for line in lines]
+        entry = next((line for line, why in refusals if why is None), None)
+        if entry is not None:
+            return entry.principals, ""
         line, why = refusals[0]
         return None, f"{line.principals} may not have signed this: {why}"
 
@@ -105,20 +105,20 @@ def _line(text: str) -> Iterator[Allowed]:
         kind, key = _first_word(key)
     if not _KEY.fullmatch(kind) or not key:
         raise ValueError("it has no key behind its principals")
-    found = _options(options)
+    parsed = _options(options)
     try:
         blob = base64.b64decode(key.split()[0], validate=True)
     except (binascii.Error, ValueError):
         raise ValueError("its key is not base64") from None
     if blob[4 : 4 + len(kind)].decode("ascii", "replace") != kind:
         raise ValueError(f"its key is not of the type {kind}, or was cut")
-    if "cert-authority" not in found:
+    if "cert-authority" not in parsed:
         yield Allowed(
             principals,
             blob,
-            found.get("namespaces"),
-            _time(found["valid-after"]) if "valid-after" in found else None,
-            _time(found["valid-before"]) if "valid-before" in found else None,
+            parsed.get("namespaces"),
+            _time(parsed["valid-after"]) if "valid-after" in parsed else None,
+            _time(parsed["valid-before"]) if "valid-before" in parsed else None,
         )
 
 
@@ -133,21 +133,21 @@ def _first_word(text: str) -> tuple[str, str]:
 
 
 def _options(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     at = 0
     while at < len(text):
         match = _OPTION.match(text, at)
         name = match["name"].lower() if match else ""
         if match is None or name not in _KNOWN:
             raise ValueError(f"the option {text[at : at + 40]!r} is not one of {', '.join(_KNOWN)}")
-        if name in found:
+        if name in options:
             raise ValueError(f"the option {name} is there twice")
         value = match["quoted"] if match["quoted"] is not None else match["bare"] or ""
         if name != "cert-authority" and not value:
             raise ValueError(f"the option {name} has no value")
-        found[name] = value
+        options[name] = value
         at = match.end()
-    return found
+    return options
 
 
 def _time(text: str) -> float:
@@ -157,10 +157,10 @@ def _time(text: str) -> float:
     if form is None or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text[:40]!r} is no time: write YYYYMMDD or YYYYMMDDHHMMSS, with a Z for UTC")
     try:
-        found = datetime.strptime(digits, form)
+        time = datetime.strptime(digits, form)
     except ValueError:
         raise ValueError(f"there is no such time as {text}") from None
-    return (found.replace(tzinfo=UTC) if text.endswith("Z") else found.astimezone()).timestamp()
+    return (time.replace(tzinfo=UTC) if text.endswith("Z") else time.astimezone()).timestamp()
 
 
 def _matches(patterns: str, text: str) -> bool:
@@ -174,5 +174,5 @@ def _matches(patterns: str, text: str) -> bool:
     return matched
 
 
-def _shown(seconds: float) -> str:
+def _time_text(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

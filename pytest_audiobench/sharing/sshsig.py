@@ -32,7 +32,7 @@ _KINDS = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sh
 FEWEST_RSA_BITS = 2048
 
 
-class NoSignature(ValueError):
+class UnreadableSignature(ValueError):
     """What was given is no signature that can be checked; the message says why."""
 
 
@@ -62,36 +62,36 @@ def sign(message: bytes, key: PrivateKey, namespace: str = NAMESPACE) -> str:
     public = wire(key)
     algorithm = "rsa-sha2-512" if _kind(public) == "ssh-rsa" else _kind(public)
     bare = Signed(public, namespace, b"", _DIGESTS[0], algorithm, b"")
-    made = _string(algorithm) + _string(_made(bare, key, message))
-    parts = (public, namespace.encode(), b"", bare.digest.encode(), made)
+    value = _string(algorithm) + _string(_signature_value(bare, key, message))
+    parts = (public, namespace.encode(), b"", bare.digest.encode(), value)
     blob = _MAGIC + _VERSION.to_bytes(4, "big") + b"".join(map(_string, parts))
     lines = textwrap.wrap(base64.b64encode(blob).decode(), 70)
     return "\n".join([_BEGIN, *lines, _END, ""])
 
 
-def taken_apart(armored: str) -> Signed:
-    """The signature in its armor, not yet checked. Raises NoSignature for anything else."""
+def parsed_signature(armored: str) -> Signed:
+    """The signature in its armor, not yet checked. Raises UnreadableSignature for anything else."""
     text = armored.strip()
     if len(armored) > _LONGEST or not (text.startswith(_BEGIN) and text.endswith(_END)):
-        raise NoSignature(f"it does not stand between {_BEGIN} and {_END}")
+        raise UnreadableSignature(f"it does not stand between {_BEGIN} and {_END}")
     try:
         blob = base64.b64decode("".join(text[len(_BEGIN) : -len(_END)].split()), validate=True)
     except (binascii.Error, ValueError):
-        raise NoSignature("what is in its armor is not base64") from None
+        raise UnreadableSignature("what is in its armor is not base64") from None
     if not blob.startswith(_MAGIC) or blob[6:10] != _VERSION.to_bytes(4, "big"):
-        raise NoSignature(f"it is no SSH signature of version {_VERSION}")
+        raise UnreadableSignature(f"it is no SSH signature of version {_VERSION}")
     key, namespace, reserved, digest, signature = _strings(blob[10:], 5)
     algorithm, value = _strings(signature, 2)
     try:
         return Signed(key, namespace.decode(), reserved, digest.decode("ascii"), algorithm.decode("ascii"), value)
     except UnicodeDecodeError:
-        raise NoSignature("its namespace or an algorithm's name is no text") from None
+        raise UnreadableSignature("its namespace or an algorithm's name is no text") from None
 
 
 def holds(signed: Signed, message: bytes) -> bool:
     """Whether ``signed`` is its key's signature of ``message`` for its namespace; who the key belongs to is not asked.
 
-    Raises NoSignature for a kind of key or an algorithm that is not read here.
+    Raises UnreadableSignature for a kind of key or an algorithm that is not read here.
     """
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives import hashes
@@ -99,19 +99,19 @@ def holds(signed: Signed, message: bytes) -> bool:
     from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
     if signed.digest not in _DIGESTS:
-        raise NoSignature(f"it is over a digest by {signed.digest[:40]!r}; {' and '.join(_DIGESTS)} are read")
+        raise UnreadableSignature(f"it is over a digest by {signed.digest[:40]!r}; {' and '.join(_DIGESTS)} are read")
     key, body = _public(signed.key), _body(signed, message)
     try:
         if isinstance(key, ed25519.Ed25519PublicKey) and signed.algorithm == "ssh-ed25519":
             key.verify(signed.value, body)
         elif isinstance(key, rsa.RSAPublicKey) and signed.algorithm in ("rsa-sha2-512", "rsa-sha2-256"):
-            own = hashes.SHA512() if signed.algorithm.endswith("512") else hashes.SHA256()
-            key.verify(signed.value, body, padding.PKCS1v15(), own)
+            digest = hashes.SHA512() if signed.algorithm.endswith("512") else hashes.SHA256()
+            key.verify(signed.value, body, padding.PKCS1v15(), digest)
         elif isinstance(key, ec.EllipticCurvePublicKey) and signed.algorithm == signed.kind:
-            r, s = (int.from_bytes(one, "big", signed=True) for one in _strings(signed.value, 2))
+            r, s = (int.from_bytes(part, "big", signed=True) for part in _strings(signed.value, 2))
             key.verify(encode_dss_signature(max(r, 0), max(s, 0)), body, ec.ECDSA(_hash_of(signed.kind)))
         else:
-            raise NoSignature(f"a key of type {signed.kind} does not sign by {signed.algorithm[:40]!r}")
+            raise UnreadableSignature(f"a key of type {signed.kind} does not sign by {signed.algorithm[:40]!r}")
     except InvalidSignature:
         return False
     return True
@@ -130,7 +130,7 @@ def fingerprint(key: bytes) -> str:
     return "SHA256:" + base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
 
 
-def _made(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
+def _signature_value(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
     from cryptography.hazmat.primitives import hashes
     from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
     from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
@@ -141,7 +141,7 @@ def _made(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
     if isinstance(key, ec.EllipticCurvePrivateKey):
         # An mpint has a leading zero where its first bit is set, or it would be negative (RFC 4251).
         numbers = decode_dss_signature(key.sign(body, ec.ECDSA(_hash_of(bare.algorithm))))
-        return b"".join(_string(one.to_bytes(one.bit_length() // 8 + 1, "big")) for one in numbers)
+        return b"".join(_string(number.to_bytes(number.bit_length() // 8 + 1, "big")) for number in numbers)
     return key.sign(body)
 
 
@@ -158,13 +158,15 @@ def _public(blob: bytes) -> PublicKey:
 
     kind = _kind(blob)
     if kind not in _KINDS:
-        raise NoSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
+        raise UnreadableSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
     try:
         key = load_ssh_public_key(kind.encode() + b" " + base64.b64encode(blob))
     except (ValueError, UnsupportedAlgorithm):
-        raise NoSignature(f"the {kind} key in it is malformed") from None
+        raise UnreadableSignature(f"the {kind} key in it is malformed") from None
     if isinstance(key, rsa.RSAPublicKey) and key.key_size < FEWEST_RSA_BITS:
-        raise NoSignature(f"it is by an RSA key of {key.key_size} bits; {FEWEST_RSA_BITS} are the fewest that count")
+        raise UnreadableSignature(
+            f"it is by an RSA key of {key.key_size} bits; {FEWEST_RSA_BITS} are the fewest that count"
+        )
     assert isinstance(key, (ed25519.Ed25519PublicKey, ec.EllipticCurvePublicKey, rsa.RSAPublicKey))
     return key
 
@@ -189,13 +191,13 @@ def _string(value: bytes | str) -> bytes:
 
 def _strings(blob: bytes, count: int) -> list[bytes]:
     """Exactly ``count`` strings, each behind its length, and nothing else."""
-    found, at = [], 0
+    strings, at = [], 0
     for _ in range(count):
         length = int.from_bytes(blob[at : at + 4], "big")
         if at + 4 + length > len(blob):
-            raise NoSignature("it ends too early")
-        found.append(blob[at + 4 : at + 4 + length])
+            raise UnreadableSignature("it ends too early")
+        strings.append(blob[at + 4 : at + 4 + length])
         at += 4 + length
     if at < len(blob):
-        raise NoSignature("something stands behind its end")
-    return found
+        raise UnreadableSignature("something stands behind its end")
+    return strings

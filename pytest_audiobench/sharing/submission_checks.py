@@ -1,4 +1,4 @@
-"""A submission verified: who signed it, and whether its hashes and numbers follow from what else it holds.
+"""The checks of a submission: who signed it, and whether its hashes and numbers follow from what else it holds.
 
 What no file can show is that a model really gave these answers. That is the signer's word; whoever has the model runs
 the suite again and compares the run_hash.
@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.hashes import ASKED
+from pytest_audiobench.evaluation.hashes import INPUTS
 from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.decoding import decoded as baseline
+from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.identity import digest
+from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
+from pytest_audiobench.report.tabular import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
-from pytest_audiobench.sharing.findings import same_findings
+from pytest_audiobench.sharing.findings import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers
-from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, Signed, holds, taken_apart
-from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded
+from pytest_audiobench.sharing.sshsig import NAMESPACE, Signed, UnreadableSignature, holds, parsed_signature
+from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
 
 Json = Mapping[str, Any]
 
@@ -33,7 +35,7 @@ _AHEAD_S = 86_400.0
 
 
 class Check(NamedTuple):
-    """One thing that was looked at: whether it holds, and what was found."""
+    """The outcome for one part: whether it holds, and what it is in words."""
 
     part: str
     holds: bool
@@ -42,11 +44,12 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True)
 class Report:
-    """What became of one submission. ``evidence`` is its baseline, None where that cannot be read."""
+    """The checks of one submission."""
 
     name: str
     submission: Submission
     evidence: Contents | None
+    """Its baseline; None where that cannot be read."""
     signer: str | None
     checks: Sequence[Check]
 
@@ -86,23 +89,25 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
         return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
     checks.append(Check("evidence", *same_evals(submission.payload, evidence)))
     checks.append(Check("numbers", *same_numbers(submission.payload, evidence)))
-    if checks[-2].holds and (found := same_findings(submission.payload, evidence)) is not None:
-        checks.append(Check("findings", *found))
+    if checks[-2].holds and (outcome := same_findings(submission.payload, evidence)) is not None:
+        checks.append(Check("findings", *outcome))
     return Report(name, submission, evidence, signer, checks)
 
 
-def unsound(submission: Submission, name: str) -> str:
+def content_failures(submission: Submission, name: str) -> str:
     """What of a submission fails beside its signature, in one line; empty where all holds."""
-    found = verified(submission, name, None)
-    return "; ".join(f"{one.part}: {one.says}" for one in found.checks if not one.holds and one.part != "signature")
+    report = verified(submission, name, None)
+    return "; ".join(
+        f"{check.part}: {check.says}" for check in report.checks if not check.holds and check.part != "signature"
+    )
 
 
 def _payload(submission: Submission) -> Check:
-    found = hashlib.sha256(submission.canonical).hexdigest()
-    if found != submission.payload_sha256:
-        told = f"its SHA-256 is {found[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
-        return Check("payload", False, f"{told}: it was changed after it was written")
-    return Check("payload", True, f"its SHA-256 is {found}, as the file says")
+    digest = hashlib.sha256(submission.canonical).hexdigest()
+    if digest != submission.payload_sha256:
+        finding_lines = f"its SHA-256 is {digest[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
+        return Check("payload", False, f"{finding_lines}: it was changed after it was written")
+    return Check("payload", True, f"its SHA-256 is {digest}, as the file says")
 
 
 def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, str | None]:
@@ -112,9 +117,9 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
     if submission.signature is None:
         return fails("it is not signed: audiobench push --sign KEY signs")
     try:
-        signed = taken_apart(submission.signature)
+        signed = parsed_signature(submission.signature)
         fits = holds(signed, submission.canonical)
-    except NoSignature as error:
+    except UnreadableSignature as error:
         return fails(f"it has no signature that can be read: {error}")
     except ImportError:
         raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
@@ -156,12 +161,12 @@ def _wrong_hashes(item: Json) -> Iterator[str]:
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in hashes else []))
     parts: dict[str, Any] = {
         "seeds": {"epochs": item["epochs"]},
-        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
+        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in INPUTS}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
-        "protocols": [[one["name"].partition("@")[0], one["signature"]] for one in item["scorers"]],
+        "protocols": [[scorer["name"].partition("@")[0], scorer["signature"]] for scorer in item["scorers"]],
         "score_hash": {name: hashes.get(name) for name in scored},
     }
-    yield from (name for name, own in parts.items() if hashes.get(name) != digest(own))
+    yield from (name for name, parts_of_hash in parts.items() if hashes.get(name) != digest(parts_of_hash))
 
 
 def _path(payload: Json, name: str) -> Check:
@@ -171,3 +176,47 @@ def _path(payload: Json, name: str) -> Check:
     if named_by_hash and stem != payload["hashes"].get("run_hash"):
         return Check("name", False, "the file is named by another run_hash than it holds")
     return Check("name", True, "run_hash " + str(payload["hashes"].get("run_hash")))
+
+
+def text(report: Report) -> str:
+    """The report: what is claimed, what holds, and where the top finding's evidence is."""
+    return "\n".join(line for paragraph in _lines(report) for line in wrapped(paragraph)) + "\n"
+
+
+def as_json(report: Report) -> str:
+    """The same for programs: every part, and what is claimed beside the evidence."""
+    claimed = {name: value for name, value in report.submission.payload.items() if name != "evidence"}
+    return json_text(
+        {
+            "source": report.name,
+            "status": "ok" if report.holds else "fails",
+            "signer": report.signer,
+            "payload_sha256": report.submission.payload_sha256,
+            "parts": [check._asdict() for check in report.checks],
+            "claimed": claimed,
+        }
+    )
+
+
+def _lines(report: Report) -> Iterator[str]:
+    payload = report.submission.payload
+    model = payload["model"]
+    limited = ", LIMITED" if payload["limited"] else ""
+    yield f"{payload['suite']} by {model['alias']} ({model['spec']}): {payload['n']} samples{limited}{_value(payload)}"
+    yield from (f"missing: {part}" for part in payload["missing"])
+    yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
+    if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
+        yield from finding_lines(payload)
+    if payload["notes"]:
+        yield f"notes: {payload['notes']}"
+    yield "verified" if report.holds else "NOT VERIFIED"
+
+
+def _value(payload: Mapping[str, Any]) -> str:
+    figure = payload["headline"]
+    if figure is None:
+        return ""
+    numbers = {name: number(figure[name]) for name in ("value", "lower", "upper")}
+    interval = interval_text({**numbers, "unit": figure["unit"]})
+    between = f" [{interval}]" if interval else ""
+    return f", {figure['metric']} by {figure['scorer']} {value_text(numbers['value'], figure['unit'])}{between}"

@@ -1,4 +1,4 @@
-"""A submission's file taken to a hub: written once, never half, and never over another without being told to."""
+"""The upload of a submission to a hub: written once, never half, and never over another unless asked to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.sharing.hub import Head, Hub, Passing, blob_of
+from pytest_audiobench.sharing.hub import Head, Hub, TemporaryHubError, blob_of
 
 FOLDER = "submissions"
 DEFAULT_NAME = "audiobench-leaderboard-submissions"
@@ -20,7 +20,7 @@ _REPO = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*/[A-Za-z0-9][A-Za-z0-9._-]*")
 _Found = TypeVar("_Found")
 
 
-class Where(NamedTuple):
+class UploadTarget(NamedTuple):
     """Where a submission goes; ``overwrite`` lets it replace another of the same run."""
 
     repo: str
@@ -40,36 +40,36 @@ def is_repo(name: str) -> bool:
     return _REPO.fullmatch(name) is not None
 
 
-def push(content: bytes, where: Where, hub: Hub, sleep: Callable[[float], None]) -> bool:
+def push(content: bytes, where: UploadTarget, hub: Hub, sleep: Callable[[float], None]) -> bool:
     """Write ``content`` to the hub; False where just that is there already.
 
     What passes is tried ``TRIES`` times in all, with pauses by ``sleep`` that double or are as long as the hub asks.
     Before each try the hub is asked what is there, so a reply that was lost on its way makes no second commit.
     Raises FatalError for what does not pass, and for another file at that place unless ``where.overwrite``.
     """
-    patiently(lambda: hub.create(where.repo, where.private), sleep)
-    head = patiently(lambda: hub.head(where.repo), sleep)
+    with_retries(lambda: hub.create(where.repo, where.private), sleep)
+    head = with_retries(lambda: hub.head(where.repo), sleep)
     if where.private and not head.private:
         raise UsageError(
             f"{where.repo} is there already, and everybody can see it: --private makes only a new data set private; "
             "name another --repo, or make this one private on the hub"
         )
-    return patiently(lambda: _written(content, where, hub), sleep)
+    return with_retries(lambda: _commit(content, where, hub), sleep)
 
 
-def patiently(call: Callable[[], _Found], sleep: Callable[[float], None]) -> _Found:
+def with_retries(call: Callable[[], _Found], sleep: Callable[[float], None]) -> _Found:
     """What ``call`` returns, after as many tries as it takes, up to ``TRIES``. Raises FatalError after these."""
     for number in range(TRIES):
         try:
             return call()
-        except Passing as error:
+        except TemporaryHubError as error:
             failed = error
         if number < TRIES - 1:
             sleep(_FIRST_WAIT_S * 2**number if failed.wait_s is None else failed.wait_s)
     raise FatalError(f"{failed}, {TRIES} times in a row: try again later; what was begun counts for nothing")
 
 
-def _written(content: bytes, where: Where, hub: Hub) -> bool:
+def _commit(content: bytes, where: UploadTarget, hub: Hub) -> bool:
     head: Head = hub.head(where.repo)
     there = hub.file(where.repo, where.path, head.commit)
     if there is not None and there.blob in blob_of(content):

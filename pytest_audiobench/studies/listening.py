@@ -14,7 +14,7 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluator import Evaluator
 
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
@@ -46,16 +46,16 @@ def listening(
         name = f"adds_over_{control}"
         adds[control] = evaluate.record(name, heard.gain_over(result))
         evaluate.require(f"{name}.lower > 0")
-    evaluate.note_hearing(dataset, _shown(dataset.name, adds, sum(result.errors for result in evaluate.results)))
+    evaluate.note_hearing(dataset, _hearing(dataset.name, adds, sum(result.errors for result in evaluate.results)))
     return adds
 
 
-def _shown(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
+def _hearing(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
     least = min(adds, key=lambda control: _lower(adds[control]))
-    found = adds[least]
-    if _lower(found) > 0.0 and found.n >= _FEWEST and not errors:
-        return Hearing("proven", f"{name}: {100 * found:+.1f} points over {least} (n={found.n})")
-    why = f"{errors} askings failed" if errors else f"{100 * found:+.1f} points over {least}, n={found.n}"
+    gain = adds[least]
+    if _lower(gain) > 0.0 and gain.n >= _FEWEST and not errors:
+        return Hearing("proven", f"{name}: {100 * gain:+.1f} points over {least} (n={gain.n})")
+    why = f"{errors} askings failed" if errors else f"{100 * gain:+.1f} points over {least}, n={gain.n}"
     return Hearing("unproven", f"not shown on {name} ({why})")
 
 

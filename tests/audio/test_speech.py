@@ -19,7 +19,7 @@ from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.audio.recipe import clip_of, recipe_of
-from pytest_audiobench.errors import AudioError, FatalError, NotHere, UsageError
+from pytest_audiobench.errors import AudioError, DataNotFound, FatalError, UsageError
 
 pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
 
@@ -209,5 +209,5 @@ def test_without_the_extra_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) 
     for known in (espeak._places, espeak.release):
         known.cache_clear()
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
-    with pytest.raises(NotHere, match=r"espeak-ng is not installed: pip install 'pytest-audiobench\[tts\]'"):
+    with pytest.raises(DataNotFound, match=r"espeak-ng is not installed: pip install 'pytest-audiobench\[tts\]'"):
         synthesis.speech(["dog"])

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audiobench import multiple_choice
 from pytest_audiobench.audio import edits
-from pytest_audiobench.cli import _comparison_options
+from pytest_audiobench.cli import _options
 from pytest_audiobench.comparison import mismatches
 
 
@@ -125,14 +125,14 @@ def test_groups_are_lines_of_their_own_where_they_are_wanted(lab, audiobench):
     assert [one["group"] for one in lines(audiobench, "a", "b", "--groups", "all")] == ["", "hop=multi", "hop=single"]
 
 
-def test_metrics_and_protocols_are_chosen_by_name(lab, audiobench):
+def test_metrics_and_scorers_are_chosen_by_name(lab, audiobench):
     protocol = multiple_choice().with_scorers("letters", "air-bench")
     lab.run("a", protocol=protocol)
     lab.run("b", protocol=protocol, says=every(4))
     chosen = lines(audiobench, "a", "b", "--metrics", "accuracy,coverage", "--scorers", "all")
-    read = {(one["protocol"], one["metric"]) for one in chosen}
+    read = {(one["scorer"], one["metric"]) for one in chosen}
     assert {("letters", "accuracy"), ("air-bench", "accuracy"), ("letters", "coverage")} <= read
-    assert {one["protocol"] for one in lines(audiobench, "a", "b")} == {"letters"}
+    assert {one["scorer"] for one in lines(audiobench, "a", "b")} == {"letters"}
 
 
 def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiobench):
@@ -149,7 +149,7 @@ def test_a_share_of_answers_is_compared_whether_or_not_it_is_nothing(lab, audiob
     [
         ("--metrics", "accurracy", "no eval has the metric 'accurracy'; there is accuracy"),
         ("--metrics", "errors", "no eval has the metric 'errors'"),
-        ("--scorers", "leters", "no eval has the protocol 'leters'; there is letters"),
+        ("--scorers", "leters", "no eval has the scorer 'leters'; there is letters"),
         ("--groups", "speaker", "no eval has the group 'speaker'; there is hop"),
         ("--eval", "birds*", "no eval of a, b matches 'birds*'"),
         ("--max-drop", "1%", "'1%' is no margin"),
@@ -290,7 +290,7 @@ def test_they_are_compared_all_the_same_where_that_is_allowed_and_the_header_say
 
 
 def test_what_may_be_allowed_is_what_is_looked_at():
-    assert _comparison_options.COMPONENTS == mismatches.COMPONENTS
+    assert _options.COMPONENTS == mismatches.COMPONENTS
 
 
 def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, audiobench):
@@ -347,12 +347,12 @@ def test_a_sample_that_could_not_be_asked_is_no_mismatch(lab, audiobench):
     assert (line["pairs"], line["left_out"], line["n"]) == (39, 1, 39)
 
 
-def test_what_was_not_answered_or_not_paired_stands_below_with_the_protocols_signature(lab, audiobench):
+def test_what_was_not_answered_or_not_paired_stands_below_with_the_scorers_signature(lab, audiobench):
     lab.run("a", says=lambda sample_id: "hard to say" if sample_id < "s010" else True)
     lab.run("b", says=lambda sample_id: None if sample_id == "s020" else True)
     _, out, _ = audiobench("compare", "a", "b")
-    assert "answered in animals/all by letters A: 75.0 %, B: 97.5 %" in out
-    assert "in no pair of B in animals/all by letters: 1 errors (s020)" in out
+    assert "parse rate in animals/all by letters A: 75.0 %, B: 97.5 %" in out
+    assert "unmatched with B in animals/all by letters: 1 errors (s020)" in out
     assert "letters: mcq:letters|v:1|" in out
     (line,) = lines(audiobench, "a", "b")
     assert (line["first_answered"], line["answered"], line["left_out"]) == (0.75, 0.975, 1)

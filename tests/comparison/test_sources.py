@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.comparison.baseline_sources import baseline_from
-from pytest_audiobench.comparison.baseline_update import Wanted, update
+from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
 from pytest_audiobench.errors import UsageError
 
 NOBODY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
@@ -35,7 +35,7 @@ PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def write(run="good", out="base.json", **wanted):
-    return update(found(run), Path(out), Wanted(**wanted))
+    return write_baseline(found(run), Path(out), BaselineOptions(**wanted))
 
 
 # --- runs ----------------------------------------------------------------------------------------------------------

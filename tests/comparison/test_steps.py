@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_audiobench.comparison.checkpoint_order import Names, by_pattern, by_words, family, steps
+from pytest_audiobench.comparison.run_series import Names, by_pattern, by_words, family, steps
 from pytest_audiobench.errors import UsageError
 
 

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.conformance.files.beans_next_behaviour import OUT, checks_of
-from pytest_audiobench.conformance.table import same
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics import ranking
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.bioacoustic.answers import spoken
 from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
+
+from .files.beans_next_behaviour import OUT, checks_of
+from .table import same
 
 FILE = Path(__file__).parents[2].parent / "shared" / "conformance" / "beans_next_behaviour.json"
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.conformance.table import cases, same
 from pytest_audiobench.metrics.meetings import lacking
+
+from .table import cases, same
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
 FILES = sorted(FOLDER.glob("*.json")) if FOLDER.is_dir() else []

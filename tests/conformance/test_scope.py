@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.conformance.table import cases
 from pytest_audiobench.metrics.meetings import lacking
+
+from .table import cases
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
 PAGE = Path(__file__).parents[2] / "docs" / "scorers" / "README.md"

@@ -9,7 +9,7 @@ from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 GOOD = {"id": "s1", "audio": "a.wav", "question": "Which animal?", "choices": ["dog", "hen"], "answer": "hen"}
 
@@ -98,7 +98,7 @@ def test_a_manifest_may_lie_in_a_data_folder_by_its_name(tmp_path):
     listed = manifest("set.jsonl", data="mine")
     (sample,) = listed.read(Places(here=tmp_path / "elsewhere", named={"mine": tmp_path}))
     assert sample.id == "s1"
-    with pytest.raises(NotHere, match="--ab-data mine=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data mine=FOLDER"):
         listed.read(Places(here=tmp_path))
 
 

@@ -11,7 +11,7 @@ from pytest_audiobench import non_speech, non_speech_recordings
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.non_speech import DOMAINS
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 NOWHERE = Places(Path())
@@ -87,7 +87,7 @@ def test_lengths_cut_from_one_recording_are_one_cluster(tmp_path):
 
 
 def test_an_absent_folder_is_a_skip_and_an_empty_one_a_mistake(tmp_path):
-    with pytest.raises(NotHere, match="--ab-data non-speech=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data non-speech=FOLDER"):
         non_speech_recordings().read(NOWHERE)
     with pytest.raises(UsageError, match="no recordings in sub-folders"):
         non_speech_recordings().read(placed(tmp_path))

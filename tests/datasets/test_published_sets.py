@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
 from pytest_audiobench.datasets.sakura import sakura, split_options
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 TRACKS = ("animal", "emotion", "gender", "language")
@@ -141,7 +141,7 @@ def test_unknown_tracks_hops_and_splits_are_refused():
 
 @pytest.mark.parametrize("dataset", [sakura("gender", "multi"), mmau(), mmar()], ids=lambda d: d.name)
 def test_a_set_that_is_not_here_says_where_it_was_looked_for(tmp_path, dataset):
-    with pytest.raises(NotHere, match="--ab-data"):
+    with pytest.raises(DataNotFound, match="--ab-data"):
         dataset.read(Places(here=tmp_path, shelves=[tmp_path]))
 
 

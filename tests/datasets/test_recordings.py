@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets import recordings as module
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.recordings import drawn, recordings
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 
 def folder_of(folder, *paths):
@@ -47,7 +47,7 @@ def test_the_order_is_not_the_file_systems(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_not_here_says_how_to_point_to_it(tmp_path):
-    with pytest.raises(NotHere, match="point to it with --ab-data noise=FOLDER"):
+    with pytest.raises(DataNotFound, match="point to it with --ab-data noise=FOLDER"):
         recordings(Places(here=tmp_path, shelves=[tmp_path]), "noise")
 
 

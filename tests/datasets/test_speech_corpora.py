@@ -14,7 +14,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.fleurs import fleurs
 from pytest_audiobench.datasets.gigaspeech import gigaspeech
 from pytest_audiobench.datasets.librispeech import librispeech
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 SPEECH = bundled("transcription").read(Places(here=bundled_folder()))[:6]
 WAVES = [soundfile.read(one.clips[0].source.location)[0] for one in SPEECH]
@@ -259,7 +259,7 @@ def test_a_bad_segment_of_gigaspeech_is_told_with_its_place(tmp_path, changes, s
 )
 def test_a_corpus_that_is_not_here_says_how_to_point_to_it(tmp_path, dataset):
     name = dataset.name.partition("/")[0]
-    with pytest.raises(NotHere, match=f"point to it with --ab-data {name}=FOLDER"):
+    with pytest.raises(DataNotFound, match=f"point to it with --ab-data {name}=FOLDER"):
         dataset.read(Places(here=tmp_path, shelves=[tmp_path]))
 
 

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_available_voices, ready_speech
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 TONE = Clip(ArraySource.of(np.ones(160), 16_000))
 
@@ -88,7 +88,7 @@ def test_what_a_folder_cannot_say_is_one_sentence(
 @pytest.mark.parametrize("listed", [None, ""])
 def test_a_folder_of_other_options_is_passed_over(tmp_path: Path, listed: str | None) -> None:
     places = folder(tmp_path, "dog.wav", listed=listed)
-    with pytest.raises(NotHere, match=r"has speech for none of the options \('four', 'six'\)"):
+    with pytest.raises(DataNotFound, match=r"has speech for none of the options \('four', 'six'\)"):
         ready_speech()(places, [line("four"), line("six")])
     both = first_available_voices(ready_speech(), bundled_digits())
     assert [one.by for one in both(places, [line("four")])] == ["bundled digits"]
@@ -108,7 +108,7 @@ def test_bundled_digits_say_a_digit_by_another_recording_than_the_samples_own() 
 
 
 def test_bundled_digits_say_nothing_but_digits() -> None:
-    with pytest.raises(NotHere, match="the bundled digits do not say 'dog'"):
+    with pytest.raises(DataNotFound, match="the bundled digits do not say 'dog'"):
         bundled_digits()(Places(Path()), [line("four"), line("dog")])
 
 
@@ -122,7 +122,7 @@ def test_where_nobody_can_say_it_all_remedies_are_named(tmp_path: Path, monkeypa
     for known in (program._places, program.release):
         known.cache_clear()
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
-    with pytest.raises(NotHere) as caught:
+    with pytest.raises(DataNotFound) as caught:
         first_available_voices(ready_speech(), espeak())(Places(tmp_path), [line("dog")])
     assert "--ab-data injection=FOLDER" in str(caught.value)
     assert "pip install 'pytest-audiobench[tts]'" in str(caught.value)

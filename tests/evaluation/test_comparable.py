@@ -19,7 +19,7 @@ from pytest_audiobench.evaluation.comparable import (
     cluster_of,
     comparable_ahead,
     comparable_eval,
-    measured,
+    metrics_by_scorer,
     prompt_digest,
     statistics_of,
     truth_digest,
@@ -49,9 +49,9 @@ def both_sides(
     speaker = model or Speaker()
     ahead: list[ComparableEval] = []
 
-    def ready(slice_: Selection, fitting: Protocol) -> None:
+    def ready(selection: Selection, fitting: Protocol) -> None:
         assert not speaker.batches
-        ahead.append(comparable_ahead("t", handle(speaker), slice_, fitting, changes.get("epochs", 1)))
+        ahead.append(comparable_ahead("t", handle(speaker), selection, fitting, changes.get("epochs", 1)))
 
     done = evaluated(folder, own, protocol, speaker, item={"ready": ready}, **changes)
     return ahead[0], comparable_eval(done.result.record, done.rows, speaker.spec)
@@ -119,7 +119,7 @@ def test_a_recording_is_the_cluster_where_the_data_set_names_none_and_under_any_
     assert [row.cluster for row in clean.rows] == [row.cluster for row in quiet.rows]
     assert len({row.cluster for row in clean.rows}) == 2
     assert not {row.audio for row in clean.rows} & {row.audio for row in quiet.rows}
-    done = evaluated(tmp_path, data).answered[0].taken
+    done = evaluated(tmp_path, data).answers[0].selected
     assert cluster_of(done, None) == done.recording
     assert cluster_of(done, "speaker") is None
 
@@ -186,8 +186,8 @@ def test_a_share_is_drawn_from_how_a_sample_was_answered_and_a_score_from_its_st
 
 def test_numbers_that_a_test_recorded_itself_are_no_scorers() -> None:
     pairs = [("b", "wer"), (None, "gain"), ("a", "accuracy"), ("b", "coverage"), ("b", "wer")]
-    assert measured(pairs) == {"b": ["wer", "coverage"], "a": ["accuracy"]}
-    assert list(measured(pairs)) == ["b", "a"]
+    assert metrics_by_scorer(pairs) == {"b": ["wer", "coverage"], "a": ["accuracy"]}
+    assert list(metrics_by_scorer(pairs)) == ["b", "a"]
 
 
 def test_another_clip_is_other_audio_and_no_other_prompt(tmp_path: Path) -> None:

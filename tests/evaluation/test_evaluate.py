@@ -11,7 +11,7 @@ import pytest
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
-from pytest_audiobench.errors import CannotDo, NotComparable, UsageError
+from pytest_audiobench.errors import NotComparable, UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
@@ -49,14 +49,14 @@ def test_two_samples_that_ask_the_same_are_asked_once(tmp_path: Path) -> None:
     model = Speaker()
     done = evaluated(tmp_path, [sample("a"), sample("b", clips=(clip("a"),))], None, model)
     assert len(model.requests) == 1
-    assert [one.responses["answer"].text for one in done.answered] == ["A", "A"]
+    assert [one.responses["answer"].text for one in done.answers] == ["A", "A"]
 
 
 def test_what_is_held_against_a_baseline_is_known_before_anything_is_asked(tmp_path: Path) -> None:
     model = Speaker()
 
-    def refuse(slice_, protocol):
-        assert [taken.sample.id for taken in slice_.taken] == ["s0"]
+    def refuse(selection, protocol):
+        assert [taken.sample.id for taken in selection.samples] == ["s0"]
         assert protocol.name == "multiple_choice"
         raise NotComparable("another task")
 
@@ -68,7 +68,7 @@ def test_what_is_held_against_a_baseline_is_known_before_anything_is_asked(tmp_p
 def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is_asked(tmp_path: Path) -> None:
     transcriber = Speaker(limits=Limits(tasks=("transcription", "open")))
     with pytest.raises(
-        CannotDo, match="can do transcription and open and nothing else, and animals asks it for choice"
+        UnsuitableModel, match="can do transcription and open and nothing else, and animals asks it for choice"
     ):
         evaluated(tmp_path, samples(1), None, transcriber)
     plain = multiple_choice()

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from pytest_audiobench.errors import CannotDo, FatalError, UsageError
+from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.judging import check_judge, with_judges
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response, Settings
@@ -100,7 +100,7 @@ def test_without_a_judge_the_scorers_by_rule_are_left_and_a_warning_says_so() ->
     assert names(left) == ["letters"]
     assert weighing(left) == []
     assert warnings == ("no judge is named with --ab-judge: yes-no, yes-no-kept left out",)
-    with pytest.raises(CannotDo, match="yes-no, yes-no-kept needs a judge: name one with --ab-judge"):
+    with pytest.raises(UnsuitableModel, match="yes-no, yes-no-kept needs a judge: name one with --ab-judge"):
         with_judges(judged(), {})
 
 
@@ -109,7 +109,9 @@ def test_a_judge_that_cannot_be_asked_something_is_not_asked_it_and_a_warning_sa
     put, warnings = with_judges(own, judges("a", scores=Rubrics()))
     assert weighing(put) == ["yes-no@a", "rubric@a", "rubric@scores"]
     assert warnings == ("the judge scores cannot be asked yes-no, and was not",)
-    with pytest.raises(CannotDo, match=r"yes-no can be put to none of this run's judges \(scores\): name another"):
+    with pytest.raises(
+        UnsuitableModel, match=r"yes-no can be put to none of this run's judges \(scores\): name another"
+    ):
         with_judges(own, judges(scores=Rubrics()))
 
 

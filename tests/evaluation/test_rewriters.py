@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_audiobench.errors import CannotDo
+from pytest_audiobench.errors import UnsuitableModel
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
@@ -36,9 +36,11 @@ def test_the_first_judge_that_can_write_rewrites() -> None:
 
 
 def test_where_nobody_can_the_option_is_named() -> None:
-    with pytest.raises(CannotDo, match="mistaken needs another model, and none is named to: name one with --ab-judge"):
+    with pytest.raises(
+        UnsuitableModel, match="mistaken needs another model, and none is named to: name one with --ab-judge"
+    ):
         rewriters(ASKED)
-    with pytest.raises(CannotDo, match=r"none of this run's judges \(scores\) can be asked to"):
+    with pytest.raises(UnsuitableModel, match=r"none of this run's judges \(scores\) can be asked to"):
         rewriters(ASKED, handle("scores", judgings=("rubric",)))
 
 

@@ -22,7 +22,7 @@ PRELOADED = (
     "pytest_audiobench.plugin.collection",
     "pytest_audiobench.plugin.evaluator",
     "pytest_audiobench.plugin.run_end",
-    "pytest_audiobench.plugin.verdicts",
+    "pytest_audiobench.plugin.regression_gate",
     "pytest_audiobench.evaluation.evaluate",
     "soundfile",
 )

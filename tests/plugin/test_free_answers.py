@@ -5,7 +5,7 @@ import json
 import pytest
 
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
 PARROT = """
 import json
@@ -137,7 +137,7 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     assert [scorer["name"] for scorer in item["scorers"]] == ["answer-contained", "question-level"]
     (note,) = [text for text in item["warnings"] if "left out" in text]
     assert note.startswith("the protocol following was left out: sample 'j")
-    again = rescore(source_of(talk.last()[1]), Wanted(("all",)))
+    again = rescore(source_of(talk.last()[1]), ScoringOptions(("all",)))
     assert [scorer["name"] for scorer in again.items[0]["scorers"]] == ["answer-contained", "question-level"]
     (talk.path / "loaded").unlink()
     refused = talk.run("--ab-scorer=following", "--ab-refresh", model="parrot:one")

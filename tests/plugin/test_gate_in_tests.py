@@ -97,7 +97,7 @@ def test_a_line_for_a_control_is_a_mistake_since_no_baseline_keeps_controls(base
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            "audiobench.toml, * number 1: accuracy.drop <= 3pp holds nothing: tones:silent names a control, "
+            "audiobench.toml, * number 1: accuracy.drop <= 3pp has no effect: tones:silent names a control, "
             "which no baseline keeps"
         ]
     )

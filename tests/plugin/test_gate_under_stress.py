@@ -47,7 +47,7 @@ def test_a_run_that_stops_at_failures_says_what_was_not_held_against_the_baselin
     assert result.ret == 1
     done = 1 if stop == "-x" else 2
     result.assert_outcomes(failed=done)
-    result.stdout.fnmatch_lines([f"*stopped early: {4 - done} eval* not run, nor held against the baseline*"])
+    result.stdout.fnmatch_lines([f"*stopped early: {4 - done} eval* not run, nor compared with the baseline*"])
     found = four.last()[0]
     assert statuses(four) == {f"tones[{n}]": ["regressed"] for n in range(done)}
     # The lines are those of the whole selection, and not of what was reached.
@@ -110,7 +110,7 @@ def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
     assert run["exit_status"] == 2
     assert {one["status"] for item in run["items"] for one in item["regressions"]} == {"regressed"}
     assert "tones[3]" not in {item["eval"] for item in run["items"]}
-    assert any(note.startswith("stopped early: ") and "nor held against" in note for note in run["notes"])
+    assert any(note.startswith("stopped early: ") and "nor compared with" in note for note in run["notes"])
 
 
 @pytest.mark.parametrize("dist", ["load", "worksteal"])

@@ -13,20 +13,18 @@ RUN = {"serve_command": "serve {port}", "url_file": None, "base_url": ""}
 
 
 @pytest.fixture
-def session(tmp_path):
+def server(tmp_path):
     def make(**options):
         config = SimpleNamespace(workerinput={model_server.PORT: options.pop("port", 4321)})
-        return SimpleNamespace(
-            options=SimpleNamespace(**{**RUN, **options}), config=config, place=SimpleNamespace(folder=tmp_path)
-        )
+        return model_server.RunServer(config, SimpleNamespace(**{**RUN, **options}), tmp_path)
 
     return make
 
 
-def test_models_without_a_url_get_the_servers(session):
-    placed = model_server.placed(session(), parse_spec("http:lab,rate=8000"))
+def test_models_without_a_url_get_the_servers(server):
+    placed = server().placed(parse_spec("http:lab,rate=8000"))
     assert (placed.target, dict(placed.options)) == ("http://127.0.0.1:4321", {"rate": "8000"})
-    placed = model_server.placed(session(), parse_spec("openai:tiny"))
+    placed = server().placed(parse_spec("openai:tiny"))
     assert (placed.target, dict(placed.options)) == ("tiny", {"base_url": "http://127.0.0.1:4321/v1"})
 
 
@@ -42,26 +40,26 @@ def test_models_without_a_url_get_the_servers(session):
         ("hf:folder", {}),
     ],
 )
-def test_models_with_a_server_of_their_own_keep_it(session, spec, options):
+def test_models_with_a_server_of_their_own_keep_it(server, spec, options):
     given = parse_spec(spec)
-    assert model_server.placed(session(**options), given) is given
-    assert model_server.behind(session(**options), given, given) is given
+    assert server(**options).placed(given) is given
+    assert server(**options).behind(given, given) is given
 
 
-def test_a_model_behind_the_server_is_named_as_the_user_named_it(session, tmp_path):
+def test_a_model_behind_the_server_is_named_as_the_user_named_it(server, tmp_path):
     inner = SimpleNamespace(limits="limits", hearing=None)
-    model = model_server.behind(session(), parse_spec("a=http:lab,rate=8000"), inner)
+    model = server().behind(parse_spec("a=http:lab,rate=8000"), inner)
     assert isinstance(model, ServedModel)
     assert (model.spec, model.limits) == ("http:lab,rate=8000", "limits")
     assert not hasattr(model, "oom_splits")
     assert model._served == Served("http://127.0.0.1:4321", tmp_path)
 
 
-def test_a_model_behind_the_server_is_known_by_the_servers_command_and_not_by_its_port(session):
+def test_a_model_behind_the_server_is_known_by_the_servers_command_and_not_by_its_port(server):
     def fingerprint(**options):
-        run, given = session(**options), parse_spec("openai:tiny")
-        placed = model_server.placed(run, given)
-        model = model_server.behind(run, given, OpenAIModel(placed.target, placed.options))
+        run, given = server(**options), parse_spec("openai:tiny")
+        placed = run.placed(given)
+        model = run.behind(given, OpenAIModel(placed.target, placed.options))
         return model._inner.fingerprint()
 
     first = fingerprint(serve_command="serve --weights one --port {port}", port=4321)

@@ -58,7 +58,7 @@ def test_a_file_names_any_family_with_its_options_and_rows_need_no_question_of_t
     rows = [{"id": f"r{number}", **tone} for number in range(4)]
     (suite.path / "data" / "speech.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (suite.path / "speech.audiobench.toml").write_text(
-        'manifest = "data/speech.jsonl"\nprotocol = "translation"\ntarget = "de"\nreadings = ["chrf"]\n'
+        'manifest = "data/speech.jsonl"\nprotocol = "translation"\ntarget = "de"\nscorers = ["chrf"]\n'
     )
     suite.run("speech.audiobench.toml").assert_outcomes(passed=1)
     item = suite.last()[0]["items"][0]

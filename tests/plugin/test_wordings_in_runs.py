@@ -146,16 +146,16 @@ def test_scoring_again_and_a_replay_find_the_same(probes, suite):
     run.assert_outcomes(passed=1)
     record, folder = suite.last()
     from pytest_audiobench.rescoring.layouts import source_of
-    from pytest_audiobench.rescoring.rescore import Wanted, rescore
+    from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
-    again = rescore(source_of(folder), Wanted())
+    again = rescore(source_of(folder), ScoringOptions())
     (before,), (after,) = record["items"], again.items
     assert after["metrics"] == before["metrics"]
     assert {name: after["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")} == {
         name: before["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")
     }
     assert not [one for one in after["warnings"] if "another" in one]
-    other = rescore(source_of(folder), Wanted(("ab-yesno@2",)))
+    other = rescore(source_of(folder), ScoringOptions(("ab-yesno@2",)))
     assert [one["name"] for one in other.items[0]["scorers"]] == ["ab-yesno@2"]
     suite.run(model=f"replay:{folder}").assert_outcomes(passed=1)
     replayed = suite.last()[0]["items"][0]

@@ -22,7 +22,7 @@ from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of,
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.rescoring.families import protocol_of
+from pytest_audiobench.rescoring.rescore import protocol_of
 
 THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))
 SAMPLE = Sample("a", (), "Which animal?", ("dog", "cat", "cow"), "dog", {"label": "dog"})

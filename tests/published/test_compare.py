@@ -39,7 +39,7 @@ def test_the_closest_protocol_is_named_and_whether_the_figure_lies_in_its_interv
 def test_a_figure_that_no_protocol_gives_is_beyond_them_all():
     (one,) = comparisons(item(0.387, 0.457), [figure(76.70, disputed="copied")])
     assert one.beyond == pytest.approx(31.0)
-    assert "no protocol gives it; it lies 31.00 points above them all" in one.says
+    assert "no scorer gives it; it lies 31.00 points above them all" in one.says
     assert one.says.endswith("disputed: copied")
     (one,) = comparisons(item(0.387, 0.457), [figure(38.0)])
     assert one.beyond == pytest.approx(-0.7)

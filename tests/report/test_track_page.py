@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.comparison.checkpoint_order import Names
-from pytest_audiobench.comparison.run_series import Point
+from pytest_audiobench.comparison.run_series import Names, Point
 from pytest_audiobench.comparison.track import Curve, Key, Track
 from pytest_audiobench.comparison.track_page import write_page
 from pytest_audiobench.evaluation.record import RegressionRecord

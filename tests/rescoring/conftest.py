@@ -19,7 +19,7 @@ from pytest_audiobench import manifest, multiple_choice, transcription
 @pytest.mark.parametrize("half", ["even", "odd"])
 def test_tones(evaluate, half):
     tones = manifest(f"data/{half}.jsonl", cluster="recording", groups=("parity", "third"))
-    evaluate(tones, multiple_choice(prompt="{question} Say what you hear."), protocols="all")
+    evaluate(tones, multiple_choice(prompt="{question} Say what you hear."), scorers="all")
 
 def test_words(evaluate):
     evaluate(manifest("data/words.jsonl"), transcription())

@@ -8,7 +8,7 @@ import pytest
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
 SHARED = Path(__file__).parents[3] / "shared"
 RECORDED = SHARED / "data" / "recorded"
@@ -58,7 +58,7 @@ def values(found, metric="accuracy"):
 
 def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
     file = study(tmp_path, row("single", "It is (B) hen."), row("multi", "(A)"))
-    (item,) = rescore(source_of(file), Wanted()).items
+    (item,) = rescore(source_of(file), ScoringOptions()).items
     assert (item["eval"], item["model"], item["dataset"]) == ("animal[reas]", "af3", "faithfulness/animal")
     assert (item["protocol"], item["cluster"], item["groups"]) == ("multiple_choice", "recording", ["hop"])
     letters = [one for one in item["metrics"] if one["scorer"] == "letters" and one["name"] == "accuracy"]
@@ -75,16 +75,16 @@ def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
 
 def test_a_crash_of_the_study_is_a_failed_asking(tmp_path):
     file = study(tmp_path, row("single", "CRASH: out of memory"), row("multi", None))
-    (item,) = rescore(source_of(file), Wanted(("letters",))).items
+    (item,) = rescore(source_of(file), ScoringOptions(("letters",))).items
     assert item["scorers"][0]["coverage"]["errors"] == 2
     assert "crashed there (CRASH: out of memory)" in item["errors"][0]["message"]
-    (item,) = rescore(source_of(file, crashes="unanswered"), Wanted(("letters",))).items
+    (item,) = rescore(source_of(file, crashes="unanswered"), ScoringOptions(("letters",))).items
     assert item["scorers"][0]["coverage"]["empty"] == 2
 
 
 def test_of_chains_of_several_lengths_those_are_scored_that_all_rows_have(tmp_path):
     file = study(tmp_path, row("single", "(B)", "(A)"), row("multi", "(B)"))
-    (item,) = rescore(source_of(file), Wanted(("letters",))).items
+    (item,) = rescore(source_of(file), ScoringOptions(("letters",))).items
     assert (item["n"], item["epochs"]) == (2, 1)
     assert item["warnings"] == ["some rows hold 2 answers; the first 1 of each are scored"]
 
@@ -92,20 +92,20 @@ def test_of_chains_of_several_lengths_those_are_scored_that_all_rows_have(tmp_pa
 def test_an_answer_to_an_unknown_question_is_named(tmp_path):
     file = study(tmp_path, {"id": "who", "raw_model_outputs": ["(A)"]})
     with pytest.raises(UsageError, match=r"REAS\.jsonl, line 1: no manifest asks 'who'"):
-        rescore(source_of(file), Wanted())
+        rescore(source_of(file), ScoringOptions())
 
 
 @pytest.mark.parametrize("changes", [{"choices": "dog or hen"}, {"answer": "a cow", "true_letter": "Z"}])
 def test_a_manifest_that_cannot_be_read_is_named(tmp_path, changes):
     file = study(tmp_path, row("single", "(A)"), **changes)
     with pytest.raises(UsageError, match=r"animal_manifest\.jsonl, line 1 is no row of the study's manifests"):
-        rescore(source_of(file), Wanted())
+        rescore(source_of(file), ScoringOptions())
 
 
 def test_answers_without_their_questions_are_refused(tmp_path):
     file = write(tmp_path / "x" / "baseline_animal_REAS.jsonl", row("single", "(A)"))
     with pytest.raises(UsageError, match="not the questions they belong to"):
-        rescore(source_of(file), Wanted())
+        rescore(source_of(file), ScoringOptions())
 
 
 def test_a_score_file_of_audiobench_is_transcripts_with_a_caution(tmp_path):
@@ -116,7 +116,7 @@ def test_a_score_file_of_audiobench_is_transcripts_with_a_caution(tmp_path):
     file = tmp_path / "SALMONN_7B" / "librispeech_test_clean_wer_score.json"
     file.parent.mkdir()
     file.write_text(json.dumps({"wer": 0.25, "sample_wer": rows}))
-    (item,) = rescore(source_of(file), Wanted()).items
+    (item,) = rescore(source_of(file), ScoringOptions()).items
     assert (item["eval"], item["model"], item["n"]) == ("librispeech_test_clean", "SALMONN_7B", 2)
     assert item["metrics"][0]["value"] == 0.25
     assert "after its own normalisation" in item["warnings"][0]
@@ -126,7 +126,7 @@ def test_a_score_file_of_audiobench_is_transcripts_with_a_caution(tmp_path):
 def test_a_folder_of_files_is_scored_as_one(tmp_path):
     study(tmp_path, row("single", "(B)"), row("multi", "(B)"))
     write(tmp_path / "af3" / "baseline_animal_No_REAS.jsonl", row("single", "(A)"), row("multi", "(B)"))
-    found = rescore(source_of(tmp_path / "af3"), Wanted(("letters",)))
+    found = rescore(source_of(tmp_path / "af3"), ScoringOptions(("letters",)))
     assert values(found) == {("animal[no_reas]", "letters"): 0.5, ("animal[reas]", "letters"): 1.0}
     assert found.suites == []
 
@@ -160,7 +160,7 @@ def test_what_is_in_no_known_layout_is_refused_in_a_sentence(tmp_path, content, 
     file = tmp_path / "answers.json"
     file.write_text(content)
     with pytest.raises(UsageError, match=says):
-        rescore(source_of(file), Wanted())
+        rescore(source_of(file), ScoringOptions())
 
 
 def test_a_run_that_never_finished_and_a_folder_of_nothing_are_told_apart(tmp_path):
@@ -184,18 +184,18 @@ def test_a_run_that_never_finished_and_a_folder_of_nothing_are_told_apart(tmp_pa
 def test_a_family_that_there_is_not_is_named(tmp_path, family, says):
     file = study(tmp_path, row("single", "(B)"), row("multi", "(B)"))
     with pytest.raises(UsageError, match=says):
-        rescore(source_of(file), Wanted((), family))
+        rescore(source_of(file), ScoringOptions((), family))
 
 
 @needs_recorded
 def test_the_studys_published_figures_come_out_of_its_recorded_answers():
     """AF3 with reasoning, before and after the study's label recovery."""
-    found = values(rescore(source_of(RECORDED / "af3" / "baseline_emotion_REAS.jsonl"), Wanted(("all",))))
+    found = values(rescore(source_of(RECORDED / "af3" / "baseline_emotion_REAS.jsonl"), ScoringOptions(("all",))))
     assert round(100 * found["emotion[reas]", "faithfulness-runtime-af3"], 2) == 38.70
     assert round(100 * found["emotion[reas]", "faithfulness-recovered"], 2) == 45.70
-    found = values(rescore(source_of(RECORDED / "af3" / "baseline_mmau_REAS.jsonl"), Wanted(("all",))))
+    found = values(rescore(source_of(RECORDED / "af3" / "baseline_mmau_REAS.jsonl"), ScoringOptions(("all",))))
     assert round(100 * found["mmau[reas]", "faithfulness-recovered-mmau"], 2) == 67.70
-    found = values(rescore(source_of(RECORDED / "af3" / "baseline_mmar_REAS.jsonl"), Wanted(("all",))))
+    found = values(rescore(source_of(RECORDED / "af3" / "baseline_mmar_REAS.jsonl"), ScoringOptions(("all",))))
     assert round(100 * found["mmar[reas]", "faithfulness-recovered-mm"], 2) == 52.86
 
 
@@ -217,7 +217,7 @@ def test_audiobenchs_own_rows_are_read_as_it_wrote_them(tmp_path):
 def test_thenirocks_transcripts_give_the_rates_that_its_file_states():
     file = RUNS / "run-10d037b0.json"
     stated = json.loads(file.read_text())["per_condition_wer"]
-    found = values(rescore(source_of(file), Wanted(("wer-basic",))), "wer")
+    found = values(rescore(source_of(file), ScoringOptions(("wer-basic",))), "wer")
     assert {name[0]: 100 * value for name, value in found.items()} == pytest.approx(
         {f"ab/asr-robust[{perturbation}]": value for perturbation, value in stated.items()}
     )
@@ -228,7 +228,7 @@ def test_thenirocks_transcripts_give_the_rates_that_its_file_states():
 def test_thenirocks_probes_give_the_recall_and_the_false_alarms_that_its_file_states(name):
     file = RUNS / f"{name}.json"
     stated = json.loads(file.read_text())["pack_summaries"]["demo"]["per_condition"]
-    found = rescore(source_of(file), Wanted(("ab-yesno", "heard")))
+    found = rescore(source_of(file), ScoringOptions(("ab-yesno", "heard")))
     for metric, published in (("recall", "recall"), ("fpr", "fpr")):
         own = {key[0]: value for key, value in values(found, metric).items() if key[1] == "ab-yesno"}
         assert own == {f"ab/sound-id[{one}]": told[published] for one, told in stated.items()}
@@ -238,7 +238,7 @@ def test_thenirocks_probes_give_the_recall_and_the_false_alarms_that_its_file_st
 
 def test_half_a_character_at_an_answers_end_is_no_crash(tmp_path):
     found = rescore(
-        source_of(study(tmp_path, row("single", "(B) hen \ud83d"), row("multi", "(A)"))), Wanted(("letters",))
+        source_of(study(tmp_path, row("single", "(B) hen \ud83d"), row("multi", "(A)"))), ScoringOptions(("letters",))
     )
     assert values(found) == {("animal[reas]", "letters"): 0.5}
     assert found.notes == ["animal[reas]: 1 texts held invalid characters or were cut"]

@@ -11,8 +11,8 @@ from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.rescoring.layouts import source_of
-from pytest_audiobench.rescoring.output import scored_into
-from pytest_audiobench.rescoring.rescore import Wanted, rescore
+from pytest_audiobench.rescoring.output import write_rescored_run
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def edited(file, change):
 
 def test_a_run_scored_again_has_its_own_hashes_values_and_intervals(run_folder):
     run = record(run_folder)
-    found = rescore(source_of(run_folder), Wanted())
+    found = rescore(source_of(run_folder), ScoringOptions())
     assert len(found.items) == 6
     assert [told(item) for item in json.loads(json.dumps(found.items))] == [told(item) for item in run["items"]]
     assert any(item["scorers"][0]["coverage"]["errors"] for item in found.items)
@@ -52,7 +52,7 @@ def test_a_run_scored_again_has_its_own_hashes_values_and_intervals(run_folder):
 
 def test_it_writes_the_runs_own_files(run_folder, tmp_path):
     out = tmp_path / "again"
-    scored_into(out, source_of(run_folder), Wanted(), ["audiobench", "score"])
+    write_rescored_run(out, source_of(run_folder), ScoringOptions(), ["audiobench", "score"])
     for name in ("predictions.jsonl", "processed_predictions.jsonl", "scored_predictions.jsonl"):
         assert (out / name).read_bytes() == (run_folder / name).read_bytes()
     assert record(out)["hashes"] == record(run_folder)["hashes"]
@@ -66,20 +66,22 @@ def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
     replayed = run_pytest(
         "replayed", f"--ab-model=good=replay:{run_folder},model=good", "--ab-epochs=2", "--ab-max-errors=9"
     )
-    again = {item["eval"]: item for item in rescore(source_of(run_folder), Wanted()).items if item["model"] == "good"}
+    again = {
+        item["eval"]: item for item in rescore(source_of(run_folder), ScoringOptions()).items if item["model"] == "good"
+    }
     built_on_the_model = {"model", "input_hash", "run_hash", "score_hash"}
     for item in record(replayed)["items"]:
         ours = json.loads(json.dumps(again[item["eval"]]))
         assert item["metrics"] == ours["metrics"]
         if not item["errors"]:
             assert {k for k, v in item["hashes"].items() if ours["hashes"][k] != v} == built_on_the_model
-    of_replay = rescore(source_of(replayed), Wanted()).items
+    of_replay = rescore(source_of(replayed), ScoringOptions()).items
     assert [one["hashes"] for one in of_replay] == [item["hashes"] for item in record(replayed)["items"]]
 
 
-def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
-    letters = rescore(source_of(run_folder), Wanted(("letters",)))
-    every = rescore(source_of(run_folder), Wanted(("all",)))
+def test_other_scorers_give_other_numbers_on_the_same_answers(run_folder):
+    letters = rescore(source_of(run_folder), ScoringOptions(("letters",)))
+    every = rescore(source_of(run_folder), ScoringOptions(("all",)))
     assert [len(item["scorers"]) for item in letters.items] == [1] * 4
     assert all("test_words" not in item["eval"] for item in letters.items)
     assert len(letters.notes) == 2
@@ -88,7 +90,7 @@ def test_other_protocols_give_other_numbers_on_the_same_answers(run_folder):
 
 
 def test_the_families_options_are_remembered(run_folder):
-    (scorer, *_) = rescore(source_of(run_folder), Wanted()).items[0]["scorers"]
+    (scorer, *_) = rescore(source_of(run_folder), ScoringOptions()).items[0]["scorers"]
     assert scorer["signature"].endswith("options:unlisted")
 
 
@@ -99,7 +101,7 @@ def test_an_edited_answer_shows(copy):
         return row
 
     edited(copy / "predictions.jsonl", change)
-    found = rescore(source_of(copy), Wanted())
+    found = rescore(source_of(copy), ScoringOptions())
     first = next(item for item in found.items if item["eval"] == "all/tones[even]" and item["model"] == "good")
     assert first["hashes"]["answers"] != record(copy)["items"][0]["hashes"]["answers"]
     assert any("answers are not those of run.json" in text for text in first["warnings"])
@@ -111,17 +113,17 @@ def test_rows_of_two_runs_in_one_file_are_refused(copy):
     lines = file.read_text().splitlines(keepends=True)
     file.write_text("".join([*lines[:3], lines[0], *lines[3:]]))
     with pytest.raises(UsageError, match=r"holds 'tone-\d+' twice in epoch 0: rows of two runs"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
     file.write_text("".join([lines[0], *lines]))
     with pytest.raises(UsageError, match=r"line 1: 'tone-\d+' has two rows of one stage"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_epochs_of_different_samples_are_refused(copy):
     file = copy / "predictions.jsonl"
     file.write_text("".join(file.read_text().splitlines(keepends=True)[1:]))
     with pytest.raises(UsageError, match="epoch 1 holds other samples than epoch 0"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_a_file_whose_evals_are_mixed_is_refused(copy):
@@ -129,14 +131,14 @@ def test_a_file_whose_evals_are_mixed_is_refused(copy):
     lines = [line for line in file.read_text().splitlines(keepends=True) if json.loads(line)["epoch"] == 0]
     file.write_text("".join(lines[1:] + lines[:1]))
     with pytest.raises(UsageError, match="do not lie together"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_predictions_without_their_run_need_the_family_and_say_what_is_unknown(run_folder, tmp_path):
     bare = shutil.copy(run_folder / "predictions.jsonl", tmp_path / "bare.jsonl")
     with pytest.raises(UsageError, match="name the family of protocols with --family"):
-        rescore(source_of(bare), Wanted())
-    found = rescore(source_of(bare), Wanted(("letters",), "multiple_choice,prompt={question}"))
+        rescore(source_of(bare), ScoringOptions())
+    found = rescore(source_of(bare), ScoringOptions(("letters",), "multiple_choice,prompt={question}"))
     assert found.items[0]["scorers"][0]["signature"].endswith("options:unlisted")
     assert any("no run.json lies beside" in text for text in found.items[0]["warnings"])
     whole = record(run_folder)["items"][0]
@@ -153,7 +155,7 @@ def test_a_run_of_an_earlier_version_is_scored_with_what_it_has(copy):
         for name in ("options", "groups", "cluster"):
             del item[name]
     (copy / "run.json").write_text(json.dumps(run))
-    found = rescore(source_of(copy), Wanted(("letters",)))
+    found = rescore(source_of(copy), ScoringOptions(("letters",)))
     assert found.items[0]["metrics"][0]["value"] == run["items"][0]["metrics"][0]["value"]
     assert any("questions are not those of run.json" in text for text in found.items[0]["warnings"])
     assert any("letters is another rule than the run's" in text for text in found.items[0]["warnings"])
@@ -164,30 +166,30 @@ def test_a_scorer_that_only_the_tests_know_is_named(copy):
     for item in run["items"]:
         item["scorers"].append({**item["scorers"][0], "name": "mine", "signature": "mine|v:1"})
     (copy / "run.json").write_text(json.dumps(run))
-    found = rescore(source_of(copy), Wanted())
+    found = rescore(source_of(copy), ScoringOptions())
     assert any("also read by mine, which only its tests know" in text for text in found.items[0]["warnings"])
 
 
 def test_a_folder_that_holds_anything_is_refused(run_folder, tmp_path):
     (tmp_path / "rows.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match="not empty: name a folder of its own, rows are never added to"):
-        scored_into(tmp_path, source_of(run_folder), Wanted(), [])
+        write_rescored_run(tmp_path, source_of(run_folder), ScoringOptions(), [])
     assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
 
 
 def test_a_failed_scoring_leaves_no_folder(run_folder, tmp_path):
     with pytest.raises(UsageError, match="no family of protocols is called 'song'"):
-        scored_into(tmp_path / "out", source_of(run_folder), Wanted((), "song"), [])
+        write_rescored_run(tmp_path / "out", source_of(run_folder), ScoringOptions((), "song"), [])
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("protocols", "says"),
-    [(("letters", "lettres"), "has a protocol 'lettres'"), (("lettres",), "multiple_choice has no protocol lettres")],
+    ("scorers", "says"),
+    [(("letters", "lettres"), "has a scorer 'lettres'"), (("lettres",), "multiple_choice has no scorer lettres")],
 )
-def test_an_unknown_protocol_is_named(run_folder, scorers, says):
+def test_an_unknown_scorer_is_named(run_folder, scorers, says):
     with pytest.raises(UsageError, match=says):
-        rescore(source_of(run_folder), Wanted(scorers))
+        rescore(source_of(run_folder), ScoringOptions(scorers))
 
 
 @pytest.mark.parametrize("wrong", [{"question": 3}, {"prompt": "What is it?"}, {"prompt": [["user"]]}])
@@ -196,7 +198,7 @@ def test_a_line_that_is_none_is_named(copy, wrong):
     first, rest = file.read_text().split("\n", 1)
     file.write_text(json.dumps({**json.loads(first), **wrong}) + "\n" + rest)
     with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1 is no line of a run's predictions"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_predictions_hold_what_a_sample_is_rebuilt_from(run_folder):
@@ -247,7 +249,7 @@ def test_an_edited_record_is_named(copy, path, new, says):
     changed(run, path, new)
     (copy / "run.json").write_text(json.dumps(run))
     with pytest.raises(UsageError, match=says):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 @pytest.mark.parametrize(
@@ -270,7 +272,7 @@ def test_an_edited_line_is_named(copy, path, new):
     changed(rows[0], path, new)
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1"):
-        rescore(source_of(copy), Wanted())
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
@@ -282,7 +284,7 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
         return row
 
     edited(copy / "predictions.jsonl", change)
-    found = scored_into(copy / "again", source_of(copy), Wanted(), [])
+    found = write_rescored_run(copy / "again", source_of(copy), ScoringOptions(), [])
     assert any(" texts held invalid characters or were cut" in note for note in found.notes)
     first = next(read_lines(copy / "again" / "predictions.jsonl"))
     assert first["question"].endswith("\ufffd")
@@ -293,7 +295,7 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
 def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, capsys, format_):
     assert main(["score", str(run_folder), "--scorers", "letters", "--format", format_]) == 0
     told = capsys.readouterr()
-    assert "note: all/words was not scored: transcription has no protocol letters" in told.err
+    assert "note: all/words was not scored: transcription has no scorer letters" in told.err
     assert "was not scored" not in told.out
 
 
@@ -301,6 +303,6 @@ def test_an_eval_without_answers_is_named(copy):
     run = record(copy)
     run["items"] += [run["items"][0] | {"eval": f"all/absent{number}", "model": "good"} for number in range(7)]
     (copy / "run.json").write_text(json.dumps(run))
-    found = rescore(source_of(copy), Wanted())
+    found = rescore(source_of(copy), ScoringOptions())
     named = ", ".join(f"all/absent{number} by good" for number in range(5))
     assert found.notes == [f"the run holds no answers of {named} and 2 more"]

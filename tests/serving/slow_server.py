@@ -5,7 +5,7 @@ import sys
 import time
 from pathlib import Path
 
-from pytest_audiobench.errors import FatalError, PassingError
+from pytest_audiobench.errors import FatalError, TransientError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.serving.options import ServeOptions
@@ -46,7 +46,7 @@ class Slow:
         if words == "crash":
             raise ZeroDivisionError("the device fell off")
         if words == "later":
-            raise PassingError("the device is being cooled")
+            raise TransientError("the device is being cooled")
         return [self._answer(ask, len(batch)) for ask in batch]
 
     def _answer(self, ask, size):

@@ -21,7 +21,7 @@ def load(path, name):
     return module
 
 
-runs = load(HERE.parent / "comparing" / "conftest.py", "sharing_runs")
+runs = load(HERE.parent / "comparison" / "conftest.py", "sharing_runs")
 hub_server = load(HERE / "hub_server.py", "sharing_hub_server")
 
 

@@ -14,7 +14,7 @@ import pytest
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.sharing import hub as hub_module
 from pytest_audiobench.sharing.submission import decoded
-from pytest_audiobench.sharing.upload import TRIES, Where, path_of, push
+from pytest_audiobench.sharing.upload import TRIES, UploadTarget, path_of, push
 
 pytest.importorskip("huggingface_hub")
 pytest.importorskip("cryptography")
@@ -167,7 +167,7 @@ def test_a_conflict_without_end_is_told(status, pushed, hub):
 def test_a_pause_that_the_hub_asks_for_is_made(hub, lab):
     waits = []
     hub.fault("commit", 429, Retry_After="7")
-    assert push(b"{}", Where("ada/x", path_of("s", "0" * 64)), hub_module.Hub(), waits.append)
+    assert push(b"{}", UploadTarget("ada/x", path_of("s", "0" * 64)), hub_module.Hub(), waits.append)
     assert waits == [7.0]
 
 
@@ -183,10 +183,10 @@ def test_a_pause_too_long_is_not_made(after, pushed, hub):
 def test_a_hub_that_says_nothing_is_not_waited_for(hub, monkeypatch):
     monkeypatch.setattr(hub_module, "TIMEOUT_S", 0.1)
     hub.fault("whoami", "stall", times=99)
-    from pytest_audiobench.sharing.upload import patiently
+    from pytest_audiobench.sharing.upload import with_retries
 
     with pytest.raises(FatalError, match=r"the connection to .* failed .*Timeout.*4 times in a row"):
-        patiently(hub_module.Hub().user, lambda seconds: None)
+        with_retries(hub_module.Hub().user, lambda seconds: None)
 
 
 def test_an_answer_of_no_hub_is_one_sentence(pushed, hub):

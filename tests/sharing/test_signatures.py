@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.sharing.private_keys import PASSPHRASE, load_key
 from pytest_audiobench.sharing.signers import read_signers
-from pytest_audiobench.sharing.sshsig import NAMESPACE, NoSignature, holds, sign, taken_apart
+from pytest_audiobench.sharing.sshsig import NAMESPACE, UnreadableSignature, holds, parsed_signature, sign
 
 pytest.importorskip("cryptography")
 pytestmark = pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="there is no ssh-keygen to compare with")
@@ -59,7 +59,7 @@ def test_what_is_signed_here_verifies_with_ssh_keygen(kind, keys, tmp_path):
 def test_what_ssh_keygen_signs_verifies_here(kind, keys):
     for digest in ("sha512", "sha256"):
         arguments = ["-Y", "sign", "-f", keys / kind, "-n", NAMESPACE, "-O", f"hashalg={digest}"]
-        signed = taken_apart(keygen(*arguments, input=MESSAGE).stdout.decode())
+        signed = parsed_signature(keygen(*arguments, input=MESSAGE).stdout.decode())
         assert signed.namespace == NAMESPACE
         assert holds(signed, MESSAGE)
         assert not holds(signed, MESSAGE + b" ")
@@ -68,7 +68,7 @@ def test_what_ssh_keygen_signs_verifies_here(kind, keys):
 
 
 def test_a_signature_for_another_namespace_is_told(keys, signers):
-    signed = taken_apart(sign(MESSAGE, load_key(keys / "ed25519"), "git"))
+    signed = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"), "git"))
     assert holds(signed, MESSAGE)
     who, why = signers('ada@example.org namespaces="pytest-audio*" {ed25519}').who(signed, AT)
     assert who is None
@@ -80,11 +80,11 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
     blob = bytearray(sign(MESSAGE, load_key(keys / "ed25519")).encode())
     blob[at % len(blob)] ^= 1 << bit
     try:
-        signed = taken_apart(blob.decode("latin-1"))
-        good = taken_apart(sign(MESSAGE, load_key(keys / "ed25519")))
+        signed = parsed_signature(blob.decode("latin-1"))
+        good = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519")))
         # White space in the armor is none of the signature.
         assert signed == good or not holds(signed, MESSAGE)
-    except NoSignature:
+    except UnreadableSignature:
         pass
 
 
@@ -99,13 +99,13 @@ def test_no_changed_byte_of_a_signature_verifies(at, bit, keys):
     ],
 )
 def test_what_is_no_signature_says_why(text, why):
-    with pytest.raises(NoSignature, match=why):
-        taken_apart(text)
+    with pytest.raises(UnreadableSignature, match=why):
+        parsed_signature(text)
 
 
 @pytest.mark.parametrize(("lines", "who"), [(["ada@example.org {ed25519}"], "ada@example.org"), (["x {rsa}"], None)])
 def test_a_key_tells_whose_it_is(lines, who, keys, signers):
-    found = signers(*lines).who(taken_apart(sign(MESSAGE, load_key(keys / "ed25519"))), AT)
+    found = signers(*lines).who(parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT)
     assert found[0] == who
     assert who or "is not in" in found[1]
 
@@ -123,14 +123,14 @@ def test_a_key_tells_whose_it_is(lines, who, keys, signers):
 )
 def test_the_options_of_a_line_count(options, why, keys, signers):
     who, found = signers(f"ada@example.org {options} {{ed25519}} a comment").who(
-        taken_apart(sign(MESSAGE, load_key(keys / "ed25519"))), AT
+        parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT
     )
     assert (who is None) == bool(why)
     assert why in found
 
 
 def test_of_several_lines_with_a_key_one_is_enough(keys, signers):
-    signed = taken_apart(sign(MESSAGE, load_key(keys / "ed25519")))
+    signed = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519")))
     found = signers("# us", "", "old@x valid-before=20200101 {ed25519}", '"new one@x" {ed25519}').who(signed, AT)
     assert found == ("new one@x", "")
 

@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline.decoding import decoded as baseline
+from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.protocols.transcription.non_speech import hallucination
 from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.sharing.private_keys import load_key
-from pytest_audiobench.sharing.report_text import text
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
-from pytest_audiobench.sharing.submission_checks import verified, verify_submission
+from pytest_audiobench.sharing.submission_checks import text, verified, verify_submission
 from pytest_audiobench.studies.findings import found_of
-from pytest_audiobench.verification.finding_checks import _rows
+from pytest_audiobench.verifier.finding_checks import _rows
 
 pytest.importorskip("cryptography")
 
@@ -437,12 +436,12 @@ def test_verifying_names_a_file_that_cannot_be_read(signers, tmp_path):
 
 
 def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, keys, signers, monkeypatch):
-    from pytest_audiobench.sharing import preparation
+    from pytest_audiobench.sharing import payload
 
     lab.run("main", says=lambda name: int(name[1:]) < 30, scorers=("all",))
     push = ["push", "main", "--dry-run", "--sign", keys / "ada", "--output"]
     assert audiobench(*push, "whole.json")[0] == 0
-    monkeypatch.setattr(preparation, "LARGE", 10_000)
+    monkeypatch.setattr(payload, "LARGE", 10_000)
     assert audiobench(*push, "small.json")[0] == 0
     whole, small = (verify_submission(Path(f"{name}.json"), signers) for name in ("whole", "small"))
     assert whole.holds
@@ -454,13 +453,15 @@ def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, key
 
 def test_ten_thousand_samples_stay_small(lab):
     from pytest_audiobench.report.run_reader import load_run
-    from pytest_audiobench.sharing.payload import About, payload_of
+    from pytest_audiobench.sharing.payload import SubmissionInfo, payload_of
 
     small = lab.run("small", {"animals/all": lab.samples(100)})
     large = lab.run("large", {"animals/all": lab.samples(200)})
     sizes = [
         len(
-            Submission.of(payload_of(load_run(one), "animals", one.name, About("2026-11-21T19:06:00Z")), None).encoded()
+            Submission.of(
+                payload_of(load_run(one), "animals", one.name, SubmissionInfo("2026-11-21T19:06:00Z")), None
+            ).encoded()
         )
         for one in (small, large)
     ]

@@ -20,8 +20,8 @@ def speech(
     """Each of ``texts`` said by a voice of espeak-ng, at so many words a minute.
 
     They are spoken now, since a recipe holds its duration; about 10 ms each, once on a machine. A recipe names text,
-    voice, rate and espeak-ng's release. Raises UsageError for a voice, a rate or a text that cannot be spoken, NotHere
-    where espeak-ng is not installed (``pip install 'pytest-audiobench[tts]'``).
+    voice, rate and espeak-ng's release. Raises UsageError for a voice, a rate or a text that cannot be spoken,
+    DataNotFound where espeak-ng is not installed (``pip install 'pytest-audiobench[tts]'``).
     """
     who = espeak.voice(voice, rate_wpm)
     said = [espeak.sayable(text) for text in texts]

@@ -1,9 +1,8 @@
-"""The data sets of a study of faithfulness, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
+"""The data sets of the study, from its own manifests: SAKURA's four tracks, MMAU and MMAR.
 
-Mousavi, Jain, Ravanelli and Subakan, "Investigating Faithfulness in Large Audio Language Models", arXiv 2509.22363;
-github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs. A manifest is a file of lines: id, question, choices
-("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path ("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"),
-answer ("(b) cat") and true_letter. Its first manifests have an instruction in place of question, choices and letter.
+A manifest is a file of lines: id, question, choices ("(A) dog (B) hen"), choices_list (MMAU's has none), audio_path
+("{DATA_ROOT}/sakura/data/Animal/audio/cat0.wav"), answer ("(b) cat") and true_letter. The first manifests have an
+instruction in place of question, choices and letter.
 
 ``faithfulness_letter`` in the metadata is the study's true letter, which is wrong for some of MMAR's questions
 (``datasets/mmar.py``): it is there only so that the study's figures can be repeated under its name.
@@ -24,7 +23,7 @@ from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 HOME, AUDIO = "faithfulness", "faithfulness-audio"
 """What ``--ab-data`` calls the study's folder, and the folder of its audio where that is another."""
@@ -76,7 +75,7 @@ def faithfulness_study(name: str) -> Dataset:
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} is no name of a data set of the study; give one such as animal, mmau or mmar")
-    return Dataset(f"{HOME}/{name}", partial(_read, name), cluster="recording", groups=("hop",))
+    return Dataset(f"{HOME}/{name}", partial(_samples, name), cluster="recording", groups=("hop",))
 
 
 def rows(file: Path) -> Iterator[Row]:
@@ -88,30 +87,30 @@ def rows(file: Path) -> Iterator[Row]:
     known: dict[str, Question] = {}
     for line, fields in jsonl_rows(file):
         try:
-            question, choices = _asked(fields)
+            question, choices = _question_and_options(fields)
             id_, audio = fields["id"], fields["audio_path"]
             if not all(isinstance(text, str) for text in (id_, question, audio)):
                 raise TypeError("id, question and audio_path must be texts")
-            asked = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
+            item = Question(id_, question, choices, _ROOT.sub("", audio, count=1))
         except (KeyError, ValueError, TypeError) as error:
             raise UsageError(f"{file}, line {line} is no row of the study's manifests ({error!r})") from None
-        if known.setdefault(asked.id, asked) != asked:
-            raise UsageError(f"{file}, line {line} asks something else under the id {asked.id!r} of an earlier line")
-        yield Row(asked, fields, f"{file}, line {line}")
+        if known.setdefault(item.id, item) != item:
+            raise UsageError(f"{file}, line {line} asks something else under the id {item.id!r} of an earlier line")
+        yield Row(item, fields, f"{file}, line {line}")
 
 
 def sample_of(row: Row, clip: Clip) -> Sample:
     """A row as a sample that plays ``clip``. Raises UsageError where its answer is none of the options."""
-    asked, letter = row.question, str(row.fields.get("true_letter") or "").strip()
-    metadata: dict[str, str | None] = {"recording": asked.recording, "faithfulness_letter": letter or None}
-    hop = asked.id.rpartition("_")[2]
+    question, letter = row.question, str(row.fields.get("true_letter") or "").strip()
+    metadata: dict[str, str | None] = {"recording": question.recording, "faithfulness_letter": letter or None}
+    hop = question.id.rpartition("_")[2]
     if hop in HOPS:
         metadata["hop"] = hop
     try:
-        reference = _reference(str(row.fields.get("answer") or ""), letter, asked.choices)
+        reference = _reference(str(row.fields.get("answer") or ""), letter, question.choices)
     except ValueError as error:
         raise UsageError(f"{row.place} is no row of the study's manifests ({error!r})") from None
-    return Sample(asked.id, (clip,), asked.question, asked.choices, reference, metadata)
+    return Sample(question.id, (clip,), question.question, question.choices, reference, metadata)
 
 
 def options(listed: object, text: str) -> tuple[str, ...]:
@@ -131,7 +130,7 @@ def options(listed: object, text: str) -> tuple[str, ...]:
     return tuple(text[begin:end].strip() for (_, begin), end in zip(starts, ends, strict=True))
 
 
-def _asked(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+def _question_and_options(fields: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
     """The question and its options; the study's first manifests have both in one text."""
     if "question" not in fields and isinstance(fields.get("instruction"), str):
         return split_options(fields["instruction"])
@@ -156,27 +155,27 @@ def name_of(manifest: Path) -> str:
 
 def audio_roots(places: Places) -> list[DataRoot]:
     """The folders on this machine below which the study's audio may lie, in the order in which they are looked in."""
-    found = []
+    folders = []
     for name in (AUDIO, HOME):
         try:
             folder = places.find(name, ".").folder
-        except NotHere:
+        except DataNotFound:
             continue
-        found += [folder] if name == AUDIO else [folder, folder / "data"]
-    return [DataRoot(AUDIO, folder.resolve()) for folder in (*found, *places.shelves)]
+        folders += [folder] if name == AUDIO else [folder, folder / "data"]
+    return [DataRoot(AUDIO, folder.resolve()) for folder in (*folders, *places.shelves)]
 
 
-def _read(name: str, places: Places) -> list[Sample]:
+def _samples(name: str, places: Places) -> list[Sample]:
     landmarks = [f"{folder}/{name}{SUFFIX}.jsonl".lstrip("/").format(name=name) for folder in _FOLDERS]
     home = places.find(HOME, *landmarks).folder
     file = next(home / landmark for landmark in landmarks if (home / landmark).exists())
-    held = [(row, _path(row)) for row in rows(file)]
+    located = [(row, _path(row)) for row in rows(file)]
     roots = audio_roots(places)
     # Audio that is not here is each sample's error, which says where it was looked for.
-    first = [path.rpartition("/")[0] for _, path in held[:1]]
+    first = [path.rpartition("/")[0] for _, path in located[:1]]
     beneath = next((root for root in roots for folder in first if (root.folder / folder).is_dir()), roots[0])
-    samples = [sample_of(row, Clip(FileSource(beneath, path))) for row, path in held]
-    return [replace(one, metadata={"track": name, **one.metadata}) for one in samples]
+    samples = [sample_of(row, Clip(FileSource(beneath, path))) for row, path in located]
+    return [replace(sample, metadata={"track": name, **sample.metadata}) for sample in samples]
 
 
 def _path(row: Row) -> str:

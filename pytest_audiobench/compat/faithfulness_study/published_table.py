@@ -1,4 +1,4 @@
-"""The faithfulness study's published table, beside what its own recorded outputs give: by its rules and by ours.
+"""The study's published table beside what its own recorded outputs give, by its rules and by ours.
 
 The published accuracies are those of the repository's ``pooneh_version/readme.md``, from the registry of published
 figures; the counts of its columns "Remaining Nulls", "Missed reasoning" and "changed_pred" are kept here.
@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pytest_audiobench.compat.faithfulness_study import output_files
+from pytest_audiobench.compat.faithfulness_study import recorded_answers
 from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT
@@ -55,7 +55,7 @@ _CONDITIONS = MappingProxyType(
 )
 
 
-class _Read(NamedTuple):
+class _Reading(NamedTuple):
     """What one rule makes of the answers of a file: shares in percent, counts of samples."""
 
     n: int
@@ -78,7 +78,7 @@ class _Outputs:
     def __init__(self, folder: Path, manifests: Path | None) -> None:
         self._rows: dict[tuple[StyleName, str], list[RecordedRow]] = {}
         for file in files_of_answers(folder):
-            rows = [row for row in output_files.read(file, manifests, "unanswered") if row.epoch == 0]
+            rows = [row for row in recorded_answers.read(file, manifests, "unanswered") if row.epoch == 0]
             if rows and (style := model_style(rows[0].model)) in _MODELS:
                 self._rows[style, rows[0].eval] = rows
         if not self._rows:
@@ -119,43 +119,48 @@ _HEAD_HOPS = ("model", "data", "single, their rule", "multi, their rule", "singl
 
 
 def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
-    for style, dataset in _each(_DATASETS):
+    for style, dataset in _pairs(_DATASETS):
         rows = outputs.rows(style, dataset, "reas")
-        told = _told(style, dataset, "reas")
+        published = _published_cells(style, dataset, "reas")
         missed = str(_MISSED[style][dataset]) if style in _MISSED else _NO_READING
-        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *told, missed)
+        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *published, missed)
         if not rows:
             yield *head, _NOT_HERE, *[_NO_READING] * 6
             continue
         _, runtime, *recovered = style_scorers(style, dataset)
         rule = (recovered or [runtime])[-1]
-        theirs = _read(rows, rule)
-        found = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
-        yield *head, *found, _percent(_read(rows, runtime)), *_ours(rows)
+        theirs = _reading(rows, rule)
+        recomputed = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
+        yield *head, *recomputed, _percent(_reading(rows, runtime)), *_strict_cells(rows)
 
 
 def _direct(outputs: _Outputs) -> Iterator[Sequence[str]]:
-    for style, dataset in _each(_DATASETS):
+    for style, dataset in _pairs(_DATASETS):
         yield _row(outputs, style, dataset, "no_reas", style_scorers(style, dataset, reasoning=False)[-1])
 
 
 def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for which in ("correct", "wrong"):
-        for style, dataset in _each(_TRACKS):
+        for style, dataset in _pairs(_TRACKS):
             row = _row(outputs, style, dataset, f"adv_{which}_reas", style_scorers(style, dataset)[-1])
             before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
             by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
-            told = _CHANGES[which][dataset] if style == "af3" else _NO_READING
-            yield row[0], f"{dataset}, {which} option", *row[2:4], told, by_figures, *row[4:]
+            change = _CHANGES[which][dataset] if style == "af3" else _NO_READING
+            yield row[0], f"{dataset}, {which} option", *row[2:4], change, by_figures, *row[4:]
 
 
 def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: str) -> Sequence[str]:
     rows = outputs.rows(style, dataset, variant)
-    head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *_told(style, dataset, variant))
+    head = (
+        _MODELS[style],
+        dataset,
+        str(len(rows)) if rows else _NO_READING,
+        *_published_cells(style, dataset, variant),
+    )
     if not rows:
         return *head, _NOT_HERE, *[_NO_READING] * 4
-    theirs = _read(rows, rule)
-    return *head, _percent(theirs), str(theirs.nulls), f"`{rule}`", *_ours(rows)
+    theirs = _reading(rows, rule)
+    return *head, _percent(theirs), str(theirs.nulls), f"`{rule}`", *_strict_cells(rows)
 
 
 def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
@@ -166,65 +171,65 @@ def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
         yield *head, "110", _NOT_HERE, *[_NO_READING] * 4
         return
     rule = style_scorers("af3", "animal")[-1]
-    theirs, first = _read(rows, rule), _read(before, rule)
+    theirs, first = _reading(rows, rule), _reading(before, rule)
     changed = sum(letter != first.letters.get(id_) for id_, letter in theirs.letters.items())
-    yield *head, "110", _percent(theirs), str(changed), f"`{rule}`", *_ours(rows)
+    yield *head, "110", _percent(theirs), str(changed), f"`{rule}`", *_strict_cells(rows)
 
 
 def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
-    for style, dataset in _each(_TRACKS):
+    for style, dataset in _pairs(_TRACKS):
         rule = style_scorers(style, dataset)[-1]
         for percent in (0, *_MASKS):
             rows = outputs.rows(style, dataset, f"mask_p{percent}_reas" if percent else "reas")
             masked = outputs.rows(style, dataset, f"mask_p{_MASKS[0]}_reas") if not percent else rows
             if not rows or not masked:
                 continue
-            theirs = _read(rows, rule)
+            theirs = _reading(rows, rule)
             read = theirs.n - theirs.nulls - theirs.out_of_range
             valid = f"{100 * sum(theirs.right.values()) / read:.2f}" if read else _NO_READING
             counts = (_percent(theirs), str(theirs.nulls), str(theirs.out_of_range), valid)
-            yield _MODELS[style], dataset, f"{percent} %", str(theirs.n), *counts, *_ours(rows)
+            yield _MODELS[style], dataset, f"{percent} %", str(theirs.n), *counts, *_strict_cells(rows)
 
 
 def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
-    for style, dataset in _each(_TRACKS):
+    for style, dataset in _pairs(_TRACKS):
         if rows := outputs.rows(style, dataset, "reas"):
             rules = (style_scorers(style, dataset)[-1], STRICT)
-            found = [_of_hop(_read(rows, rule), rows, hop) for rule in rules for hop in output_files.HOPS]
-            yield _MODELS[style], dataset, *found
+            shares = [_of_hop(_reading(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
+            yield _MODELS[style], dataset, *shares
 
 
-def _of_hop(read: _Read, rows: Sequence[RecordedRow], hop: str) -> str:
-    own = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
-    return f"{100 * sum(own) / len(own):.2f}" if own else _NO_READING
+def _of_hop(read: _Reading, rows: Sequence[RecordedRow], hop: str) -> str:
+    right = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
+    return f"{100 * sum(right) / len(right):.2f}" if right else _NO_READING
 
 
-def _each(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
+def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
     styles: tuple[StyleName, ...] = ("af3", "qwen")
     return ((style, dataset) for style in styles for dataset in datasets)
 
 
-def _told(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
+def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
     nulls = _NULLS.get((style, variant), {})
     return _published(style, dataset, variant), str(nulls.get(dataset, _NO_READING))
 
 
 def _published(style: StyleName, dataset: str, variant: str) -> str:
-    own = _figure(style, dataset, variant)
-    return f"{own.value:.2f}{' †' if own.disputed else ''}" if own else _NO_READING
+    figure = _figure(style, dataset, variant)
+    return f"{figure.value:.2f}{' †' if figure.disputed else ''}" if figure else _NO_READING
 
 
 def _accuracy(style: StyleName, dataset: str, variant: str) -> float | None:
-    own = _figure(style, dataset, variant)
-    return own.value if own else None
+    figure = _figure(style, dataset, variant)
+    return figure.value if figure else None
 
 
 def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
-    found = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
-    return next((one for one in found if one.conditions == _CONDITIONS[variant]), None)
+    figures = values(benchmark="faithfulness", model=_MODELS[style], dataset=dataset, metric="accuracy")
+    return next((figure for figure in figures if figure.conditions == _CONDITIONS[variant]), None)
 
 
-def _read(rows: Sequence[RecordedRow], rule: str) -> _Read:
+def _reading(rows: Sequence[RecordedRow], rule: str) -> _Reading:
     right: dict[str, bool] = {}
     letters: dict[str, str | None] = {}
     beyond = 0
@@ -236,22 +241,24 @@ def _read(rows: Sequence[RecordedRow], rule: str) -> _Read:
         beyond += answer.status == "out_of_range"
     nulls = sum(letter is None for letter in letters.values()) - beyond
     clusters = [str(row.sample.metadata["recording"]) for row in rows]
-    own = proportion([float(one) for one in right.values()], clusters if len(set(clusters)) < len(clusters) else None)
-    lower, upper = 100 * (own.lower or 0.0), 100 * (1.0 if own.upper is None else own.upper)
-    return _Read(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
+    share = proportion(
+        [float(is_right) for is_right in right.values()], clusters if len(set(clusters)) < len(clusters) else None
+    )
+    lower, upper = 100 * (share.lower or 0.0), 100 * (1.0 if share.upper is None else share.upper)
+    return _Reading(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
 
 
 def _missed(rows: Sequence[RecordedRow], style: Style) -> int:
     return sum(not style.split(row.responses["answer"].text).reasoning for row in rows)
 
 
-def _percent(read: _Read) -> str:
+def _percent(read: _Reading) -> str:
     return f"{read.accuracy:.2f}"
 
 
-def _ours(rows: Sequence[RecordedRow]) -> tuple[str, str]:
-    own = _read(rows, STRICT)
-    return f"{own.accuracy:.1f} ({own.lower:.1f} to {own.upper:.1f})", f"{own.answered:.1f} %"
+def _strict_cells(rows: Sequence[RecordedRow]) -> tuple[str, str]:
+    strict = _reading(rows, STRICT)
+    return f"{strict.accuracy:.1f} ({strict.lower:.1f} to {strict.upper:.1f})", f"{strict.answered:.1f} %"
 
 
 def _section(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

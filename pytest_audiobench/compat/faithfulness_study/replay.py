@@ -1,7 +1,6 @@
-"""Answers that a study published: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
+"""Replayed answers of the study: a folder of ``baseline_animal_REAS.jsonl`` and the like, beside its manifests.
 
-The layout of github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs: rows of id and
-``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
+Rows are of id and ``raw_model_outputs`` (one text a run) or ``raw_conditioned_output`` (one text), flat or in folders
 (``animal/mask/p20/baseline_animal_REAS.jsonl``). A file's path says which *variant* of the answers it holds
 (``variants.py``).
 """
@@ -15,11 +14,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.manifest import SUFFIX
-from pytest_audiobench.compat.faithfulness_study.variants import FRIENDLY, asked_for, change_of, is_answer, variant_of
-from pytest_audiobench.errors import CannotDo, UsageError
+from pytest_audiobench.compat.faithfulness_study.question_join import QuestionJoin, StudyQuestion
+from pytest_audiobench.compat.faithfulness_study.variants import (
+    FRIENDLY,
+    change_of,
+    is_answer,
+    requested_variant,
+    variant_of,
+)
+from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.join import Asked, Join
 from pytest_audiobench.models.replay.recorded import records, sha256_of
 
 CRASHES = ("error", "unanswered")
@@ -48,25 +53,24 @@ class StudyAnswers:
     """A study's answers, joined to requests by content.
 
     ``answers`` names the variant that answers whatever is asked. Without it each request says itself which it wants
-    (:func:`~pytest_audiobench.compat.faithfulness_study.variants.asked_for`); a folder of one variant gives it to every question
-    about an unchanged clip. A row that says "CRASH: …" is an error of its sample, or with ``crashes="unanswered"`` an
-    empty answer, as the study counts it. Raises UsageError for a variant that is not there, and for files of another
-    layout.
+    (``variants.py``); a folder of one variant gives it to every question about an unchanged clip. A row that says
+    "CRASH: …" is an error of its sample, or with ``crashes="unanswered"`` an empty answer, as the study counts it.
+    Raises UsageError for a variant that is not there, and for files of another layout.
     """
 
     def __init__(
-        self, files: Sequence[Path], folder: Path, join: Join, answers: str | None, crashes: str = "error"
+        self, files: Sequence[Path], folder: Path, join: QuestionJoin, answers: str | None, crashes: str = "error"
     ) -> None:
         self._variants: dict[str, list[Path]] = {}
         for file in files:
             self._variants.setdefault(variant_of(file, folder, join.datasets), []).append(file)
         self._join, self._crashes, self._place = join, crashes, folder.name
-        self._whatever_is_asked = None if answers is None else _named(answers, self._variants, folder)
+        self._whatever_is_asked = None if answers is None else _variant_called(answers, self._variants, folder)
         self._rows: dict[str, dict[str, _Recorded]] = {}
         self._datasets: dict[str, set[str]] = {}
         chosen = sorted(self._variants) if answers is None else [str(self._whatever_is_asked)]
         for variant in chosen[: 1 if len(chosen) == 1 else 0]:
-            self._held(variant)
+            self._rows_of(variant)
         used = sorted(file for variant in chosen for file in self._variants[variant])
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
@@ -78,15 +82,15 @@ class StudyAnswers:
         }
 
     def response(self, request: Request) -> Response:
-        """The recorded answer. Raises CannotDo where the study never asked anything of this kind."""
+        """The recorded answer. Raises UnsuitableModel where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
-        asked = self._join.asked(request)
-        if asked is None:
+        question = self._join.asked(request)
+        if question is None:
             self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
-        row = self._held(self._variant(request, asked)).get(asked.recorded_id)
+        row = self._rows_of(self._variant(request, question)).get(question.recorded_id)
         if row is None:
-            return Response(error=f"{missing} (there it is {asked.recorded_id})")
+            return Response(error=f"{missing} (there it is {question.recorded_id})")
         if request.epoch >= len(row.texts):
             return Response(error=f"{missing} ({row.place}) in epoch {request.epoch}: it holds {len(row.texts)}")
         text = row.texts[request.epoch]
@@ -96,36 +100,36 @@ class StudyAnswers:
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
         return Response.of(text, "unknown")
 
-    def _variant(self, request: Request, asked: Asked) -> str:
+    def _variant(self, request: Request, question: StudyQuestion) -> str:
         if self._whatever_is_asked is not None:
             return self._whatever_is_asked
         only = next(iter(self._variants))
         if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
-        wanted = asked_for(request, asked)
+        wanted = requested_variant(request, question)
         if wanted in self._variants:
-            self._held(wanted)
-            if asked.dataset in self._datasets[wanted]:
+            self._rows_of(wanted)
+            if question.dataset in self._datasets[wanted]:
                 return wanted
-        raise CannotDo(
-            f"{self._place} holds no answers to what is asked here of {asked.dataset}; it has "
+        raise UnsuitableModel(
+            f"{self._place} holds no answers to what is asked here of {question.dataset}; it has "
             f"{', '.join(sorted(self._variants))} (answers=NAME gives one of them to whatever is asked)"
         )
 
     def _check_clips(self, request: Request) -> None:
-        """Raises CannotDo where the study has this question, but never asked it about what is played."""
+        """Raises UnsuitableModel where the study has this question, but never asked it about what is played."""
         if self._whatever_is_asked is not None:
             return
         if not request.clips:
-            raise CannotDo("the study recorded no answers to questions without audio")
+            raise UnsuitableModel("the study recorded no answers to questions without audio")
         if self._join.datasets.isdisjoint(_WORD.findall(request.dataset.lower())):
-            raise CannotDo(f"{self._place} holds no answers to {request.dataset}")
+            raise UnsuitableModel(f"{self._place} holds no answers to {request.dataset}")
         if self._join.is_of_another(request):
-            raise CannotDo("the study recorded no answers about another sample's clip")
+            raise UnsuitableModel("the study recorded no answers about another sample's clip")
 
-    def _held(self, variant: str) -> dict[str, _Recorded]:
+    def _rows_of(self, variant: str) -> dict[str, _Recorded]:
         if variant not in self._rows:
-            rows = _read(self._variants[variant])
+            rows = _rows_in(self._variants[variant])
             self._rows[variant] = rows
             self._datasets[variant] = {self._join.dataset_of[id_] for id_ in rows if id_ in self._join.dataset_of}
         return self._rows[variant]
@@ -137,13 +141,13 @@ def files_of_answers(folder: Path) -> list[Path]:
     Manifests, hidden files, folders behind symbolic links, runs of this project and files of a judge's comparisons are
     passed over. Raises UsageError for a folder of over 10,000 files of lines.
     """
-    found: list[Path] = []
-    for place, inner, files in os.walk(folder):
-        inner[:] = [one for one in inner if one != "manifests" and not one.startswith(".")]
-        found += [Path(place, one) for one in files if _may_be_answers(one)]
-        if len(found) > _MOST_FILES:
+    files: list[Path] = []
+    for place, inner, names in os.walk(folder):
+        inner[:] = [name for name in inner if name != "manifests" and not name.startswith(".")]
+        files += [Path(place, name) for name in names if _may_be_answers(name)]
+        if len(files) > _MOST_FILES:
             raise UsageError(f"{folder} holds over {_MOST_FILES:,} files; point to the folder of one model's answers")
-    return [file for file in sorted(found) if not _is_judged(file)]
+    return [file for file in sorted(files) if not _is_judged(file)]
 
 
 def _may_be_answers(name: str) -> bool:
@@ -159,7 +163,7 @@ def _is_judged(file: Path) -> bool:
     return any(field in first for field in _JUDGED) and not any(field in first for field in FIELDS)
 
 
-def _named(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
+def _variant_called(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
     variant = FRIENDLY.get(answers.lower(), answers.lower())
     if variant not in variants:
         raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_listed(variants)}")
@@ -168,14 +172,14 @@ def _named(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -
 
 def _listed(variants: Mapping[str, Sequence[Path]]) -> str:
     friendly = {variant: name for name, variant in FRIENDLY.items()}
-    counted = {variant: len(_read(files)) for variant, files in sorted(variants.items())}
+    counted = {variant: len(_rows_in(files)) for variant, files in sorted(variants.items())}
     return ", ".join(
         f"{variant}{f' or {friendly[variant]}' if variant in friendly else ''} ({count} answers)"
         for variant, count in counted.items()
     )
 
 
-def _read(files: Iterable[Path]) -> dict[str, _Recorded]:
+def _rows_in(files: Iterable[Path]) -> dict[str, _Recorded]:
     rows: dict[str, _Recorded] = {}
     for file in files:
         for line, row in records(file):

@@ -1,4 +1,4 @@
-"""Which of a study's recorded answers a request asks for, and which of them a file holds.
+"""The variants of the study's recorded answers: which one a request asks for, and which a file holds.
 
 A *variant* is named by what was done to the clips and by how it was asked: ``reas``, ``no_reas``, ``reas_condition``
 (the model's own reasoning put back), ``mask_p20_reas``, ``noise_snr-10_reas``, ``adv_correct_reas``.
@@ -12,9 +12,9 @@ from pathlib import Path
 
 from pytest_audiobench.audio.clip import Clip, CombinedSource
 from pytest_audiobench.compat.faithfulness_study.manifest import lettered
-from pytest_audiobench.errors import CannotDo
+from pytest_audiobench.compat.faithfulness_study.question_join import StudyQuestion, all_text, file_of, spaced
+from pytest_audiobench.errors import UnsuitableModel
 from pytest_audiobench.models.messages import Request
-from pytest_audiobench.models.replay.join import Asked, file_of, said_in, spaced
 
 FRIENDLY = {"with-reasoning": "reas", "without-reasoning": "no_reas", "conditioned": "reas_condition"}
 """Names that a user may choose variants by, beside the variants' own."""
@@ -45,29 +45,29 @@ def variant_of(file: Path, folder: Path, datasets: frozenset[str]) -> str:
     """
     parts = [*file.relative_to(folder).parent.parts, file.stem]
     words = [word for part in parts for word in part.lower().split("_") if word]
-    own = [word for word in words if word not in _COMMON and word not in datasets]
-    if "conditioned" in own:
-        own = [*(word for word in own if word not in ("conditioned", "condition", "reas")), "reas", "condition"]
-    return "_".join(own) or "baseline"
+    telling = [word for word in words if word not in _COMMON and word not in datasets]
+    if "conditioned" in telling:
+        telling = [*(word for word in telling if word not in ("conditioned", "condition", "reas")), "reas", "condition"]
+    return "_".join(telling) or "baseline"
 
 
-def asked_for(request: Request, asked: Asked) -> str:
+def requested_variant(request: Request, question: StudyQuestion) -> str:
     """The variant that answers ``request``.
 
     Its clip says what was done to it: masked, or under white noise, by our own edits or in the study's trees; silence
     is a mask of 100 %. The stages "answer" and "clean" are answers with or without reasoning, as the words around the
-    question say; "conditioned" is the model's own reasoning put back. Raises CannotDo for anything else: which option
-    was injected into a clip, for one, stands in no file of the study.
+    question say; "conditioned" is the model's own reasoning put back. Raises UnsuitableModel for anything else: which
+    option was injected into a clip, for one, stands in no file of the study.
     """
     changed = change_of(request)
     if changed is None:
-        raise CannotDo(f"the study recorded no answers to a clip that is {_told(request.clips[0])}")
+        raise UnsuitableModel(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")
     if request.stage == "conditioned":
         how = "reas_condition"
     elif is_answer(request):
-        how = "reas" if asks_for_reasoning(said_in(request.messages), asked.words, request.choices) else "no_reas"
+        how = "reas" if asks_for_reasoning(all_text(request.messages), question.words, request.choices) else "no_reas"
     else:
-        raise CannotDo(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
+        raise UnsuitableModel(f"the study recorded no answers of a stage {request.stage!r} ({request.dataset})")
     return f"{changed}_{how}" if changed else how
 
 
@@ -90,10 +90,10 @@ def change_of(request: Request) -> str | None:
     return _edited(clip)
 
 
-def _told(clip: Clip) -> str:
-    """What was done to a clip, without its name: evals of which the same is said are told of together."""
-    made = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
-    return " and ".join([*made, *(edit.name for edit in clip.edits)])
+def _change_text(clip: Clip) -> str:
+    """The changes of a clip, without its name: evals with the same sentence are reported together."""
+    rules = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
+    return " and ".join([*rules, *(edit.name for edit in clip.edits)])
 
 
 def _edited(clip: Clip) -> str | None:
@@ -103,10 +103,12 @@ def _edited(clip: Clip) -> str | None:
         return "_".join(filter(None, tree.groups())) if tree else ""
     if len(clip.edits) > 1:
         return None
-    edit, told = clip.edits[0], dict(clip.edits[0].parameters)
+    edit, parameters = clip.edits[0], dict(clip.edits[0].parameters)
     if edit.name == "mask":
-        how = [told[name] for name, usual in (("mode", "random"), ("fill", "silence")) if told[name] != usual]
-        return f"{'-'.join(['mask', *how])}_p{float(told['percent']):g}"
+        how = [
+            parameters[name] for name, usual in (("mode", "random"), ("fill", "silence")) if parameters[name] != usual
+        ]
+        return f"{'-'.join(['mask', *how])}_p{float(parameters['percent']):g}"
     if edit.name == "white_noise":
-        return f"noise_snr{float(told['snr_db']):g}"
+        return f"noise_snr{float(parameters['snr_db']):g}"
     return "mask_p100" if edit.name == "silence" else None

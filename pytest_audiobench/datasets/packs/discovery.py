@@ -15,7 +15,7 @@ from pytest_audiobench.datasets.packs.archives import ARCHIVES
 from pytest_audiobench.datasets.packs.clips import Found, clips_in, inside
 from pytest_audiobench.datasets.packs.labels import nearest, slug
 from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, packed, read_manifest
-from pytest_audiobench.errors import FatalError, NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 
 MANIFEST = "pack.json"
 CACHE = "AUDIOBENCH_CACHE"
@@ -65,8 +65,8 @@ def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labe
 def find(name: str, places: Places) -> Pack:
     """The pack called ``name``.
 
-    Raises NotHere, which says what packs there are and how to point to another, and UsageError for a name that is none
-    and for what is wrong with the pack.
+    Raises DataNotFound, which says what packs there are and how to point to another, and UsageError for a name that is
+    none and for what is wrong with the pack.
     """
     _check_name(name)
     if name in BUNDLED:
@@ -79,11 +79,11 @@ def find(name: str, places: Places) -> Pack:
         return read_pack(name, at, places)
     for folder in _folders(places):
         if archive := next((folder / f"{name}{end}" for end in ARCHIVES if (folder / f"{name}{end}").is_file()), None):
-            raise NotHere(
+            raise DataNotFound(
                 f"the pack {name} is packed in {archive}; unpack it with "
                 f"audiobench packs --unpack {archive} --to {folder}"
             )
-    raise NotHere(
+    raise DataNotFound(
         f"the pack {name} is not on this machine ({nearest(name, [*BUNDLED, *candidates])}); point to its folder with "
         f"--ab-data {name}=FOLDER, or to a folder of packs with --ab-data packs=FOLDER"
     )
@@ -115,7 +115,7 @@ def listed(places: Places) -> Iterator[Listed]:
 
 
 def read_pack(name: str, path: Path, places: Places) -> Pack:
-    """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and NotHere."""
+    """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and DataNotFound."""
     check_own_name(name, path)
     manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
@@ -130,7 +130,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     if held is None:
         layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
         where = f"{folder}/{beside}{layout}"
-        raise NotHere(
+        raise DataNotFound(
             f"the clips of the pack {name} are not on this machine: there is no folder {where}; put them there, or "
             f"name the folder that holds sound_id/{beside} by the variable {CACHE}"
         )

@@ -20,7 +20,7 @@ from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pac
 from pytest_audiobench.datasets.packs.pins import pinned
 from pytest_audiobench.datasets.packs.recipes import Recipe, asked_for, read_recipes
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 CUSTOM = "custom"
 
@@ -42,8 +42,8 @@ def sound_id(
     set by :func:`labelled`.
 
     Metadata: label (in the words of a question), pack, condition, mixture (the cluster), sources (how many). Raises
-    UsageError for a condition that there is not; when it is read, NotHere where the pack is not on this machine, has
-    too few labels, or no mixture was asked for.
+    UsageError for a condition that there is not; when it is read, DataNotFound where the pack is not on this machine,
+    has too few labels, or no mixture was asked for.
     """
     condition = condition or (CUSTOM if recipes is not None else "pair")
     if condition not in (*CONDITIONS, CUSTOM):
@@ -67,10 +67,12 @@ def _drawn(pack: str | Labelled, condition: str, mixtures: int | None, seed: int
     found = _pack(pack, places)
     sources, has = CONDITIONS[condition], len(found.clips)
     if has < sources:
-        raise NotHere(f"the pack {found.id} ({found.where}) has {has} labels, and a {condition} is made of {sources}")
+        raise DataNotFound(
+            f"the pack {found.id} ({found.where}) has {has} labels, and a {condition} is made of {sources}"
+        )
     drawn = draw(found, condition, mixtures, seed)
     if not drawn:
-        raise NotHere(f"the pack {found.id} ({found.where}) has no mixture of the condition {condition}")
+        raise DataNotFound(f"the pack {found.id} ({found.where}) has no mixture of the condition {condition}")
     return _samples(condition, [(found, one, (0.0,) * sources) for one in drawn])
 
 
@@ -90,7 +92,7 @@ def _custom(pack: str | Labelled, recipes: str | Path | None, seed: int, places:
     else:
         wanted = asked_for(places.mixes)
     if not wanted:
-        raise NotHere("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
+        raise DataNotFound("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
     packs: dict[str | None, Pack] = {}
     made = []
     for recipe in wanted:

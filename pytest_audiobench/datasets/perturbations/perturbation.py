@@ -27,7 +27,7 @@ class Perturbation:
     without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
     ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
     responses) may lie, and gives what is then done to the samples; :func:`clipwise` makes it of what is done to each
-    clip. It raises NotHere where that audio is absent.
+    clip. It raises DataNotFound where that audio is absent.
 
     Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
     and for a dose that is no finite number.

@@ -14,7 +14,7 @@ from multiprocessing.connection import Client, Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, InstrumentGone
+from pytest_audiobench.errors import FatalError, InfrastructureError
 from pytest_audiobench.models.device.wire import batch_to_bytes, encoded, error_from_json, response_from_json
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Model
@@ -51,12 +51,12 @@ class SharedModel:
         return self._model.fingerprint()
 
     def load(self) -> None:
-        """Have the model loaded over there. Raises what loading it raises, InstrumentGone when the process is gone."""
+        """Have the model loaded there. Raises what loading raises, InfrastructureError when its process died."""
         told = self._call({"do": "load", "spec": asdict(self._spec)})
         self.hearing = Hearing(*told["hearing"]) if told["hearing"] else None
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        """One batch, one answer of the process. Raises InstrumentGone when it died."""
+        """One batch, one answer of the process. Raises InfrastructureError when it died."""
         asked, samples = batch_to_bytes(batch)
         told = self._call({"do": "ask", "spec": asdict(self._spec), **asked}, samples)
         self.oom_splits += told["oom_splits"]
@@ -96,13 +96,13 @@ class SharedModel:
             )
         return reply
 
-    def _gone(self, error: BaseException) -> InstrumentGone:
+    def _gone(self, error: BaseException) -> InfrastructureError:
         try:
             lines = Path(self._address.log).read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
         except OSError:
             lines = []
         last = f"; it said last: {' / '.join(line.strip() for line in lines if line.strip())}" if lines else ""
-        return InstrumentGone(
+        return InfrastructureError(
             f"the process that holds {self.spec} on {self._address.device} is gone ({type(error).__name__}){last}; "
             f"what it had answered is kept: run again to go on (its log: {self._address.log})"
         )

@@ -7,18 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
-from pytest_audiobench.compat.faithfulness_study.replay import CRASHES, FIELDS, StudyAnswers, files_of_answers
-from pytest_audiobench.compat.faithfulness_study.variants import variant_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.replay.join import Join, manifests_beside
 from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, recorded_style, records
 from pytest_audiobench.models.spec import check_options, written
 
 _RUN_FILE = "predictions.jsonl"
 _RUN_OPTIONS = ("model", "eval")
 _STUDY_OPTIONS = ("answers", "manifests", "crashes")
+_CRASHES = ("error", "unanswered")
 
 
 class Replay:
@@ -36,8 +34,8 @@ class Replay:
 
     def __init__(self, target: str, options: Mapping[str, str]) -> None:
         check_options("replay", options, _RUN_OPTIONS + _STUDY_OPTIONS)
-        if (crashes := options.get("crashes", "error")) not in CRASHES:
-            raise UsageError(f"crashes={crashes} is not among {', '.join(CRASHES)}")
+        if (crashes := options.get("crashes", "error")) not in _CRASHES:
+            raise UsageError(f"crashes={crashes} is not among {', '.join(_CRASHES)}")
         self.spec = written("replay", target, options)
         self._target, self._options = Path(target).expanduser(), dict(options)
 
@@ -70,6 +68,8 @@ class Replay:
             return self._run(target) if _is_run(target) else self._study([target], target.parent)
         if (target / _RUN_FILE).is_file():
             return self._run(target / _RUN_FILE)
+        from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
+
         files = files_of_answers(target)
         if not files:
             raise UsageError(f"{target} holds no answers to replay: neither {_RUN_FILE} nor other *.jsonl files")
@@ -80,9 +80,14 @@ class Replay:
         return RunAnswers(file, self._options.get("model"), self._options.get("eval"))
 
     def _study(self, files: list[Path], folder: Path) -> Answers:
+        # A study's files are rare, and a later part's: no other replay pays for them.
+        from pytest_audiobench.compat.faithfulness_study.question_join import QuestionJoin, manifests_beside
+        from pytest_audiobench.compat.faithfulness_study.replay import StudyAnswers
+        from pytest_audiobench.compat.faithfulness_study.variants import variant_of
+
         self._refuse(_RUN_OPTIONS, f"{folder} holds a study's answers, whose options are", _STUDY_OPTIONS)
         given, answers = self._options.get("manifests"), self._options.get("answers")
-        join = Join(Path(given).expanduser() if given else manifests_beside(folder))
+        join = QuestionJoin(Path(given).expanduser() if given else manifests_beside(folder))
         if answers is None and self._target.is_file():
             answers = variant_of(self._target, folder, join.datasets)
         return StudyAnswers(files, folder, join, answers, self._options.get("crashes", "error"))
@@ -95,6 +100,8 @@ class Replay:
 
 def _is_run(file: Path) -> bool:
     """Which of the two layouts a file is in, by its first row."""
+    from pytest_audiobench.compat.faithfulness_study.replay import FIELDS
+
     for line, row in records(file):
         if any(field in row for field in FIELDS):
             return False

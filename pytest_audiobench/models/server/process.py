@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from pytest_audiobench.errors import FatalError, InstrumentGone, PassingError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, TransientError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.server import guard as server_guard
@@ -82,15 +82,15 @@ class Served(NamedTuple):
     folder: Path
 
     def check_alive(self) -> None:
-        """Raises InstrumentGone, with the server's last words, once it has ended."""
+        """Raises InfrastructureError, with the server's last words, once it has ended."""
         try:
             told = json.loads((self.folder / server_guard.STATUS).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return
-        raise InstrumentGone(_obituary(told, self.folder / "server.stderr.log"))
+        raise InfrastructureError(_obituary(told, self.folder / "server.stderr.log"))
 
     def wait(self, ready_s: float = _READY_S) -> None:
-        """Return once it answers ``/health``. Raises InstrumentGone when it ends, FatalError when it takes too long."""
+        """Wait until it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it is slow."""
         deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
         while not self._answers(deadline):
             self.check_alive()
@@ -184,7 +184,7 @@ def _told_of_its_end(served: Served) -> Iterator[None]:
     """Errors of a model whose server has ended become the one that says so."""
     try:
         yield
-    except (FatalError, PassingError):
+    except (FatalError, TransientError):
         served.mourn()
         raise
 

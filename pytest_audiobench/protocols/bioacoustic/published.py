@@ -14,7 +14,6 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.bioacoustic import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.bioacoustic import published
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
@@ -135,11 +134,7 @@ def zero_scorer(task: str) -> Scorer:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         targets = [", ".join(sample.references) or sample.reference for sample, _ in scored]
         texts = [answer.value or "" for _, answer in scored]
-        return (
-            published.zero_detection(texts, targets)
-            if task == "detection"
-            else published.zero_classification(texts, targets)
-        )
+        return zero_detection(texts, targets) if task == "detection" else zero_classification(texts, targets)
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"

@@ -11,7 +11,6 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
-from pytest_audiobench.protocols.transcription import non_speech
 from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOUT_SPACES, transcription
 from pytest_audiobench.protocols.transcription.published import lower_nopunct
 from pytest_audiobench.protocols.transcription.texts import (
@@ -230,7 +229,7 @@ def hallucination(
     Raises UsageError for an unknown scorer or no such code.
     """
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
-    family_scorers = non_speech.non_speech_scorers(language in WITHOUT_SPACES)
+    family_scorers = non_speech_scorers(language in WITHOUT_SPACES)
     available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     protocol = Protocol("hallucination", (stage,), family_scorers[:1], available, expects="words")
     return protocol.with_scorers(*scorers) if scorers else protocol

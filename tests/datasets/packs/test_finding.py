@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.discovery import find, listed
 from pytest_audiobench.datasets.packs.inspection import look, probes
 from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 
 def test_the_bundled_pack_is_always_there(tmp_path):
@@ -61,7 +61,7 @@ PUBLISHED = {
 def test_a_published_manifest_finds_its_clips_in_the_published_cache(places, shelf, tmp_path, monkeypatch, tone):
     (shelf / "health.json").write_text(json.dumps(PUBLISHED))
     with pytest.raises(
-        NotHere, match=r"there is no folder .*esc50 .audio/<filename>.* by the variable AUDIOBENCH_CACHE"
+        DataNotFound, match=r"there is no folder .*esc50 .audio/<filename>.* by the variable AUDIOBENCH_CACHE"
     ):
         find("health", places)
     tone(tmp_path / "cache" / "sound_id" / "esc50" / "audio" / "1.wav")
@@ -123,7 +123,7 @@ def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
 
 def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
     with pytest.raises(
-        NotHere, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
+        DataNotFound, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
     ):
         find("hom", places)
 
@@ -144,7 +144,7 @@ def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
 
 def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
     (shelf / "field.tar.gz").write_bytes(b"x")
-    with pytest.raises(NotHere, match=r"is packed in .*; unpack it with audiobench packs --unpack"):
+    with pytest.raises(DataNotFound, match=r"is packed in .*; unpack it with audiobench packs --unpack"):
         find("field", places)
 
 

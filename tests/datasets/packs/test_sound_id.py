@@ -11,7 +11,7 @@ from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs.discovery import find
-from pytest_audiobench.errors import NotHere, UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 
 
 def test_a_sample_asks_for_one_label_of_a_mixture(places):
@@ -94,15 +94,15 @@ def test_what_is_asked_for_and_cannot_be_is_told(places):
         sound_id("demo", "duo")
     with pytest.raises(UsageError, match="recipes are mixtures of their own"):
         sound_id("demo", "pair", recipes="a.yaml")
-    with pytest.raises(NotHere, match="no --ab-mix given"):
+    with pytest.raises(DataNotFound, match="no --ab-mix given"):
         sound_id("demo", "custom").read(places)
-    with pytest.raises(NotHere, match="the pack gone is not on this machine"):
+    with pytest.raises(DataNotFound, match="the pack gone is not on this machine"):
         sound_id("gone", "pair").read(places)
 
 
 def test_a_pack_with_too_few_labels_for_a_condition_is_skipped(places, manifest):
     manifest(labels=["cat", "tap"])
-    with pytest.raises(NotHere, match="has 2 labels, and a triple is made of 3"):
+    with pytest.raises(DataNotFound, match="has 2 labels, and a triple is made of 3"):
         sound_id("home", "triple").read(places)
 
 

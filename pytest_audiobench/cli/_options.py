@@ -1,0 +1,92 @@
+"""The arguments that several verbs share, and where their output goes."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.dataset import Places
+
+FORMATS = ("table", "markdown", "csv", "json")
+COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
+
+
+def add_terms(parser: argparse.ArgumentParser) -> None:
+    """Which evals, and how strict the tests are."""
+    parser.add_argument("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
+    parser.add_argument(
+        "--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)"
+    )
+    parser.add_argument(
+        "--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """In which form the numbers are printed."""
+    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print it (default table)")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Declare ``--data``."""
+    parser.add_argument(
+        "--data",
+        metavar="[NAME=]FOLDER",
+        action="append",
+        default=[],
+        help="where packs lie, as --ab-data: packs=FOLDER for a folder of packs, PACK=FOLDER for one; repeatable",
+    )
+
+
+def places(args: argparse.Namespace) -> Places:
+    """The places that ``--data`` names. Raises UsageError for what is no folder."""
+    from pytest_audiobench.datasets.dataset import Places, folders
+
+    here = Path.cwd()
+    by_name, shelves = folders(args.data, here, "--data")
+    return Places(here, by_name, [*shelves, here / "data"])
+
+
+def level(text: str) -> float:
+    """A level of significance. Raises argparse's error for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value <= 0.5:
+        raise argparse.ArgumentTypeError(f"{text!r} is no level: write a share above 0 and up to 0.5, such as 0.05")
+    return value
+
+
+def place(text: str) -> Path:
+    """A file that can be written. Raises argparse's error before any work is done where its folder is not there."""
+    path = Path(text)
+    if path.is_dir() or not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is a folder: name a file" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
+        )
+    return path
+
+
+def names(text: str) -> tuple[str, ...]:
+    """The names in a list with commas."""
+    return tuple(stripped for name in text.split(",") if (stripped := name.strip()))
+
+
+def put(text: str, remarks: Sequence[str], file: Path | None) -> None:
+    """Write ``text`` into ``file``, or print it; ``remarks`` go where they are in no program's way."""
+    from pytest_audiobench.report.atomic_files import write_text
+    from pytest_audiobench.report.formatting import printable
+
+    text = text.encode("utf-8", "replace").decode()
+    if file is None:
+        sys.stdout.write(text)
+    else:
+        write_text(file, text)
+        print(f"written to {file}", file=sys.stderr)
+    for remark in remarks:
+        print(f"note: {printable(remark)}", file=sys.stderr)

@@ -1,1 +1,0 @@
-"""The run files of the audiobench tool (github THENIROCK/audiobench, 0.1), by its own rules: read, hashed, counted."""

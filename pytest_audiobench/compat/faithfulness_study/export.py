@@ -1,0 +1,258 @@
+"""The export of a run's answers to the study's own files, so that its scripts and ours read them alike.
+
+``data/animal/animal_manifest.jsonl`` are the questions, ``result/baseline/MODEL/animal/`` the answers:
+``baseline_animal_REAS.jsonl``, ``baseline_animal_NO_REAS.jsonl``, ``baseline_animal_REAS_condition.jsonl``, and those
+under a perturbation in folders of their own, ``mask/p20`` and ``noise/snr-10``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pytest_audiobench.compat.faithfulness_study.export_rows import (
+    Labels,
+    Row,
+    answer_row,
+    conditioned_row,
+    question_row,
+    rule_named,
+)
+from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO
+from pytest_audiobench.compat.faithfulness_study.question_join import all_text
+from pytest_audiobench.compat.faithfulness_study.renderings import RENDERED
+from pytest_audiobench.compat.faithfulness_study.variants import TREE, asks_for_reasoning
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import digest
+from pytest_audiobench.protocols.protocol import ANSWER, CHANGED, CLEAN, CONDITIONED
+from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
+from pytest_audiobench.rescoring import own_run
+from pytest_audiobench.rescoring.own_run import FILE, items_of, run_of
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
+
+Json = Mapping[str, Any]
+
+_FAMILIES = ("multiple_choice", "reasoned_choice", "conditioned_choice")
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+"""Also low lines, between which the words of the files' names stand."""
+
+
+@dataclass
+class StudyFiles:
+    """The files that were written."""
+
+    rows: Counter[str] = field(default_factory=Counter)
+    """How many by file."""
+    notes: list[str] = field(default_factory=list)
+    """What could not be written, a sentence each."""
+
+
+def write_study(run: Path, folder: Path, labels: Labels = "strict") -> StudyFiles:
+    """Write the answers of the run in ``run`` into the new folder ``folder``; ``labels`` says how letters are read.
+
+    Answers that several evals share are written once. Evals of other kinds, and perturbations that the study has no
+    place for, are left out and named; so are our masks and noise of a dose whose tree of the study was asked about too.
+    Raises UsageError for what is no finished run, for a folder that holds anything, and where two evals answer one
+    question of a file otherwise.
+    """
+    file = run / FILE if run.is_dir() else run
+    record = run_of(file) if file.is_file() else None
+    if record is None:
+        raise UsageError(f"{run} is no finished run: name its folder, which holds run.json and {FILE}")
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
+    writer = _Writer(folder, record, labels)
+    is_new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        for (eval_, model), rows in groupby(own_run.read(file), lambda row: (row.eval, row.model)):
+            writer.add(eval_, model, rows)
+        if not writer.found.rows:
+            raise UsageError(
+                "; ".join([f"{run} holds nothing that the study's files have a place for", *writer.found.notes])
+            )
+        writer.write_manifests()
+    except BaseException:
+        for leftover in [folder] if is_new else [folder / "data", folder / "result"]:
+            shutil.rmtree(leftover, ignore_errors=True)
+        raise
+    return writer.found
+
+
+class _Place(NamedTuple):
+    """Where an eval's answers lie: the study's name of its data set, and the folder of its perturbation."""
+
+    dataset: str
+    folder: str
+
+
+class _Writer:
+    def __init__(self, folder: Path, record: Json, labels: Labels) -> None:
+        self.found = StudyFiles()
+        self._folder, self._labels = folder, labels
+        self._items = items_of(record)
+        self._specs = {model["alias"]: str(model.get("spec", "")) for model in record["models"]}
+        self._rendered: dict[str, list[_Place | str]] = {}
+        for (_, model), item in self._items.items():
+            if _is_rendered(item):
+                self._rendered.setdefault(model, []).append(_place(item))
+        self._questions: dict[str, dict[str, Row]] = {}
+        self._written: dict[Path, dict[str, str]] = {}
+
+    def add(self, eval_: str, model: str, rows: Iterator[RecordedRow]) -> None:
+        item = self._items.get((eval_, model), {})
+        place = _place(item)
+        if place in self._rendered.get(model, ()) and not _is_rendered(item):
+            place = "the run holds answers about the study's own tree of this dose, whose place it is"
+        if isinstance(place, str):
+            self.found.notes.append(f"{eval_} was not written: {place}")
+            return
+        by_sample: dict[str, list[RecordedRow]] = {}
+        for row in rows:
+            by_sample.setdefault(row.sample.id, []).append(row)
+        samples = list(by_sample.values())
+        if lacking := next(filter(None, (_unwritable_reason(each[0].sample) for each in samples)), ""):
+            self.found.notes.append(f"{eval_} was not written: {lacking}")
+            return
+        for each in samples:
+            self._ask(place.dataset, each[0].sample)
+        style = _style(item, self._specs.get(model, ""))
+        model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
+        stages = {stage["name"] for stage in item.get("stages", [])} or {ANSWER}
+        for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
+            if stage in stages:
+                self._write_answers(model_folder / beneath, place.dataset, stage, samples, style)
+        if CHANGED in stages:
+            self.found.notes.append(f"{eval_}: its {CHANGED} answers were not written: the study has no place for them")
+        if CONDITIONED in stages:
+            self._write_conditioned(model_folder / place.folder, place.dataset, samples, style)
+
+    def write_manifests(self) -> None:
+        """The questions of all data sets whose answers were written."""
+        for dataset, questions in self._questions.items():
+            self._append(self._folder / "data" / dataset / f"{dataset}_manifest.jsonl", list(questions.values()))
+
+    def _ask(self, dataset: str, sample: Sample) -> None:
+        known = self._questions.setdefault(dataset, {})
+        row = question_row(sample, _audio(sample))
+        other = known.setdefault(row["id"], row)
+        for name in ("question", "choices"):
+            if other[name] != row[name]:
+                raise UsageError(
+                    f"{row['id']} of {dataset} asks {row[name]!r} in one eval and {other[name]!r} in another"
+                )
+
+    def _write_answers(
+        self, folder: Path, dataset: str, stage: str, samples: Sequence[Sequence[RecordedRow]], style: Style
+    ) -> None:
+        reasoning = _is_reasoned(samples, stage)
+        rule = rule_named(self._labels, style, dataset, reasoning)
+        answer_rows = [answer_row(each, stage, rule, style if reasoning else None) for each in samples]
+        self._append(folder / f"baseline_{dataset}_{'' if reasoning else 'NO_'}REAS.jsonl", answer_rows)
+
+    def _write_conditioned(
+        self, folder: Path, dataset: str, samples: Sequence[Sequence[RecordedRow]], style: Style
+    ) -> None:
+        rules = rule_named(self._labels, style, dataset, True), rule_named("strict", style, dataset, True)
+        if self._labels != "strict":
+            rules = rules[0], rule_named("recovered", style, dataset, True)
+        rows = [conditioned_row(each[0], rules, style) for each in samples]
+        file = folder / f"baseline_{dataset}_REAS_condition.jsonl"
+        if absent := rows.count(None):
+            note = (
+                f"{absent} of {len(rows)} samples are not in {file.name}, for want of reasoning or of a forced answer"
+            )
+            self.found.notes += [note] if note not in self.found.notes else []
+        if absent < len(rows):
+            self._append(file, [row for row in rows if row is not None])
+
+    def _append(self, file: Path, rows: Sequence[Row]) -> None:
+        """Write rows behind those of the file, each id once. Raises UsageError where two differ."""
+        known = self._written.setdefault(file, {})
+        fresh = []
+        for row in rows:
+            row_digest, other = digest(json.dumps(row, ensure_ascii=True)), known.get(row["id"])
+            if other is None:
+                known[row["id"]] = row_digest
+                fresh.append(row)
+            elif other != row_digest:
+                where = f"{row['id']!r} in {file.relative_to(self._folder)}"
+                raise UsageError(f"two evals of the run answer {where} differently: write runs of them apart")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("a", encoding="utf-8", errors="replace", newline="\n") as out:
+            out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in fresh)
+        self.found.rows[str(file.relative_to(self._folder))] += len(fresh)
+
+
+def _place(item: Json) -> _Place | str:
+    """Where an item's answers belong, or why the study has no place for them."""
+    if item.get("protocol") not in _FAMILIES:
+        return f"{item.get('protocol') or 'its protocol'} asks for no option of a list"
+    dataset = _study_name(*str(item["dataset"]).partition("+")[0].split("/"))
+    perturbation = item.get("perturbation")
+    if not perturbation or perturbation["family"] in ("clean", "early", "reasoning"):
+        return _Place(dataset, "")
+    family, dose = str(perturbation["family"]).removesuffix(RENDERED), perturbation["dose"]
+    if family.partition("-")[0] == "mask" and dose is not None:
+        return _Place(dataset, f"{_safe(family)}/p{dose:g}")
+    if family in ("noise", "white") and dose is not None:
+        return _Place(dataset, f"noise/snr{dose:g}")
+    return f"the study has no place for the perturbation {perturbation['name']}"
+
+
+def _is_rendered(item: Json) -> bool:
+    """Whether an item's clips are those of the study's trees."""
+    return str((item.get("perturbation") or {}).get("family")).endswith(RENDERED)
+
+
+def _study_name(first: str, *more: str) -> str:
+    """What the study calls a data set, or would: its files' names are words between low lines."""
+    words = {"sakura": more[:1], "faithfulness": more[:1], "mmau": (first,), "mmar": (first,)}.get(first, ())
+    return _safe("-".join(words or (first, *more)))
+
+
+def _safe(name: str) -> str:
+    """A name as that of a folder, which no name can leave."""
+    return _UNSAFE.sub("-", name).strip(".-") or "unnamed"
+
+
+def _unwritable_reason(sample: Sample) -> str:
+    if len(sample.clips) != 1 or not _audio(sample):
+        return f"{sample.id!r} has not one clip that is a file"
+    return "" if sample.choices else f"{sample.id!r} has no choices"
+
+
+def _audio(sample: Sample) -> str:
+    """The path of a sample's recording below the study's data root; "" where no file is behind its clip."""
+    clip = sample.clips[0]
+    source = getattr(clip.source, "recipe", None) or str(clip.source)
+    while isinstance(source, dict):
+        source = source.get("source") or next(iter(source.get("clips") or ()), None)
+    if not isinstance(source, str) or ":" not in source:
+        return ""
+    root, _, path = source.partition(":")
+    if root != AUDIO:
+        return f"{root}/{path}"
+    return TREE.sub("", path)
+
+
+def _style(item: Json, spec: str) -> Style:
+    written = item.get("options", {}).get("style")
+    return style_named(written if isinstance(written, str) else model_style(spec))
+
+
+def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:
+    """Whether the prompts ask for reasoning: those of one eval do so alike."""
+    for each in samples:
+        if stage in each[0].messages:
+            sample = each[0].sample
+            return asks_for_reasoning(all_text(each[0].messages[stage]), sample.question, sample.choices)
+    return False

@@ -1,0 +1,158 @@
+"""The answers of a run file read for scoring: transcripts by clip and condition, or yes and no by mixture and sound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, SOUND, Artifact, Json, artifact
+from pytest_audiobench.compat.thenirock_audiobench.artifact import fits as is_artifact
+from pytest_audiobench.compat.thenirock_audiobench.figures import raw_answers
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.prompt_sets import YESNO
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS
+from pytest_audiobench.protocols.protocol import at_wording
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
+
+LAYOUT = "a run of THENIROCK's audiobench (per_clip_hypotheses, per_clip_results or per_mixture)"
+
+_STAGE = "answer"
+
+
+def fits(content: Mapping[str, Any]) -> bool:
+    """Whether ``content`` is a run with transcripts or probes."""
+    return is_artifact(content) or isinstance(content.get("per_clip_hypotheses"), list)
+
+
+def read(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow]:
+    """The answers, an eval for each condition; those of clips without speech are one eval.
+
+    Raises UsageError for a row of another layout.
+    """
+    if is_artifact(content) and content["suite"] in (HALLUCINATION, SOUND):
+        run = artifact(file, content)
+        yield from _probes(run) if run.suite == SOUND else _results(run)
+    else:
+        yield from _transcripts(file, content)
+
+
+def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow]:
+    suite, model = str(content.get("suite", file.stem)), str(content.get("model", "recorded"))
+    clips = content["per_clip_hypotheses"]
+    recorded = content.get("per_condition_wer")
+    try:
+        conditions = list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"]))
+        for condition in conditions:
+            note = f"the file's own figure for {condition} is wer {recorded[condition]} %" if recorded else ""
+            for clip in clips:
+                text = clip["hypotheses"].get(condition)
+                if not isinstance(clip["reference"], str) or not isinstance(text, str | None):
+                    raise TypeError("references and hypotheses must be texts")
+                yield RecordedRow(
+                    sample=Sample(
+                        id=str(clip["clip_id"]),
+                        clips=(clip_named(str(clip["file"])),),
+                        question="",
+                        reference=clip["reference"],
+                    ),
+                    responses={} if text is None else {_STAGE: Response.of(text, "unknown")},
+                    epoch=0,
+                    error="the recorded run holds no hypothesis" if text is None else None,
+                    eval=f"{suite}[{condition}]",
+                    dataset=suite,
+                    model=model,
+                    family="transcription",
+                    groups=(),
+                    note=note,
+                )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UsageError(f"{file} is no run of THENIROCK's audiobench ({error!r})") from None
+
+
+def _results(run: Artifact) -> Iterator[RecordedRow]:
+    """The transcripts of clips in which nobody speaks."""
+    for answer in run.answers:
+        failed = answer["result"].get("error")
+        yield RecordedRow(
+            sample=Sample(
+                id=str(answer["clip_id"]),
+                clips=(clip_named(str(answer["clip_id"])),),
+                question="",
+                reference=answer["reference"],
+                metadata={"domain": answer["metadata"]["domain"]},
+            ),
+            responses={} if failed is not None else {_STAGE: Response.of(answer["result"]["transcript"], "unknown")},
+            epoch=0,
+            error=None if failed is None else str(failed),
+            eval=run.suite,
+            dataset=run.suite,
+            model=run.model,
+            family="hallucination",
+            groups=("domain",),
+        )
+
+
+def _probes(run: Artifact) -> Iterator[RecordedRow]:
+    """The probes, an eval for each number of sounds; a mixture's are one cluster."""
+    options = _wordings(run)
+    for condition in dict.fromkeys(mixture["condition"] for mixture in run.answers):
+        for mixture, probe in run.probes():
+            if mixture["condition"] == condition:
+                responses = [Response.of(text, "unknown") for text in raw_answers(probe)]
+                stages = [at_wording(_STAGE, number) for number in range(1, len(responses) + 1)]
+                prompts = [paraphrase["prompt"] for paraphrase in probe.get("paraphrase_answers", [])] or [
+                    probe["prompt"]
+                ]
+                yield RecordedRow(
+                    sample=_probe(mixture, probe),
+                    responses=dict(zip(stages, responses, strict=True)),
+                    epoch=0,
+                    error=None,
+                    eval=f"{run.suite}[{condition}]",
+                    dataset=run.suite,
+                    model=run.model,
+                    stored={"stages": dict.fromkeys(stages, "subject")},
+                    family="presence",
+                    options=options,
+                    groups=("pack", "condition", "label"),
+                    cluster="mixture",
+                    messages={
+                        stage: (Message("user", (AudioSlot(0), text)),)
+                        for stage, text in zip(stages, prompts, strict=True)
+                    },
+                )
+
+
+def _probe(mixture: Json, probe: Json) -> Sample:
+    name = mixture["mixture_name"]
+    return Sample(
+        id=f"{name}/{probe['label']}",
+        clips=(clip_named(name),),
+        question="",
+        reference="yes" if probe["expected"] else "no",
+        metadata={
+            "label": probe["label"],
+            "pack": mixture["pack"],
+            "condition": mixture["condition"],
+            "mixture": name,
+            "sources": len(mixture["components_present"]),
+        },
+    )
+
+
+def _wordings(run: Artifact) -> Mapping[str, Any]:
+    """The options of a protocol in the run's wordings; none for a run that asked in one, the first of the bundled."""
+    counts = {len(raw_answers(probe)) for _, probe in run.probes()}
+    if len(counts) > 1:
+        raise UsageError(f"{run.file}: its probes were asked in {sorted(counts)} wordings: it was edited")
+    count = next(iter(counts), 1)
+    if count == 1:
+        return {}
+    config = run.content["config"]
+    used = config.get("prompt_paraphrases_used")
+    known = isinstance(used, list) and len(used) == count and all(isinstance(wording, str) for wording in used)
+    texts = used if known else list(YESNO.paraphrases[:count])
+    return {WORDINGS: texts, WORDING_SET: str(config.get("prompt_version", YESNO.version))}

@@ -1,1 +1,0 @@
-"""Every scorer held to reference cases that other libraries computed."""

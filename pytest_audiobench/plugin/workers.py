@@ -1,0 +1,100 @@
+"""The workers of a run and the devices that each process sees, decided before anything imports torch."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin.options import read_options
+
+RUN = "audiobench_run"
+"""The key in ``workerinput`` under which the controller names the run."""
+
+DEVICE = "audiobench_device"
+"""The key under which it gives a worker the address of its device's process."""
+
+BASELINE = "audiobench_baseline"
+"""The key under which it says what ``last`` has become, so that all workers compare with the same run."""
+
+CPU = "cpu"
+_GPU = re.compile(r"(?:cuda:)?(\d+)")
+
+
+def worker_input(config: pytest.Config) -> dict[str, Any]:
+    """What the controller gave this worker, under xdist's keys and ours; empty outside xdist's workers."""
+    values: dict[str, Any] = getattr(config, "workerinput", {})
+    return values
+
+
+def process_name(config: pytest.Config) -> str:
+    """This process as xdist calls it; "main" outside xdist's workers."""
+    return str(worker_input(config).get("workerid", "main"))
+
+
+def place_on_device(config: pytest.Config) -> None:
+    """See what the device's process sees (a model's dtype follows from its device); else share the cores.
+
+    Without workers the run itself takes the one device of ``--ab-devices``. Raises UsageError for several.
+    """
+    values = worker_input(config)
+    if shared := values.get(DEVICE):
+        os.environ.update(environment_of(shared[2]))
+    elif values:
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        os.environ.setdefault("AUDIOBENCH_THREADS", str(max(1, cores // int(values["workercount"]))))
+    elif config.getoption("dist", "no") == "no":
+        devices = chosen_devices(read_options(config).devices)
+        if len(devices) > 1:
+            raise UsageError(f"--ab-devices names {len(devices)} devices for a run without workers: add -n")
+        os.environ.update(environment_of(devices[0]))
+
+
+def visible_gpus() -> list[str]:
+    """The NVIDIA devices that this process may use, as CUDA_VISIBLE_DEVICES names them; without importing torch."""
+    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if listed is not None:
+        return [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
+    folder = Path("/proc/driver/nvidia/gpus")
+    return [str(i) for i in range(len(list(folder.iterdir())))] if folder.is_dir() else []
+
+
+def chosen_devices(names: Sequence[str]) -> list[str]:
+    """The devices that ``--ab-devices`` names: "cpu", or visible GPUs by their places among the caller's.
+
+    Returned as CUDA_VISIBLE_DEVICES names them. Raises UsageError for a device that is not visible, or named twice.
+    """
+    gpus = visible_gpus()
+    devices: list[str] = []
+    for name in names:
+        match = _GPU.fullmatch(name)
+        if name != CPU and (match is None or int(match[1]) >= len(gpus)):
+            there = f"{len(gpus)} visible GPU(s), 0 to {len(gpus) - 1}" if gpus else "no visible GPU"
+            raise UsageError(f"--ab-devices names {name!r}, and there is {there}; write 0, cuda:1 or cpu")
+        device = CPU if match is None else gpus[int(match[1])]
+        if device != CPU and device in devices:
+            raise UsageError(f"--ab-devices names the GPU {device} twice: one process for each device is enough")
+        devices.append(device)
+    return devices
+
+
+def environment_of(device: str) -> dict[str, str]:
+    """The variables under which a process sees this one device."""
+    return {"CUDA_VISIBLE_DEVICES": "" if device == CPU else device}
+
+
+def gpu_missing() -> str | None:
+    """Why no GPU can be used here, or None when one can."""
+    if importlib.util.find_spec("torch") is None:
+        return "needs a GPU, and torch is not installed (pip install 'pytest-audiobench[hf]')"
+    import torch
+
+    if torch.cuda.is_available() or torch.backends.mps.is_available():
+        return None
+    return "needs a GPU, and torch sees none"

@@ -1,0 +1,99 @@
+"""The outcome of each part that was checked, and of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, TypeAlias
+
+Status: TypeAlias = Literal["ok", "fails", "not_recomputed"]
+STATUSES: tuple[Status, ...] = ("ok", "fails", "not_recomputed")
+
+_DIGITS = 12
+_NAMED = 3
+
+
+class Check(NamedTuple):
+    """The outcome for one part."""
+
+    part: str
+    status: Status
+    detail: str = ""
+    """Why it fails or could not be recomputed."""
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """An eval, suite, run or artifact with its checks."""
+
+    what: str
+    """Which of these it is."""
+    name: str
+    model: str
+    """Empty where it has none."""
+    checks: Sequence[Check]
+
+    @property
+    def called(self) -> str:
+        """``sakura[animal-single] by listener``, ``suite sakura by listener``."""
+        kind = "" if self.what == "eval" else f"{self.what} "
+        return f"{kind}{self.name}" + (f" by {self.model}" if self.model else "")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All that was checked of a run or artifact."""
+
+    source: str
+    checked: Sequence[CheckedItem]
+    notes: Sequence[str] = ()
+    """What no part covers."""
+
+    def counts(self) -> dict[str, int]:
+        """How many parts there are of each status."""
+        statuses = Counter(check.status for _, check in self._each())
+        return {status: statuses[status] for status in STATUSES}
+
+    def failing(self) -> list[str]:
+        """What fails, by part and owner."""
+        return [f"{check.part} of {item.called}" for item, check in self._each() if check.status == "fails"]
+
+    def exit_status(self) -> int:
+        """1 where a part fails, else 0."""
+        return 1 if self.failing() else 0
+
+    def closing(self) -> str:
+        """The verdict in one line."""
+        counts = self.counts()
+        rest = f"{counts['ok']} parts ok, {counts['not_recomputed']} not recomputed"
+        failing = self.failing()
+        if not failing:
+            return f"nothing fails: {rest}"
+        more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
+        return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
+
+    def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
+        for item in self.checked:
+            for check in item.checks:
+                yield item, check
+
+
+def ok(part: str) -> Check:
+    return Check(part, "ok")
+
+
+def fails(part: str, detail: str) -> Check:
+    return Check(part, "fails", detail)
+
+
+def not_recomputed(part: str, detail: str) -> Check:
+    return Check(part, "not_recomputed", detail)
+
+
+def same(part: str, recorded: object, recomputed: str, where: str = "run.json") -> Check:
+    """Whether the hash that is ``recorded`` is the one that was ``recomputed``."""
+    if recorded == recomputed:
+        return ok(part)
+    shortened = recorded[:_DIGITS] if isinstance(recorded, str) else repr(recorded)[:_DIGITS]
+    return fails(part, f"its hash is {recomputed[:_DIGITS]}… and {where} says {shortened}…")

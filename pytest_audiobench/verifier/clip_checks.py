@@ -1,0 +1,94 @@
+"""The check of clips' keys: files digested again where their folders are named, recipes of synthesis without any."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.index import AudioIndex, ClipFacts
+from pytest_audiobench.audio.recipe import clip_of
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.report.formatting import counted
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verifier.prediction_rows import RecordedClip
+
+PART = "clips"
+
+
+class Folders:
+    """The folders in which audio lies on this machine, by the names that runs know them by."""
+
+    def __init__(self, folders: Mapping[str, Path]) -> None:
+        for name, folder in folders.items():
+            if not folder.is_dir():
+                raise UsageError(f"--data {name}={folder}: there is no such folder; correct the path")
+        # The longest name first: of "a" and "a:b" the second is meant by "a:b:c.wav".
+        names = sorted(folders, key=len, reverse=True)
+        self._roots = [DataRoot(name, folders[name].resolve()) for name in names]
+
+    def folder(self, name: str) -> Path | None:
+        """The folder called ``name``; None where nobody said where it lies."""
+        return next((root.folder for root in self._roots if root.name == name), None)
+
+    def file(self, source: str) -> FileSource:
+        """The source called ``NAME:path``. Raises LookupError where nobody said where NAME lies."""
+        for root in self._roots:
+            if source.startswith(f"{root.name}:"):
+                return FileSource(root, source.removeprefix(f"{root.name}:"))
+        raise LookupError(source)
+
+
+def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
+    """Whether the keys of ``clips`` are those of the files and recipes that they were made of."""
+    if not clips:
+        return not_recomputed(PART, "no clip's key is recorded")
+    elsewhere: list[str] = []
+    rebuilt: list[tuple[RecordedClip, Clip]] = []
+    for recorded in clips:
+        try:
+            rebuilt.append((recorded, clip_of(recorded.recipe, folders.file)))
+        except LookupError as file:
+            elsewhere.append(str(file.args[0]))
+        except ValueError as error:
+            return fails(PART, f"the recipe of a clip of {recorded.sample_id!r} cannot be read: {error}")
+    missing: list[str] = []
+    with AudioIndex(None) as index:
+        for (recorded, clip), facts in zip(rebuilt, _facts(index, rebuilt), strict=True):
+            if not isinstance(facts, ClipFacts):
+                missing.append(str(facts))
+            elif clip.key_from(facts.digest) != recorded.key:
+                return fails(
+                    PART,
+                    f"{recorded.source} of {recorded.sample_id!r} is other audio than the run's, or made otherwise",
+                )
+    return _summary(len(clips), elsewhere, missing)
+
+
+def _facts(index: AudioIndex, rebuilt: Collection[tuple[RecordedClip, Clip]]) -> list[ClipFacts | Exception]:
+    try:
+        return list(index.facts_of([clip for _, clip in rebuilt]))
+    except (UsageError, ValueError, LookupError, TypeError, ArithmeticError):
+        pass
+    # A recipe that this version does not know is no reason to leave the others out.
+    facts: list[ClipFacts | Exception] = []
+    for _, clip in rebuilt:
+        try:
+            facts.extend(index.facts_of([clip]))
+        except (UsageError, ValueError, LookupError, TypeError, ArithmeticError) as error:
+            facts.append(error)
+    return facts
+
+
+def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
+    if missing:
+        return not_recomputed(
+            PART, f"{len(missing)} of {counted(count, 'clip')} cannot be rebuilt here: {next(iter(missing))}"
+        )
+    if not elsewhere:
+        return ok(PART)
+    names = sorted({source.partition(":")[0] for source in elsewhere})
+    data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
+    return not_recomputed(
+        PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does"
+    )

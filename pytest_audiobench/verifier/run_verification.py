@@ -1,0 +1,318 @@
+"""The verification of a run: each item's hashes and scores, and the suites; and of whatever a user names."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.evaluation.curve_records import unperturbed
+from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
+from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.report.run_files import LINE_FILES, RECORD
+from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.rescoring.own_run import run_of
+from pytest_audiobench.verifier.artifact_verification import verify_artifact
+from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
+from pytest_audiobench.verifier.clip_checks import PART as CLIPS
+from pytest_audiobench.verifier.clip_checks import Folders, check_clips
+from pytest_audiobench.verifier.finding_checks import check_findings
+from pytest_audiobench.verifier.hash_checks import (
+    built_checks,
+    line_checks,
+    model_digests,
+    offered_choices,
+    record_checks,
+    stages_of,
+    verdict_check,
+)
+from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
+from pytest_audiobench.verifier.score_checks import (
+    Key,
+    Numbers,
+    check_scores,
+    count_checks,
+    perturbation_checks,
+    pooled_metric_checks,
+)
+
+Json: TypeAlias = Mapping[str, Any]
+
+_RESTS = ("lines", "data", "audio", "answers")
+"""What scores are drawn from."""
+_NOT_COVERED = (
+    "no part covers times, speed, runtime, warnings, verdicts of thresholds and baselines, report.html; a "
+    "run whose every hash was made anew holds too: a signature says who made it"
+)
+
+
+def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification:
+    """Recompute what the files of a run tell; ``run`` is its folder, or a name under ``reports``.
+
+    Raises UsageError where there is no run, and where its run.json is none of this version's.
+    """
+    loaded = load_run(run, reports)
+    record = run_of(loaded.folder / LINE_FILES["predictions"])
+    assert record is not None
+    try:
+        return _Run(loaded.folder, record, folders).verified()
+    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited, or "
+            "another version wrote it"
+        ) from error
+
+
+class _Run:
+    def __init__(self, folder: Path, record: Json, folders: Folders) -> None:
+        self._folder, self._record, self._folders = folder, record, folders
+        self._digests = model_digests(record)
+        for item in record["items"]:
+            _check_item(item)
+        measured = [item for item in record["items"] if item["scorers"]]
+        names = Counter((item["eval"], item["model"]) for item in measured)
+        # The lines of two evals of one name cannot be distinguished.
+        self._twice = {name for name, count in names.items() if count > 1}
+        self._items: dict[Key, Json] = {key: item for item in measured if (key := _key(item)) not in self._twice}
+        self._checks: dict[Key, list[Check]] = {key: [] for key in self._items}
+        self._corrected: dict[Key, dict[str, str]] = {}
+        self._files: list[Check] = []
+
+    def verified(self) -> Verification:
+        lines = self._item_lines()
+        for key, item in self._items.items():
+            self._checks[key] = list(self._of_item(key, item, lines[key])) if lines else []
+        self._score()
+        checked = [CheckedItem("eval", key[0], key[1], checks) for key, checks in self._checks.items()]
+        numbers = Numbers.of(self._record)
+        notes = [f"made by other versions than are here: {numbers.changed}"] if numbers.changed else []
+        return Verification(
+            str(self._folder), [*checked, *self._suites(numbers), self._whole()], [*notes, _NOT_COVERED]
+        )
+
+    def _item_lines(self) -> dict[Key, ItemLines]:
+        """The lines of predictions.jsonl by item; nothing where the file cannot be read, which is noted."""
+        items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
+        path = self._folder / LINE_FILES["predictions"]
+        names = ("eval", "model", "epoch", "sample_id")
+        at = 0
+        try:
+            for of_sample, rows in groupby(read_lines(path), lambda row: tuple(row[name] for name in names)):
+                sample_rows = list(rows)
+                at += len(sample_rows)
+                if of_sample[:2] in self._twice:
+                    continue
+                if of_sample[:2] not in items:
+                    raise ValueError(f"{of_sample[0]!r} by {of_sample[1]!r} is no measured eval of run.json")
+                items[of_sample[0], of_sample[1]].add(sample_rows)
+        except FatalError as error:
+            self._files.append(fails(path.name, str(error)))
+            return {}
+        except OSError as error:
+            self._files.append(fails(path.name, f"it cannot be read ({error.strerror})"))
+            return {}
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            problem = f"has no {error}" if isinstance(error, KeyError) else str(error)
+            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {problem}"))
+            return {}
+        self._files.append(ok(path.name))
+        return items
+
+    def _requests(self, item: Json) -> Requests:
+        stages = {stage["name"]: stage for stage in stages_of(item) or ()}
+        # Keys rest on the model and the settings: where these fail they would only fail along.
+        sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
+        judges = {
+            stage["judge"]: self._digests[stage["judge"]]
+            for stage in stages.values()
+            if stage["judge"] in self._digests
+        }
+        digest = self._digests.get(item["model"], "")
+        plain = unperturbed(item["dataset"], item.get("perturbation"))
+        return Requests(stages if sound and digest else {}, {**judges, "": digest}, offered_choices(item), plain)
+
+    def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
+        lines.check(item.get("n"), item.get("epochs"))
+        if "lines" in lines.trouble:
+            yield fails("lines", lines.trouble["lines"])
+            yield not_recomputed("data, audio, prompts, answers", "the lines are not whole")
+            checked = list(record_checks(item, self._digests, item.get("epochs", 0)))
+        else:
+            yield ok("lines")
+            checked = [*line_checks(item, lines), *record_checks(item, self._digests, lines.epochs)]
+            if (verdicts := verdict_check(item, lines, self._digests)) is not None:
+                checked.append(verdicts)
+        recomputed = {check.part: digest for check, digest in checked if digest is not None}
+        checked += built_checks(item, recomputed)
+        self._corrected[key] = {check.part: digest for check, digest in checked if digest is not None}
+        yield from _with_requests([check for check, _ in checked], lines)
+        failing = {check.part for check, _ in checked if check.status == "fails"}
+        if failing.isdisjoint(("audio", "lines")) and "lines" not in lines.trouble:
+            yield check_clips(list(lines.clips.values()), self._folders)
+        else:
+            yield not_recomputed(CLIPS, "their recorded keys fail")
+
+    def _score(self) -> None:
+        rests = {
+            key: next((check.part for check in checks if check.status == "fails" and check.part in _RESTS), None)
+            for key, checks in self._checks.items()
+        }
+        readable = self._files[0].status == "ok"
+        wanted = {key: self._items[key] for key, part in rests.items() if part != "lines" and readable}
+        for key, part in rests.items():
+            if part is not None or not readable:
+                self._checks[key].append(not_recomputed("scores", f"they rest on the {part or 'lines'}, which fail"))
+        numbers = Numbers.of(self._record)
+        try:
+            for key, checks in check_scores(self._folder, self._record, wanted).items():
+                part = rests[key]
+                self._checks[key] = (
+                    self._checks[key] + checks if part is None else _hinted(self._checks[key], part, checks)
+                )
+        except FatalError as error:
+            self._files.append(fails("line files", str(error)))
+        except OSError as error:
+            self._files.append(fails("line files", f"{error.filename} cannot be read ({error.strerror})"))
+        for key, item in wanted.items():
+            if rests[key] is None:
+                finding_check = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
+                self._checks[key] += [] if finding_check is None else [finding_check]
+
+    def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
+        """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
+        pools: dict[Key, Pool] = {}
+        items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
+        for item in items.values():
+            pools.setdefault((item["suite"], item["model"]), Pool(item["suite"], item["model"]))
+        sound = self._pooled(pools, items)
+        recorded = {(suite["name"], suite["model"]): suite for suite in self._record["suites"]}
+        for key in dict.fromkeys([*pools, *recorded]):
+            if any(item["suite"] == key[0] and _key(item) in self._twice for item in self._record["items"]):
+                yield CheckedItem(
+                    "suite", key[0], key[1], [not_recomputed("all parts", "two of its evals have one name")]
+                )
+                continue
+            if key not in pools or key not in recorded:
+                where = "run.json lacks it" if key in pools else "run.json holds no item of it"
+                yield CheckedItem("suite", key[0], key[1], [fails("suite", where)])
+                continue
+            keys = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
+            checks = list(self._pooled_hashes(recorded[key]["hashes"], keys))
+            if sound is None:
+                recomputed = json.loads(json.dumps(pools[key].record().to_json()))
+                checks += count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"), numbers)
+                checks += perturbation_checks(
+                    recorded[key], recomputed, self._holding(keys, "lines", "metrics"), numbers
+                )
+                checks += pooled_metric_checks(recorded[key], recomputed, numbers)
+            else:
+                checks.append(not_recomputed("metrics", sound))
+            yield CheckedItem("suite", key[0], key[1], checks)
+
+    def _holding(self, keys: list[Key], *parts: str) -> bool:
+        """Whether these parts of a suite's evals hold, which some of its figures are drawn from."""
+        failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
+        return failing.isdisjoint(parts)
+
+    def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, Json]) -> str | None:
+        """Add the scored lines to ``pools``; returns why not, where they fail."""
+        if any(
+            check.part == "scored" and check.status == "fails" for checks in self._checks.values() for check in checks
+        ):
+            return "they rest on the scored lines, which fail"
+        path = self._folder / LINE_FILES["scored"]
+        try:
+            for key, rows in groupby(read_lines(path), lambda row: (row["eval"], row["model"])):
+                if key in items:
+                    pools[items[key]["suite"], key[1]].add(items[key], rows)
+        except (FatalError, OSError, KeyError, TypeError, AttributeError, ValueError):
+            return f"{path.name} cannot be read as a run's"
+        return None
+
+    def _pooled_hashes(self, recorded: Any, keys: list[Key] | None = None) -> Iterator[Check]:
+        if keys is None:
+            items = [item for item in self._record["items"] if item["outcome"] != "skipped"]
+        else:
+            items = [self._items[key] for key in keys]
+        as_recorded = pooled_hashes(items)
+        corrected = pooled_hashes(
+            [{"hashes": self._corrected.get((item["eval"], item["model"]), item["hashes"])} for item in items]
+        )
+        for name in HASHES:
+            value = recorded.get(name) if isinstance(recorded, dict) else None
+            good = value in (as_recorded[name], corrected[name])
+            yield ok(name) if good else fails(name, f"it is not that of the {len(items)} items' hashes")
+
+    def _whole(self) -> CheckedItem:
+        checks = [*self._files, *self._pooled_hashes(self._record.get("hashes"))]
+        for eval_, model in sorted(self._twice):
+            checks.append(not_recomputed("items", f"{eval_} by {model} is there twice, and neither was checked"))
+        return CheckedItem("run", str(self._record.get("run")), "", checks)
+
+
+_KEYED = ("settings", "model")
+_ASKED = ("data", "audio", "prompts", "verdicts")
+"""What shows in the key of a request: where it fails, the key tells the sample."""
+_OUTCOMES = ("passed", "failed", "skipped", "lost")
+
+
+def _key(item: Json) -> Key:
+    return item["eval"], item["model"]
+
+
+def _check_item(item: Json) -> None:
+    """Raises ValueError for values of a record that no run writes, where scoring again does not look at them."""
+    for name, kind in (("n", int), ("epochs", int), ("limited", bool), ("control", bool)):
+        if type(item.get(name)) is not kind:
+            raise ValueError(f"{name} of {item['eval']!r} is {item.get(name)!r}")
+    if item.get("outcome") not in _OUTCOMES:
+        raise ValueError(f"the outcome of {item['eval']!r} is {item.get('outcome')!r}")
+    if not all(isinstance(value, str) for value in item["hashes"].values()):
+        raise ValueError(f"a hash of {item['eval']!r} is no text")
+
+
+def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
+    """The checks with that of the requests' keys, which names the sample where what was asked fails."""
+    trouble = lines.trouble.get("requests")
+    first = next((failing for failing in checks if failing.status == "fails" and failing.part in _ASKED), None)
+    for check in checks:
+        yield check._replace(detail=f"{check.detail}; {trouble}") if trouble and check is first else check
+    if trouble and first is None:
+        yield fails("requests", trouble)
+    elif trouble or not lines.requests:
+        yield not_recomputed("requests", "what they are made of fails, or an earlier version did not keep it")
+    else:
+        yield ok("requests")
+
+
+def _hinted(checks: list[Check], part: str, scores: list[Check]) -> list[Check]:
+    """The checks of an eval whose ``part`` fails, with the first line that is scored otherwise for it: a hash says that
+    something was changed, and not where.
+    """
+    hint = next(
+        (check.detail for check in scores if check.status == "fails" and check.part in ("processed", "scored")), None
+    )
+    if hint is None:
+        return checks
+    return [check._replace(detail=f"{check.detail}; {hint}") if check.part == part else check for check in checks]
+
+
+def verify(named: str, reports: Path, folders: Folders) -> Verification:
+    """Verify the run or artifact that ``named`` is: a folder, a run.json, a name under ``reports``, a file.
+
+    Raises UsageError where there is nothing of that name that can be verified.
+    """
+    path = Path(named)
+    if path.name == RECORD and path.is_file():
+        return verify_run(path.parent, reports, folders)
+    if path.is_file():
+        artifact = artifact_at(path)
+        if artifact is None:
+            raise UsageError(f"{path} is neither a run's {RECORD} nor a run file of audiobench: name one of these")
+        return verify_artifact(artifact, folders)
+    return verify_run(named, reports, folders)

@@ -1,0 +1,306 @@
+"""The checks of a run's lines and numbers, by scoring its answers again."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.evaluation.curves import TREND
+from pytest_audiobench.report import run_parts
+from pytest_audiobench.report.formatting import group_text
+from pytest_audiobench.report.json_lines import Row, read_lines
+from pytest_audiobench.report.run_files import LINE_FILES
+from pytest_audiobench.report.runtime import runtime
+from pytest_audiobench.rescoring import own_run
+from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
+from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
+from pytest_audiobench.verifier.differences import Difference, first_difference, json_excerpt
+
+Json: TypeAlias = Mapping[str, Any]
+Key: TypeAlias = tuple[str, str]
+"""An item's eval and model."""
+
+PARTS = ("processed", "scored", "scorers", "metrics")
+
+_PACKAGES = ("pytest-audiobench", "numpy", "jiwer", "sacrebleu")
+_CLOSE = 1e-9
+"""Relative. Another release of a library may sum in another order, which is no finding."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """The comparison of recorded numbers with recomputed ones: exact where the same versions made both."""
+
+    changed: str
+
+    @classmethod
+    def of(cls, record: Json) -> Numbers:
+        """For a run whose run.json is ``record``."""
+        there = record.get("runtime", {})
+        there = there if isinstance(there, dict) else {}
+        before, now = there.get("packages"), runtime()
+        before = before if isinstance(before, dict) else {}
+        changed = [
+            f"{name} {before.get(name, 'unknown')} there, {now['packages'].get(name, 'none')} here"
+            for name in _PACKAGES
+            if before.get(name) != now["packages"].get(name)
+        ]
+        if there.get("python") != now["python"]:
+            changed.append(f"Python {there.get('python', 'unknown')} there, {now['python']} here")
+        return cls(", ".join(map(str, changed)))
+
+    @property
+    def but(self) -> str:
+        """What a reader of a difference must know."""
+        return f" (other versions: {self.changed})" if self.changed else ""
+
+    def differ(self, recorded: object, recomputed: object) -> bool:
+        """Whether two values are not the same number, text or object."""
+        if self.changed and type(recorded) in (int, float) and type(recomputed) in (int, float):
+            return not math.isclose(float(str(recorded)), float(str(recomputed)), rel_tol=_CLOSE, abs_tol=_CLOSE)
+        if isinstance(recorded, dict) and isinstance(recomputed, dict):
+            return recorded.keys() != recomputed.keys() or any(
+                self.differ(recorded[name], recomputed[name]) for name in recomputed
+            )
+        if isinstance(recorded, list) and isinstance(recomputed, list):
+            return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
+        return type(recorded) is not type(recomputed) or recorded != recomputed
+
+    def metrics(self, recorded: Sequence[Json], recomputed: Sequence[Json]) -> str | None:
+        """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
+        before, after = ({_metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
+        for about, metric in after.items():
+            if about not in before:
+                return f"{_metric_name(metric)} is not in run.json{self.but}"
+            for name, value in metric.items():
+                if self.differ(before[about].get(name), value):
+                    old, what = before[about].get(name), "" if name == "value" else f": its {name}"
+                    texts = f"{json_excerpt(old, value)} in run.json and {json_excerpt(value, old)} recomputed"
+                    return f"{_metric_name(metric)}{what} is {texts}{self.but}"
+        extra = next((metric for about, metric in before.items() if about not in after), None)
+        return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
+
+
+def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict[Key, list[Check]]:
+    """For each of the ``wanted`` items of the run in ``folder``, whether scoring its answers again gives what the run
+    holds. Raises FatalError where a line file cannot be read.
+    """
+    numbers = Numbers.of(record)
+    with tempfile.TemporaryDirectory() as place:
+        rescored, why = _scored_again(folder, record, list(wanted), Path(place))
+        checks: dict[Key, list[Check]] = {}
+        alike: dict[Key, set[str]] = {}
+        for key, item in wanted.items():
+            if key not in rescored:
+                status = fails if key in why and why[key].startswith(_BROKEN) else not_recomputed
+                checks[key] = [status("metrics", why.get(key, "its answers could not be scored again"))]
+                continue
+            same, left = _same_scorers(item, rescored[key].item)
+            alike[key] = same
+            checks[key] = [not_recomputed("scorers", left)] if left else []
+        lines = {
+            kind: _line_differences(
+                folder / LINE_FILES[kind], kind, {key: rescored[key] for key in alike}, alike, numbers
+            )
+            for kind in ("processed", "scored")
+        }
+        for key, same in alike.items():
+            if same:
+                for kind, differences in lines.items():
+                    checks[key].append(fails(kind, differences[key]) if key in differences else ok(kind))
+                checks[key] += _number_checks(wanted[key], rescored[key].item, same, numbers)
+    return checks
+
+
+_BROKEN = "its lines cannot be scored: "
+
+
+def _scored_again(
+    folder: Path, record: Json, wanted: Sequence[Key], place: Path
+) -> tuple[dict[Key, run_parts.Part], dict[Key, str]]:
+    """The items that could be scored again as parts under ``place``, and why the others could not be."""
+    if not wanted:
+        return {}, {}
+    file = folder / LINE_FILES["predictions"]
+    try:
+        source = Source("run", (file,), partial(own_run.read, file, set(wanted)), record)
+        part_folder = place / str(len(list(place.iterdir())))
+        part_folder.mkdir()
+        results = rescore(source, ScoringOptions(), part_folder)
+    except AudiobenchError as error:
+        if len(wanted) == 1:
+            unreadable = " was not scored: " in str(error)
+            return {}, {wanted[0]: str(error) if unreadable else f"{_BROKEN}{error}"}
+        # One item's lines must not keep the others from being looked at.
+        done: dict[Key, run_parts.Part] = {}
+        why: dict[Key, str] = {}
+        for key in wanted:
+            parts, reasons = _scored_again(folder, record, [key], place)
+            done.update(parts)
+            why.update(reasons)
+        return done, why
+    done = {(part.item["eval"], part.item["model"]): part for part in run_parts.whole_parts(part_folder)}
+    notes = {
+        key: note for key in wanted if key not in done for note in results.notes if note.startswith(f"{key[0]} was ")
+    }
+    return done, notes
+
+
+def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
+    """The scorers that are the same rule here, and why the others cannot be compared."""
+    here = {scorer["name"]: scorer["signature"] for scorer in rescored["scorers"]}
+    there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
+    missing = [name for name in there if name not in here]
+    other = [name for name in there if name in here and here[name] != there[name]]
+    reasons = [f"{', '.join(missing)}: read by a judge, or by a protocol of the test's own"] if missing else []
+    reasons += [f"{name} is another rule here ({here[name]}) than in the run ({there[name]})" for name in other[:1]]
+    return {name for name in there if here.get(name) == there[name]}, "; ".join(reasons)
+
+
+def _number_checks(item: Json, rescored: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
+    rescored = json.loads(json.dumps(rescored))
+    before, after = (
+        {entry["name"]: entry for entry in each["scorers"] if entry["name"] in same} for each in (item, rescored)
+    )
+    odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
+    if (
+        odd is None
+        and numbers.differ(item.get("agreement"), rescored["agreement"])
+        and item["scorers"][0]["name"] in same
+    ):
+        odd = "the agreement of epochs"
+    if odd is not None:
+        yield fails("scorers", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
+    elif len(same) == len(item["scorers"]):
+        yield ok("scorers")
+    recorded = [entry for entry in item["metrics"] if entry["scorer"] in same]
+    difference = numbers.metrics(recorded, [entry for entry in rescored["metrics"] if entry["scorer"] in same])
+    yield fails("metrics", difference) if difference else ok("metrics")
+
+
+def _line_differences(
+    file: Path,
+    kind: str,
+    rescored: Mapping[Key, run_parts.Part],
+    alike: Mapping[Key, Collection[str]],
+    numbers: Numbers,
+) -> dict[Key, str]:
+    """The first line of each item that is another than scoring again gives."""
+    differences: dict[Key, str] = {}
+    seen: set[Key] = set()
+    for key, lines in groupby(enumerate(read_lines(file), 1), lambda numbered: _key(file, *numbered)):
+        if key not in rescored or key in differences:
+            continue
+        if key in seen:
+            differences[key] = f"{file.name}, line {next(lines)[0]}: the lines of one eval do not lie together"
+            continue
+        seen.add(key)
+        expected = _rows_by(rescored[key].lines(kind), alike[key])
+        for number, row in lines:
+            if row.get("scorer") in alike[key]:
+                difference = _row_difference(number, row, next(expected, None), numbers)
+                if difference is not None:
+                    differences[key] = f"{file.name}, line {number}: {difference}"
+                    break
+        else:
+            if (missing := next(expected, None)) is not None:
+                differences[key] = f"{file.name} lacks {missing['sample_id']!r} (epoch {missing['epoch']})"
+    unseen = [key for key in rescored if key not in seen and alike[key]]
+    return differences | dict.fromkeys(unseen, f"{file.name} holds no line of it")
+
+
+def _rows_by(file: Path, scorers: Collection[str]) -> Iterator[Row]:
+    return (row for row in read_lines(file) if row["scorer"] in scorers)
+
+
+def _row_difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -> str | None:
+    sample = f"{row.get('sample_id')!r}"
+    if expected is None:
+        return f"{sample} is one line too many"
+    names = ("sample_id", "epoch", "scorer")
+    if any(row.get(name) != expected[name] for name in names):
+        present = " ".join(str(row.get(name)) for name in names)
+        other = " ".join(str(expected[name]) for name in names)
+        return f"{present!r} stands where {other!r} is expected: a line was removed, doubled or moved"
+    for name in {**expected, **row}:
+        if numbers.differ(row.get(name), expected.get(name)):
+            difference = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
+            excerpts = (
+                json_excerpt(difference.before, difference.after),
+                json_excerpt(difference.after, difference.before),
+            )
+            return (
+                f"{difference.path} of {sample} is {excerpts[0]} in the file and {excerpts[1]} recomputed{numbers.but}"
+            )
+    return None
+
+
+def _key(file: Path, number: int, row: Row) -> Key:
+    try:
+        return row["eval"], row["model"]
+    except KeyError as error:
+        raise FatalError(f"{file}: line {number} has no {error}: it was edited") from None
+
+
+def _metric_identity(metric: Json) -> tuple[object, ...]:
+    return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
+
+
+def _metric_name(metric: Json) -> str:
+    group = f" [{group_text(metric['group'])}]" if metric["group"] else ""
+    return f"{metric['name']} by {metric['scorer']}{group}"
+
+
+def count_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+    """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
+    if not sound:
+        yield not_recomputed("counts", "they rest on an eval's counts, which fail")
+        return
+    odd = [
+        name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), recomputed[name])
+    ]
+    yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
+
+
+def perturbation_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+    """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
+    for name in ("curves", "perturbations"):
+        if name in recorded and (recorded[name] or recomputed[name]):
+            if not sound:
+                yield not_recomputed(name, "they rest on an eval's metrics, which fail")
+            elif numbers.differ(recorded[name], _without_later_tests(recorded[name], recomputed[name])):
+                yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
+            else:
+                yield ok(name)
+
+
+def _without_later_tests(recorded: Any, recomputed: Any) -> Any:
+    """``recomputed`` without the tests of trend that runs did not record before there were any."""
+    slopes = [curve.get("slope") for curve in recorded if isinstance(curve, dict)] if isinstance(recorded, list) else []
+    if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
+        return recomputed
+    return [{**curve, "slope": _untested(curve["slope"])} for curve in recomputed]
+
+
+def _untested(slope: Json) -> Json:
+    fields = {name: value for name, value in slope.items() if name not in ("p", "p_holm")}
+    return {**fields, "method": slope["method"].partition(TREND)[0]}
+
+
+def pooled_metric_checks(recorded: Json, recomputed: Json, numbers: Numbers) -> Iterator[Check]:
+    """The pooled metrics; those that only a test registers are not known here."""
+    metrics = [metric for metric in recorded["metrics"] if metric["scorer"] is not None]
+    known = {metric["name"] for metric in recomputed["metrics"]}
+    difference = numbers.metrics([metric for metric in metrics if metric["name"] in known], recomputed["metrics"])
+    yield fails("metrics", difference) if difference else ok("metrics")
+    if left := sorted({metric["name"] for metric in metrics} - known):
+        yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")

@@ -1,0 +1,1 @@
+"""Reference cases, and which of our scorers answers for each."""
