@@ -29,7 +29,7 @@ from playwright.sync_api import sync_playwright
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.tokens import token_errors
-from pytest_audiobench.protocols.transcription.basic import basic_text
+from pytest_audiobench.protocols.transcription.texts import basic_text
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.html import write_page

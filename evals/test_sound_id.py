@@ -5,14 +5,14 @@ Every probe is asked in three wordings, whose vote is the headline; ``--ab-promp
 
 import pytest
 
-from pytest_audiobench import presence, sound_id
+from pytest_audiobench import presence, sound_id, with_prompt_variants
 
 CONDITIONS = ("solo", "pair", "triple", "quad")
 PUBLISHED = ("core", "home")
 
 
 def probes():
-    return presence().worded("yesno", 3)
+    return with_prompt_variants(presence(), "yesno", 3)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)

@@ -46,14 +46,13 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import first_available_voices as first_available_voices
     from pytest_audiobench.datasets.voices import speech_files as speech_files
-    from pytest_audiobench.protocols.bioacoustic import bioacoustic as bioacoustic
-    from pytest_audiobench.protocols.bioacoustic.captioning import bioacoustic_captioning as bioacoustic_captioning
-    from pytest_audiobench.protocols.bioacoustic.detection import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_detection as bioacoustic_detection
     from pytest_audiobench.protocols.captioning.family import captioning as captioning
     from pytest_audiobench.protocols.classification.family import classification as classification
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
     from pytest_audiobench.protocols.embedded import embedded as embedded
-    from pytest_audiobench.protocols.hallucination import hallucination as hallucination
     from pytest_audiobench.protocols.judged.family import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
@@ -62,7 +61,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.presence.family import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
-    from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice as conditioned_choice
+    from pytest_audiobench.protocols.prompt_variants import with_prompt_variants as with_prompt_variants
+    from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.reasoned_choice.styles import model_style as model_style
     from pytest_audiobench.protocols.reasoned_choice.styles import style_scorers as style_scorers
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
     from pytest_audiobench.protocols.transcription.family import transcription as transcription
+    from pytest_audiobench.protocols.transcription.non_speech import hallucination as hallucination
     from pytest_audiobench.protocols.translation.family import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
     from pytest_audiobench.protocols.verification import verification as verification
@@ -87,15 +88,15 @@ _HOMES = {
     "Perturbation": "datasets.perturbations.perturbation",
     "PromptSet": "protocols.prompt_sets",
     "Sample": "datasets.sample",
-    "bioacoustic": "protocols.bioacoustic",
-    "bioacoustic_captioning": "protocols.bioacoustic.captioning",
-    "bioacoustic_detection": "protocols.bioacoustic.detection",
+    "bioacoustic": "protocols.bioacoustic.family",
+    "bioacoustic_captioning": "protocols.bioacoustic.family",
+    "bioacoustic_detection": "protocols.bioacoustic.family",
     "bundled": "datasets.bundled",
     "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning.family",
     "classification": "protocols.classification.family",
     "common_voice": "datasets.common_voice",
-    "conditioned_choice": "protocols.reasoned_choice.conditioned",
+    "conditioned_choice": "protocols.reasoned_choice.family",
     "controls": "datasets.perturbations.interventions",
     "determinism": "studies.determinism",
     "early_answering": "datasets.perturbations.reasoning",
@@ -106,7 +107,7 @@ _HOMES = {
     "first_available_voices": "datasets.voices",
     "fleurs": "datasets.fleurs",
     "gigaspeech": "datasets.gigaspeech",
-    "hallucination": "protocols.hallucination",
+    "hallucination": "protocols.transcription.non_speech",
     "injections": "datasets.perturbations.injections",
     "judged": "protocols.judged.family",
     "keyphrases": "protocols.keyphrases",
@@ -150,6 +151,7 @@ _HOMES = {
     "understanding": "protocols.understanding",
     "verification": "protocols.verification",
     "warn_of_sway": "studies.faithfulness",
+    "with_prompt_variants": "protocols.prompt_variants",
 }
 
 __all__ = sorted(_HOMES)

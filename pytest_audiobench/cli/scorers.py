@@ -3,42 +3,47 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 HELP = "list the protocols and their scorers: what they ask, how they read answers, where they come from"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", nargs="?", metavar="NAME", help="show scorers whose family or name holds NAME")
-    parser.add_argument("--markdown", action="store_true", help="print the whole list as docs/protocols.md holds it")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FOLDER", help="write a page for each family into FOLDER, as docs/scorers is"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """0; 1 when nothing matches."""
-    from pytest_audiobench.protocols import documentation_page
     from pytest_audiobench.protocols.catalogue import FAMILIES, family
+    from pytest_audiobench.protocols.documentation import scorer_documentation
 
-    if args.markdown:
-        print(documentation_page.markdown(), end="")
+    if args.markdown is not None:
+        from pytest_audiobench.protocols.documentation_page import write_pages
+
+        print(f"{len(write_pages(args.markdown))} pages written to {args.markdown}")
         return 0
-    printed = 0
+    matches = 0
     for name, asks in FAMILIES.items():
-        protocol = family(name)
-        chosen = [
+        scorers = [
             scorer
-            for scorer in protocol.available.values()
+            for scorer in family(name).available.values()
             if args.name is None or args.name in f"{name} {scorer.name}"
         ]
-        if not chosen:
+        if not scorers:
             continue
-        printed += len(chosen)
+        matches += len(scorers)
         print(f"{name}: {asks}")
-        for scorer in chosen:
+        for scorer in scorers:
             print(f"  {scorer.name:<32} {', '.join(scorer.metrics)}")
             if args.name is not None:
-                print(f"    {scorer.about.rule}\n    source: {scorer.about.source}\n    {scorer.signature}")
-                for what, text in (("known defects", scorer.about.defects), ("missing here", scorer.lacking())):
+                documentation = scorer_documentation(name)[scorer.name]
+                print(f"    {documentation.rule}\n    source: {documentation.source}\n    {scorer.signature}")
+                for what, text in (("known defects", documentation.defects), ("missing here", scorer.missing_parts())):
                     if text:
                         print(f"    {what}: {text}")
-    if not printed:
+    if not matches:
         print(f"no scorer is called {args.name!r}: audiobench scorers lists them all")
-    return 0 if printed else 1
+    return 0 if matches else 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
@@ -22,10 +23,10 @@ from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.protocols.catalogue import scorer_names
-from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
+if TYPE_CHECKING:
+    from pytest_audiobench.protocols.prompt_sets import PromptSet
 _ERRORS_NAMED = 20
 
 
@@ -150,9 +151,9 @@ def _evaluate(
 def _configured(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
     """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
     if context.prompts is not None:
-        from pytest_audiobench.protocols.prompt_variants import reworded
+        from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
-        protocol = reworded(protocol, context.prompts)
+        protocol = with_other_prompts(protocol, context.prompts)
     scorers = [name for name in context.scorers if name in protocol.available or name == ALL]
     if scorers:
         protocol = protocol.with_scorers(*scorers)
@@ -174,6 +175,8 @@ def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
+    from pytest_audiobench.protocols.catalogue import scorer_names
+
     known = {*protocol.available, *scorer_names()}
     unknown = [name for name in names if name not in known and name != ALL]
     if unknown:
@@ -192,7 +195,7 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
 def _check_requirements(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
     for scorer in protocol.scorers:
-        if lacking := scorer.lacking():
+        if lacking := scorer.missing_parts():
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 

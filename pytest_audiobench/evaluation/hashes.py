@@ -67,7 +67,7 @@ def settings_hash(protocol: Protocol) -> str:
         [
             [
                 *(stage.name, stage.role, stage.task, settings_payload(stage)),
-                *([stage.asked, stage.version] if stage.role == "rewriter" else []),
+                *([stage.rewriter_digest, stage.version] if stage.role == "rewriter" else []),
             ]
             for stage in protocol.stages
             if stage.role not in WEIGHING

@@ -11,7 +11,6 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.judged.agreement import agreement
 from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Scorer, Stage
 
 _DIGITS = 12
@@ -82,7 +81,7 @@ def _with_judge(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
         raise UnsuitableModel(
             f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
         )
-    return replace(stage, judge=alias, asked=judges[alias].digest)
+    return replace(stage, judge=alias, rewriter_digest=judges[alias].digest)
 
 
 def _by_rule_alone(protocol: Protocol) -> Judged:
@@ -142,7 +141,7 @@ def _scorers_by_judge(
             name=scorer.name + tail,
             signature=f"{scorer.signature}|judge:{judges[alias].digest[:_DIGITS]}",
             parse=_parser(scorer, stage),
-            beside=tuple(name + tail for name in scorer.beside),
+            companions=tuple(name + tail for name in scorer.companions),
             judge=stage,
         )
 
@@ -156,6 +155,8 @@ def _parser(scorer: Scorer, stage: str) -> Callable[[Sample, Earlier], Answer]:
 
 def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:
     """Each judge's first scorer against the rule's, and against every other judge's of the same judging."""
+    from pytest_audiobench.protocols.judged.verdicts import agreement
+
     by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
     first: dict[str, Scorer] = {}
     for scorer in bound:

@@ -14,7 +14,6 @@ from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Earlier, Protocol, Stage
-from pytest_audiobench.protocols.reasoned_choice.rewriting import unusable
 
 _NONE: Mapping[str, Response] = MappingProxyType({})
 
@@ -222,6 +221,8 @@ def _failure(stage: Stage, response: Response) -> str:
     """Why a stage's response is none; of a rewriter also why its text is."""
     if stage.role != "rewriter":
         return response.error or ""
+    from pytest_audiobench.protocols.reasoned_choice.changes import unusable
+
     why = response.error or unusable(response)
     return f"{stage.name} by {stage.judge}: {why}" if why else ""
 

@@ -95,8 +95,7 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
 
 def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
     """Every key that is not the file's own is an option of its family."""
-    from pytest_audiobench.protocols.catalogue import FAMILIES
-    from pytest_audiobench.protocols.family_options import check_options, options_of
+    from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
     name = table.get("protocol", _DEFAULT_PROTOCOL)
     if name not in FAMILIES:

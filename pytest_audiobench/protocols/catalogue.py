@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.protocol import Protocol
 
 FAMILIES: Mapping[str, str] = MappingProxyType(
@@ -23,7 +25,7 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "overlapped_speech": "The words of each of several talkers",
         "phonemes": "The phones of speech",
         "presence": "Whether a sound is there, yes or no",
-        "reasoned_choice": "One option of a list, after reasoning; alone or held against the clean clip's",
+        "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
         "slot_filling": "The value of a spoken command's slot",
         "spoken_questions": "The answer to a spoken question",
         "story": "A story about the audio",
@@ -39,9 +41,10 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "bioacoustic_captioning": "bioacoustic.captioning",
-        "bioacoustic_detection": "bioacoustic.detection",
-        "conditioned_choice": "reasoned_choice.conditioned",
+        "bioacoustic_captioning": "bioacoustic.family",
+        "bioacoustic_detection": "bioacoustic.family",
+        "conditioned_choice": "reasoned_choice.family",
+        "hallucination": "transcription.non_speech",
         "tagging": "classification.tagging",
     }
 )
@@ -67,4 +70,51 @@ def module_of(name: str) -> str:
 
 def scorer_names() -> frozenset[str]:
     """The names of all scorers of all families."""
-    return frozenset(name for one in FAMILIES for name in family(one).available)
+    return frozenset(name for family_name in FAMILIES for name in family(family_name).available)
+
+
+def check_options(name: str, options: Mapping[str, object]) -> None:
+    """Raises UsageError for a family that there is not, and for options written down that it does not take."""
+    if name not in FAMILIES:
+        raise UsageError(f"no family of protocols is called {name!r}; there are {', '.join(FAMILIES)}")
+    known = options_of(name)
+    for option, value in options.items():
+        if option not in known:
+            raise UsageError(f"{name} has no option {option!r}; it has {', '.join(known)}")
+        if not any(_has_kind(value, kind) for kind in known[option]):
+            wanted = " or ".join(dict.fromkeys(map(_in_words, known[option])))
+            raise UsageError(f"{name} takes {wanted} as its {option}, not {value!r}")
+
+
+def options_of(name: str) -> dict[str, tuple[Any, ...]]:
+    """The family's options that can be written down, each with the types or literals that it takes."""
+    function = inspect.unwrap(function_of(name))
+    hints = get_type_hints(function)
+    named = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    ]
+    kinds = {option: tuple(kind for kind in _kinds(hints[option]) if _in_words(kind)) for option in named}
+    return {option: types for option, types in kinds.items() if types != () and set(types) != {type(None)}}
+
+
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    if get_origin(hint) in (Union, UnionType):
+        return tuple(kind for part in get_args(hint) for kind in _kinds(part))
+    return get_args(hint) if get_origin(hint) is Literal else (hint,)
+
+
+def _in_words(kind: Any) -> str:
+    known = {str: "a string", int: "a whole number", bool: "true or false", type(None): "none"}
+    if isinstance(kind, str):
+        return repr(kind)
+    return "a list of strings" if kind == Sequence[str] else known.get(kind, "")
+
+
+def _has_kind(value: object, kind: Any) -> bool:
+    if isinstance(kind, str):
+        return value == kind
+    if kind == Sequence[str]:
+        return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return type(value) is kind

@@ -1,44 +1,57 @@
-"""The list of protocols and metrics in Markdown, drawn from the registry; its examples are computed, not written."""
+"""The pages of docs/scorers, drawn from the registry: a page for each family, the index of them and the metrics.
+
+Their examples are computed, not written. Of a scorer that lacks parts on this machine the examples stay as they are.
+"""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.protocol import Answer, Example, Protocol, Scorer
+from pytest_audiobench.protocols.documentation import Documentation, Example, scorer_documentation
+from pytest_audiobench.protocols.protocol import Answer, Scorer
+
+INDEX = "README.md"
+MARK = "<!-- printed by: audiobench scorers --markdown FOLDER -->\n"
+"""What stands before it in the index is written by hand, and stays."""
 
 _VERSION = re.compile(
     r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?)([:-])\d+(?:\.\d+)+"
 )
-"""The version of a library in a signature: the list says which library, a run which version of it."""
+"""The version of a library in a signature: the page says which library, a run which version of it."""
 
-_SHOWN = 3
+_MOST_METRICS = 3
 """Metrics shown of an example."""
 
 _ESCAPES = str.maketrans({"|": "\\|", "\n": " ⏎ ", "<": "&lt;", ">": "&gt;"})
 
 
-def markdown() -> str:
-    """Every family, scorer and metric. Needs the parts of every scorer, since the examples are computed."""
-    lines: list[str] = []
-    for name, asks in FAMILIES.items():
-        lines += _family(name, asks, family(name))
-    lines += _metrics()
-    return "\n".join(lines) + "\n"
+def write_pages(folder: Path) -> list[Path]:
+    """The pages, written into ``folder``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {f"{name}.md": list(_family_page(name, _present(folder / f"{name}.md"))) for name in FAMILIES}
+    pages["metrics.md"] = list(_metrics_page())
+    pages[INDEX] = [_present(folder / INDEX).partition(MARK)[0] + MARK, *_index()]
+    for name, lines in pages.items():
+        (folder / name).write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return [folder / name for name in pages]
 
 
-def worked(scorer: Scorer, stage: str) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
-    """The scorer's examples with what it makes of each; those that it scores together are one set.
+def computed_examples(
+    scorer: Scorer, examples: Sequence[Example], stage: str
+) -> list[tuple[Example, Answer, Mapping[str, float] | None]]:
+    """The examples with what the scorer makes of each; those that it scores together are one set.
 
     An example's text is what ``stage`` answered; for a scorer of verdicts, what the judge said.
     """
-    found = []
-    for number, example in enumerate(scorer.about.examples):
+    rows = []
+    for number, example in enumerate(examples):
         sample = Sample(
             id=f"example-{number}",
             clips=(),
@@ -48,86 +61,109 @@ def worked(scorer: Scorer, stage: str) -> list[tuple[Example, Answer, Mapping[st
             references=example.references,
             metadata=dict(example.metadata),
         )
-        said = {name: Response.of(text) for name, text in example.earlier.items()}
-        said[scorer.judge or stage] = Response.of(example.text, example.finish)
-        answer = scorer.parse(sample, said)
-        found.append((example, sample, answer, scorer.score(sample, answer)))
+        responses = {name: Response.of(text) for name, text in example.earlier.items()}
+        responses[scorer.judge or stage] = Response.of(example.text, example.finish)
+        answer = scorer.parse(sample, responses)
+        rows.append((example, sample, answer, scorer.score(sample, answer)))
     further: Iterator[Mapping[str, float]] = iter(())
     if scorer.together is not None:
-        further = iter(scorer.together([(sample, answer) for _, sample, answer, scores in found if scores is not None]))
+        further = iter(scorer.together([(sample, answer) for _, sample, answer, scores in rows if scores is not None]))
     return [
         (example, answer, scores if scores is None or scorer.together is None else {**scores, **next(further)})
-        for example, _, answer, scores in found
+        for example, _, answer, scores in rows
     ]
 
 
-def _family(name: str, asks: str, protocol: Protocol) -> Iterator[str]:
-    yield f"## {name}"
+def _present(path: Path) -> str:
+    return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _index() -> Iterator[str]:
+    yield "| family | asks for | scorers, the default first |"
+    yield "|---|---|---|"
+    for name, asks in FAMILIES.items():
+        protocol = family(name)
+        scorers = dict.fromkeys((protocol.scorers[0].name, *protocol.available))
+        yield f"| [{name}]({name}.md) | {asks} | {', '.join(f'`{scorer}`' for scorer in scorers)} |"
     yield ""
-    headline = protocol.scorers[0].name
-    yield f"{asks}. `{name}()` reads by `{headline}` unless told otherwise."
+    yield "What the metrics mean is in [metrics](metrics.md)."
+
+
+def _family_page(name: str, present: str) -> Iterator[str]:
+    protocol, documentation = family(name), scorer_documentation(name)
+    yield f"# {name}"
+    yield ""
+    yield f"{FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named."
     yield ""
     yield "| scorer | metrics | source |"
     yield "|---|---|---|"
     for scorer in protocol.available.values():
-        metrics = ", ".join(scorer.metrics)
-        yield f"| [`{scorer.name}`](#{_anchor(name, scorer.name)}) | {metrics} | {_cell(scorer.about.source)} |"
+        source = _cell(documentation[scorer.name].source)
+        yield f"| [`{scorer.name}`](#{scorer.name}) | {', '.join(scorer.metrics)} | {source} |"
     yield ""
     for scorer in protocol.available.values():
-        yield from _reading(name, scorer, protocol.stages[-1].name)
+        section = documentation[scorer.name]
+        yield from _section(scorer, section)
+        rows = (
+            _present_rows(scorer.name, present)
+            if scorer.missing_parts()
+            else list(_example_rows(scorer, section, name))
+        )
+        if rows:
+            options = "options | " if any(example.choices for example in section.examples) else ""
+            yield f"| answer | {options}reference | parsed as | score of it alone |"
+            yield f"|---|{'---|' * bool(options)}---|---|---|"
+            yield from rows
+        else:
+            yield "No example is computed here, since it needs parts that no package of this project brings."
+        yield ""
 
 
-def _reading(family_: str, scorer: Scorer, stage: str) -> Iterator[str]:
-    about = scorer.about
-    yield f"### {family_}: {scorer.name}"
+def _section(scorer: Scorer, documentation: Documentation) -> Iterator[str]:
+    yield f"## {scorer.name}"
     yield ""
     signature = _VERSION.sub(r"\1\2…", scorer.signature)
     yield f"Signature `{signature}`"
     yield ""
-    yield _prose(about.rule)
-    if scorer.beside:
-        kept = ", ".join(f"`{name}`" for name in scorer.beside)
-        yield f"It leaves answers out of its score; {kept} is shown beside it."
-    if about.defects:
+    yield _prose(documentation.rule)
+    if scorer.companions:
+        companions = ", ".join(f"`{name}`" for name in scorer.companions)
+        yield f"It leaves answers out of its score; {companions} is always reported with it."
+    if documentation.defects:
         yield ""
-        yield f"**Known defects.** {_prose(about.defects)}"
+        yield f"**Known defects.** {_prose(documentation.defects)}"
     yield ""
-    yield f"Source: {_prose(about.source)}."
+    yield f"Source: {_prose(documentation.source)}."
     yield ""
-    if scorer.lacking():
-        yield "No example is computed here, since it needs parts that no package of this project brings."
-        yield ""
-        return
-    rows = worked(scorer, stage)
-    if rows:
-        yield from _examples(scorer.metrics[:_SHOWN], rows)
-        yield ""
 
 
-def _examples(
-    metrics: Sequence[str], rows: Sequence[tuple[Example, Answer, Mapping[str, float] | None]]
-) -> Iterator[str]:
-    has_choices = any(example.choices for example, _, _ in rows)
-    yield f"| answer | {'options | ' if has_choices else ''}reference | read as | it alone scores |"
-    yield f"|---|{'---|' if has_choices else ''}---|---|---|"
-    for example, answer, scores in rows:
+def _present_rows(name: str, page: str) -> list[str]:
+    """The rows of the table of examples that ``page`` has in the scorer's section."""
+    section = page.partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    return [line for line in section.split("\n") if line.startswith("| ")][1:]
+
+
+def _example_rows(scorer: Scorer, documentation: Documentation, name: str) -> Iterator[str]:
+    examples = documentation.examples
+    has_choices = any(example.choices for example in examples)
+    for example, answer, scores in computed_examples(scorer, examples, family(name).stages[-1].name):
         truths = example.references or (example.reference,)
-        read = answer.status if answer.value is None else _cell(answer.value)
-        scored = "left out" if scores is None else _scored(metrics, scores)
+        parsed = answer.status if answer.value is None else _cell(answer.value)
+        score = "left out" if scores is None else _score(scorer.metrics[:_MOST_METRICS], scores)
         options = f"{_cell(' / '.join(example.choices))} | " if has_choices else ""
         cut = " (cut by the limit of tokens)" if example.finish == "length" else ""
         texts = " → ".join(_cell(text) for text in (*example.earlier.values(), example.text))
-        yield f"| {texts}{cut} | {options}{_cell(' / '.join(truths))} | {read} | {scored} |"
+        yield f"| {texts}{cut} | {options}{_cell(' / '.join(truths))} | {parsed} | {score} |"
 
 
-def _scored(metrics: Sequence[str], scores: Mapping[str, float]) -> str:
+def _score(metrics: Sequence[str], scores: Mapping[str, float]) -> str:
     """The metrics over this one sample alone."""
     values = ((name, metric_kind(name).estimate([scores], None).value) for name in metrics)
     return ", ".join(f"{name} {'–' if math.isnan(value) else f'{value:.3g}'}" for name, value in values)
 
 
-def _metrics() -> Iterator[str]:
-    yield "## Metrics"
+def _metrics_page() -> Iterator[str]:
+    yield "# Metrics"
     yield ""
     yield "| metric | better | unit | what it is |"
     yield "|---|---|---|---|"
@@ -135,10 +171,6 @@ def _metrics() -> Iterator[str]:
         kind = metric_kind(name)
         alone = "" if kind.poolable else " A suite has no value of it, since it depends on the set."
         yield f"| `{name}` | {kind.direction} | {kind.unit or '–'} | {_cell(kind.about)}{alone} |"
-
-
-def _anchor(family_: str, scorer: str) -> str:
-    return f"{family_}-{scorer}".lower()
 
 
 def _prose(text: str) -> str:

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.kinds.captions import cosines
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.stats.intervals import Floats
 
 Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
@@ -26,7 +26,6 @@ Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to the probability that each is ill-formed: n texts give an array of shape (n,)."""
 
 _Scored: TypeAlias = Sequence[tuple[Sample, Answer]]
-_TELLING = Example("A hound is barking.", "a dog barks")
 
 
 def embedded(encoder: Encoder | Path, name: str) -> Scorer:
@@ -34,12 +33,13 @@ def embedded(encoder: Encoder | Path, name: str) -> Scorer:
 
     ``encoder`` is a function, called once with all texts of an eval, or a local folder of a sentence-transformers or
     model2vec model. ``name`` says which encoder it is: the scorer is called ``embedding-<name>``, and numbers of
-    different encoders cannot be compared. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
+    different encoders cannot be compared: unrelated sentences may have 0.1 with one and 0.7 with another. An empty
+    answer is 0 and is not encoded. Hand it to a family: ``captioning("captions", embedded(encode, "minilm"))``.
     """
     encode, which = _encoder(encoder, name)
 
     def together(scored: _Scored) -> Sequence[Mapping[str, float]]:
-        return [{"cosine": max(one, default=0.0)} for one in _each_cosine(encode, scored)]
+        return [{"cosine": max(values, default=0.0)} for values in _each_cosine(encode, scored)]
 
     return Scorer(
         f"embedding-{name}",
@@ -47,21 +47,16 @@ def embedded(encoder: Encoder | Path, name: str) -> Scorer:
         read_text,
         lambda sample, answer: {},
         ("cosine",),
-        About(
-            f"The cosine between the answer's vector and the nearest reference's, by the encoder {name}. An empty "
-            "answer is 0 and is not encoded.",
-            "ours",
-            (_TELLING,),
-            "A cosine has no zero of its own: unrelated sentences may have 0.1 with one encoder and 0.7 with another.",
-        ),
         together=together,
     )
 
 
 def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
-    """FENSE for captions, of an encoder and an error checker of the user's, called ``fense-<name>``.
+    """FENSE for captions (Zhou et al. 2022), of an encoder and an error checker of the user's: ``fense-<name>``.
 
-    The published numbers use paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
+    The mean cosine of the answer's vector with the references', less nine tenths of it where the checker gives more
+    than 0.9 to the answer being ill-formed. An empty answer is 0. The published numbers use
+    paraphrase-TinyBERT-L6-v2 and echecker_clotho_audiocaps_base.
     """
     encode, which = _encoder(encoder, name)
 
@@ -73,7 +68,7 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
         if np.isnan(wrong).any():
             worst = texts[int(np.argmax(np.isnan(wrong)))]
             raise UsageError(f"the checker of fense-{name} gave NaN for the text {worst[:60]!r}; see to the checker")
-        similar = [float(np.mean(one)) if one else 0.0 for one in _each_cosine(encode, scored)]
+        similar = [float(np.mean(values)) if values else 0.0 for values in _each_cosine(encode, scored)]
         return [{"fense": value * (0.1 if chance > 0.9 else 1.0)} for value, chance in zip(similar, wrong, strict=True)]
 
     return Scorer(
@@ -82,12 +77,6 @@ def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
         read_text,
         lambda sample, answer: {},
         ("fense",),
-        About(
-            "The mean cosine of the answer's vector with the references', less nine tenths of it where the error "
-            "checker gives more than 0.9 to the answer being ill-formed. An empty answer is 0.",
-            "Zhou et al. 2022, 'Can Audio Captions Be Evaluated with Image Caption Metrics?' (FENSE)",
-            (_TELLING,),
-        ),
         together=together,
     )
 
@@ -100,15 +89,15 @@ def _each_cosine(encode: Encoder, scored: _Scored) -> list[list[float]]:
         for truth in sample.truths
         if (answer.value or "").strip() and truth.strip()
     ]
-    found: list[list[float]] = [[] for _ in scored]
+    rows: list[list[float]] = [[] for _ in scored]
     if not pairs:
-        return found
-    texts = list(dict.fromkeys(text for _, said, true in pairs for text in (said, true)))
+        return rows
+    texts = list(dict.fromkeys(text for _, answer_text, truth in pairs for text in (answer_text, truth)))
     vectors = dict(zip(texts, _vectors(encode, texts), strict=True))
-    values = cosines([vectors[said] for _, said, _ in pairs], [vectors[true] for _, _, true in pairs])
+    values = cosines([vectors[answer_text] for _, answer_text, _ in pairs], [vectors[truth] for _, _, truth in pairs])
     for (number, _, _), value in zip(pairs, values.tolist(), strict=True):
-        found[number].append(value)
-    return found
+        rows[number].append(value)
+    return rows
 
 
 def _vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
@@ -149,10 +138,10 @@ def _loaded(folder: Path) -> Encoder:
 
 def _digest(folder: Path) -> str:
     """A digest of the folder's files that hold weights or settings, 12 characters."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".safetensors", ".json", ".txt", ".model"):
-            found.update(path.relative_to(folder).as_posix().encode())
+            digest.update(path.relative_to(folder).as_posix().encode())
             with path.open("rb") as file:
-                found.update(hashlib.file_digest(file, "sha256").digest())
-    return found.hexdigest()[:12]
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()[:12]

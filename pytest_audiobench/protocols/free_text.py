@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import string
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
@@ -56,9 +57,50 @@ def read_text(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("truncated" if response.finish == "length" else "parsed", response.text)
 
 
-def choose(asked: Protocol, scorers: Sequence[str | Scorer]) -> Protocol:
-    """``asked``, read by ``scorers``: names of its own, and scorers that a user has made; as it comes without any."""
-    own = {one.name: one for one in scorers if isinstance(one, Scorer)}
-    names = [one.name if isinstance(one, Scorer) else one for one in scorers]
-    offered = replace(asked, available=MappingProxyType({**asked.available, **own}))
+def choose(protocol: Protocol, scorers: Sequence[str | Scorer]) -> Protocol:
+    """``protocol`` read by ``scorers``, names of its own and scorers of the user's; as it comes without any."""
+    user_scorers = {scorer.name: scorer for scorer in scorers if isinstance(scorer, Scorer)}
+    names = [scorer.name if isinstance(scorer, Scorer) else scorer for scorer in scorers]
+    offered = replace(protocol, available=MappingProxyType({**protocol.available, **user_scorers}))
     return offered.with_scorers(*names) if names else offered
+
+
+def template_pieces(template: str, known: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of literal text and the placeholder behind it ("" at the end); ``{{`` and ``}}`` are braces.
+
+    Raises UsageError for a template that cannot be read, and for a placeholder that is not ``known``.
+    """
+    try:
+        pieces = list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise UsageError(f"the prompt {template!r} cannot be read ({error}); write a brace as {{{{ or }}}}") from None
+    for _, name, specification, conversion in pieces:
+        if name is not None and (name not in known or specification or conversion):
+            *others, last = (f"{{{placeholder}}}" for placeholder in known)
+            are = f"known are {', '.join(others)} and {last}" if others else f"known is {last}"
+            written = name + (f"!{conversion}" if conversion else "") + (f":{specification}" if specification else "")
+            raise UsageError(f"the prompt {template!r} has the unknown placeholder {{{written}}}; {are}")
+    return [(literal, name or "") for literal, name, _, _ in pieces]
+
+
+def filled_template(template: Sequence[tuple[str, str]], values: Mapping[str, str]) -> str:
+    """The text of a parsed template with each placeholder's value."""
+    return "".join(literal + (values[name] if name else "") for literal, name in template)
+
+
+_END = "</s>"
+
+
+def read_ended_text(sample: Sample, earlier: Earlier) -> Answer:
+    """The whole text without an end token that was written out, as recorded answers have it.
+
+    "truncated" where the limit of tokens came before the end; what was said until then is the answer all the same.
+    """
+    response = answer_of(earlier)
+    text = response.text.strip()
+    if text.endswith(_END):
+        answer_text = text.removesuffix(_END).strip()
+        return Answer("parsed", answer_text) if answer_text else Answer("empty")
+    if response.finish == "length":
+        return Answer("truncated", text or None)
+    return read_text(sample, earlier)

@@ -9,11 +9,10 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.kinds.understanding import CUTS, keyphrase_statistics, lacks_stemmer
-from pytest_audiobench.protocols.classification.mentions import shown
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.refusals import refuses
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.classification.mentions import searchable_text
+from pytest_audiobench.protocols.failures import refuses
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -25,7 +24,7 @@ _MARK = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
 _LEAD = re.compile(r"[^\n:,;]{0,120}:(?=\s)")
 
 
-@remembered
+@with_recorded_options
 def keyphrases(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 128
 ) -> Protocol:
@@ -48,7 +47,7 @@ def true_phrases(sample: Sample) -> list[str]:
 
 def phrases_of(text: str) -> list[str]:
     """The items of an answer that lists phrases."""
-    items = re.split(r"[,;\n，、；]", _LEAD.sub("", shown(text[:_MOST]), count=1))
+    items = re.split(r"[,;\n，、；]", _LEAD.sub("", searchable_text(text[:_MOST]), count=1))
     tidied = (
         re.sub(r"\A\s*and\s+", "", _MARK.sub("", item, count=1), flags=re.I).strip(" .\t\"'“”*") for item in items
     )
@@ -73,7 +72,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
+    answer = read_ended_text(sample, earlier)
     return answer if answer.value is None else answer._replace(value=answer.value.lower())
 
 
@@ -82,9 +81,9 @@ def _score_salmonn(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
         if answer.status == "truncated" and not keep:
             return None
         true = [_salmonn(phrase) for phrase in "; ".join(sample.truths).lower().split("; ")]
-        said = [_salmonn(phrase) for phrase in (answer.value or "").split(",")]
+        phrases = [_salmonn(phrase) for phrase in (answer.value or "").split(",")]
         hits = sum(
-            sum(phrase in other for other in true) if len(phrase.split()) > 1 else phrase in true for phrase in said
+            sum(phrase in other for other in true) if len(phrase.split()) > 1 else phrase in true for phrase in phrases
         )
         return {"keyword_hits": float(min(hits, 3)), "keywords": float(min(len(true), 3))}
 
@@ -94,23 +93,6 @@ def _score_salmonn(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
 def _salmonn(phrase: str) -> str:
     return phrase.strip().removeprefix("and ").strip().removesuffix(".").strip().replace("-", " ")
 
-
-_SALMONN = (
-    "github jaeeewon/project-multimodal, dist_eval/eval_ke.py, a reproduction of SALMONN's keyword task on Inspec"
-)
-_SALMONN_RULE = (
-    "The answer, in small letters and without a final `</s>`, is parted at commas. From each item and each true phrase "
-    'a leading "and " and a final full stop are taken, and "-" becomes a space. An item of one word is a hit where it '
-    "is a true phrase; one of several words is a hit for every true phrase that its letters stand in. Hits count up to "
-    "three a sample, and are divided by the true phrases, up to three a sample."
-)
-_SALMONN_DEFECTS = (
-    "One item of several words can be three hits, and a word said three times is three hits. Items beyond the third "
-    "count as well, so that a long list scores best. Letters inside words count. With fewer than three true phrases a "
-    "sample can have more hits than phrases. The denominator is the true phrases, not what was said. Ours counts each "
-    "phrase once, by stems, among the first k."
-)
-_TALK = ("neural network; speech recognition",)
 
 _READINGS = (
     Scorer(
@@ -128,19 +110,7 @@ _READINGS = (
             ),
             "keyphrase_micro_f1_at_m",
         ),
-        About(
-            "The answer is parted at commas, semicolons and line breaks; an introduction up to a colon, list marks, a "
-            'leading "and" and outer full stops and quotation marks are taken off. Phrases are compared in small '
-            "letters, each word cut to its Porter stem, equal ones once; the first k count. Precision is over those "
-            "kept. A refusal and an empty answer miss every phrase; the phrase that a cut answer ends in is dropped.",
-            "ours; the measure of keyphrase extraction (Meng et al. 2017; KPEval)",
-            (
-                Example("Neural networks, recognition of speech", references=_TALK),
-                Example("Keywords: speech recognition, speech recognition, and networks.", references=_TALK),
-                Example("I'm sorry, I cannot access the audio.", references=_TALK),
-            ),
-        ),
-        lacking=lacks_stemmer,
+        missing_parts=lacks_stemmer,
     ),
     Scorer(
         "salmonn-keywords",
@@ -148,17 +118,7 @@ _READINGS = (
         _parse_salmonn,
         _score_salmonn(keep=False),
         ("keyword_hits",),
-        About(
-            f"{_SALMONN_RULE} An answer that did not come to its end is left out.",
-            f"{_SALMONN}: 466 / 1469 = 31.72 % (paper 32 %)",
-            (
-                Example("speech, neural network, and audio.</s>", references=_TALK),
-                Example("network</s>", references=_TALK),
-                Example("neural net, neural net, neural net</s>", references=_TALK),
-            ),
-            f"{_SALMONN_DEFECTS} Answers without an end leave the denominator.",
-        ),
-        beside=("salmonn-keywords-keep",),
+        companions=("salmonn-keywords-keep",),
     ),
     Scorer(
         "salmonn-keywords-keep",
@@ -166,11 +126,5 @@ _READINGS = (
         _parse_salmonn,
         _score_salmonn(keep=True),
         ("keyword_hits",),
-        About(
-            f"{_SALMONN_RULE} An answer that did not come to its end is read as far as it goes.",
-            f"{_SALMONN}: 470 / 1490 = 31.54 %",
-            (Example("speech recognition", references=_TALK),),
-            _SALMONN_DEFECTS,
-        ),
     ),
 )

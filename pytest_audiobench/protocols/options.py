@@ -33,10 +33,10 @@ def plain(text: str) -> str:
 
 def same_text(choices: tuple[str, ...], letter: str, other: str) -> bool:
     """:meth:`Options.same` at a tenth of the cost of making the options."""
-    own, its = LETTERS.index(letter), LETTERS.index(other)
-    if own == its or max(own, its) >= len(choices):
-        return own == its
-    return tidy_caseless(choices[own]) == tidy_caseless(choices[its])
+    first, second = LETTERS.index(letter), LETTERS.index(other)
+    if first == second or max(first, second) >= len(choices):
+        return first == second
+    return tidy_caseless(choices[first]) == tidy_caseless(choices[second])
 
 
 @lru_cache(maxsize=4096)
@@ -72,12 +72,12 @@ class Options:
         """The letter of the option that is the whole of ``text``: punctuation, case, space, an article ignored."""
         if len(text) > self.longest + 100:
             return None
-        spelled = tidy_caseless(text)
-        found = self._exact.get(spelled) or self._plain.get(plain(spelled))
-        if found is None and (article := ARTICLE.match(spelled)):
-            rest = spelled[article.end() :]
-            found = self._exact.get(rest) or self._plain.get(plain(rest))
-        return found
+        tidy = tidy_caseless(text)
+        letter = self._exact.get(tidy) or self._plain.get(plain(tidy))
+        if letter is None and (article := ARTICLE.match(tidy)):
+            rest = tidy[article.end() :]
+            letter = self._exact.get(rest) or self._plain.get(plain(rest))
+        return letter
 
     def at(self, text: str, position: int) -> Named | None:
         """The longest option whose words ``text`` has at ``position``, behind punctuation and an article."""
@@ -87,14 +87,14 @@ class Options:
             return None
         spoken = self._spoken(text, start)
         articles = bool(spoken) and spoken[0][0] in _ARTICLES
-        found = [
+        options = [
             Named(letter, spoken[skipped + len(words) - 1][1])
             for letter, words in self._words
             if letter and words
             for skipped in range(articles + 1)
             if [word for word, _ in spoken[skipped : skipped + len(words)]] == words
         ]
-        return max(found, key=lambda named: named.end, default=None)
+        return max(options, key=lambda named: named.end, default=None)
 
     def _spoken(self, text: str, start: int) -> list[tuple[str, int]]:
         """The words from ``start`` on and the positions behind them, as many as the longest option could use."""
@@ -114,9 +114,9 @@ class Options:
 
 def unique(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Texts that stand for one letter or label only; empty ones name nothing."""
-    found: dict[str, str] = {}
+    letters: dict[str, str] = {}
     ambiguous = {""}
     for text, letter in pairs:
-        if found.setdefault(text, letter) != letter:
+        if letters.setdefault(text, letter) != letter:
             ambiguous.add(text)
-    return {text: letter for text, letter in found.items() if text not in ambiguous}
+    return {text: letter for text, letter in letters.items() if text not in ambiguous}

@@ -108,8 +108,8 @@ def chosen_set(written: str, folder: Path) -> PromptSet:
     name, colon, count = written.rpartition(":")
     if not (colon and count.isascii() and count.isdigit()):
         name, count = written, ""
-    found = prompt_set(name if name in PROMPT_SETS or not Path(name).suffix else folder / Path(name).expanduser())
-    return found.first(int(count[:9])) if count else found
+    prompts = prompt_set(name if name in PROMPT_SETS or not Path(name).suffix else folder / Path(name).expanduser())
+    return prompts.first(int(count[:9])) if count else prompts
 
 
 def _of(content: Any, source: str) -> PromptSet:
@@ -122,9 +122,9 @@ def _of(content: Any, source: str) -> PromptSet:
     given = content.get("paraphrases")
     if not isinstance(given, list) or not 1 <= len(given) <= MOST:
         raise UsageError(f"{source}: paraphrases must be a list of 1 to {MOST} wordings")
-    paraphrases = tuple(_text(one, f"paraphrases[{place}]", source) for place, one in enumerate(given))
-    for place, one in enumerate(paraphrases):
-        if (other := paraphrases.index(one)) < place:
+    paraphrases = tuple(_text(text, f"paraphrases[{place}]", source) for place, text in enumerate(given))
+    for place, text in enumerate(paraphrases):
+        if (other := paraphrases.index(text)) < place:
             raise UsageError(f"{source}: paraphrases[{place}] repeats paraphrases[{other}]; keep one of them")
     return PromptSet(version, paraphrases, parser, source)
 

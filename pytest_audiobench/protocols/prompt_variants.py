@@ -16,8 +16,7 @@ from types import MappingProxyType
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message
-from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.family_options import options_of
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, options_of
 from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Scorer, Stage, Status, at_wording
 
@@ -38,86 +37,91 @@ class Voted(Answer):
         return self
 
 
-def worded(protocol: Protocol, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
-    """``protocol``, asked in each of the first ``ensemble`` wordings of ``prompts``, all of them for None.
+def with_prompt_variants(protocol: Protocol, prompts: str | PromptSet, count: int | None = None) -> Protocol:
+    """``protocol``, asked in each of the first ``count`` wordings of ``prompts``, all of them for None.
 
     ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError for a family
     without a prompt of its own, a wording that the family cannot ask (it names the wording), and for more wordings than
     there are.
     """
     chosen = prompt_set(prompts)
-    chosen = chosen if ensemble is None else chosen.first(ensemble)
+    chosen = chosen if count is None else chosen.first(count)
     if protocol.name not in FAMILIES or "prompt" not in options_of(protocol.name):
         raise UsageError(f"{protocol.name} has no prompt=…, so it cannot be asked in other words")
     if WORDINGS in protocol.options:
         raise UsageError(f"{protocol.name} is asked in the wordings of a set already: name one set, with all of them")
-    each = [_asked(protocol, text, number, chosen) for number, text in enumerate(chosen.paraphrases, 1)]
-    kept: dict[str, Option] = {**protocol.options, WORDINGS: list(chosen.paraphrases), WORDING_SET: chosen.version}
-    kept.pop("prompt", None)
-    if len(each) == 1:
-        return replace(each[0], options=kept)
-    available = {scorer.name: scorer for name in protocol.available for scorer in _scorers(protocol, each, name)}
-    stages = [stage for number, one in enumerate(each, 1) for stage in _stages(one, each[0], number)]
+    variants = [_with_prompt(protocol, text, number, chosen) for number, text in enumerate(chosen.paraphrases, 1)]
+    options: dict[str, Option] = {**protocol.options, WORDINGS: list(chosen.paraphrases), WORDING_SET: chosen.version}
+    options.pop("prompt", None)
+    if len(variants) == 1:
+        return replace(variants[0], options=options)
+    available = {scorer.name: scorer for name in protocol.available for scorer in _scorers(protocol, variants, name)}
+    stages = [stage for number, variant in enumerate(variants, 1) for stage in _stages(variant, variants[0], number)]
     named = [scorer.name for scorer in protocol.scorers]
     return replace(
-        protocol, stages=tuple(stages), available=MappingProxyType(available), options=kept, scorers=()
+        protocol, stages=tuple(stages), available=MappingProxyType(available), options=options, scorers=()
     ).with_scorers(*named)
 
 
-def reworded(protocol: Protocol, prompts: PromptSet) -> Protocol:
+def with_other_prompts(protocol: Protocol, prompts: PromptSet) -> Protocol:
     """A protocol that has wordings on record, asked in those of ``prompts`` instead; any other as it is.
 
-    Raises UsageError as :func:`worded` does, and for a scorer that a test made itself.
+    Raises UsageError as :func:`with_prompt_variants` does, and for a scorer that a test made itself.
     """
     if WORDINGS not in protocol.options:
         return protocol
-    own = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
-    plain = family(protocol.name, **own)
+    options = {option: value for option, value in protocol.options.items() if option not in (WORDINGS, WORDING_SET)}
+    plain = family(protocol.name, **options)
     names = dict.fromkeys(scorer.name.partition("@")[0] for scorer in protocol.scorers)
-    return worded(plain.with_scorers(*names), prompts)
+    return with_prompt_variants(plain.with_scorers(*names), prompts)
 
 
-def worded_again(name: str, options: Mapping[str, Option]) -> Protocol:
-    """The family ``name`` as it was called and worded, from the options of a record."""
-    own = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
+def recorded_protocol(name: str, options: Mapping[str, Option]) -> Protocol:
+    """The family ``name`` as it was called, with its wordings, from the options of a record."""
+    family_options = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
     texts = options.get(WORDINGS)
     if texts is None:
-        return family(name, **own)
+        return family(name, **family_options)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{name}: the wordings on record must be a list of texts")
-    return worded(family(name, **own), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts)))
+    return with_prompt_variants(
+        family(name, **family_options), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts))
+    )
 
 
-def _asked(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:
+def _with_prompt(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:
     """The protocol with ``text`` for its prompt; scorers that its family does not have are kept."""
     try:
-        own = family(protocol.name, **{**protocol.options, "prompt": text})
+        variant = family(protocol.name, **{**protocol.options, "prompt": text})
     except UsageError as error:
         raise UsageError(f"{chosen.name}, paraphrases[{number - 1}]: {error}") from None
-    available = MappingProxyType({**protocol.available, **own.available})
+    available = MappingProxyType({**protocol.available, **variant.available})
     names = [scorer.name for scorer in protocol.scorers]
-    return replace(protocol, stages=own.stages, available=available).with_scorers(*names)
+    return replace(protocol, stages=variant.stages, available=available).with_scorers(*names)
 
 
-def _stages(one: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
-    for stage, other in zip(one.stages, first.stages, strict=True):
+def _stages(variant: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
+    for stage, other in zip(variant.stages, first.stages, strict=True):
         yield (
             stage
             if number == 1
             else replace(
-                stage, name=at_wording(stage.name, number), render=_rendering(one, stage, other, number), wording=number
+                stage,
+                name=at_wording(stage.name, number),
+                render=_rendering(variant, stage, other, number),
+                wording=number,
             )
         )
 
 
-def _own(protocol: Protocol, earlier: Earlier, number: int) -> Earlier:
+def _responses_to(protocol: Protocol, earlier: Earlier, number: int) -> Earlier:
     """What was said to wording ``number``, under the names that the family knows; verdicts of judges as they are."""
     if number == 1:
         return earlier
     known = [stage.name for stage in protocol.stages]
-    others = {name: said for name, said in earlier.items() if name not in known}
-    own = {name: earlier[at_wording(name, number)] for name in known if at_wording(name, number) in earlier}
-    return {**others, **own}
+    others = {name: response for name, response in earlier.items() if name not in known}
+    renamed = {name: earlier[at_wording(name, number)] for name in known if at_wording(name, number) in earlier}
+    return {**others, **renamed}
 
 
 def _rendering(
@@ -126,7 +130,7 @@ def _rendering(
     opening = stage.name == protocol.stages[0].name
 
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        messages = stage.render(sample, _own(protocol, earlier, number))
+        messages = stage.render(sample, _responses_to(protocol, earlier, number))
         if opening and messages == first.render(sample, {}):
             raise UsageError(
                 f"sample {sample.id!r} is asked in the same words by wording 1 and by wording {number}: make them "
@@ -145,38 +149,40 @@ def _scorers(protocol: Protocol, each: Sequence[Protocol], name: str) -> Iterato
         yield base
         return
     closed = protocol.expects == "option" and "accuracy" in base.metrics
-    singles = [_single(one, name, number, len(each)) for number, one in enumerate(each, 1)]
-    kept = singles if closed else singles[1:]
-    beside = tuple(dict.fromkeys([*(single.name for single in kept), *base.beside]))
-    yield replace(_vote(name, each) if closed else replace(singles[0], name=name), beside=beside)
-    yield from kept
+    singles = [_variant_scorer(variant, name, number, len(each)) for number, variant in enumerate(each, 1)]
+    reported = singles if closed else singles[1:]
+    companions = tuple(dict.fromkeys([*(single.name for single in reported), *base.companions]))
+    yield replace(_vote_scorer(name, each) if closed else replace(singles[0], name=name), companions=companions)
+    yield from reported
 
 
-def _single(one: Protocol, name: str, number: int, count: int) -> Scorer:
-    own = one.available[name]
+def _variant_scorer(variant: Protocol, name: str, number: int, count: int) -> Scorer:
+    scorer = variant.available[name]
     return replace(
-        own,
+        scorer,
         name=f"{name}@{number}",
-        signature=f"{own.signature}|wording:{number}/{count}",
-        parse=lambda sample, earlier: own.parse(sample, _own(one, earlier, number)),
-        beside=(),
-        stage=at_wording(one.answering.name, number),
+        signature=f"{scorer.signature}|wording:{number}/{count}",
+        parse=lambda sample, earlier: scorer.parse(sample, _responses_to(variant, earlier, number)),
+        companions=(),
+        stage=at_wording(variant.answering.name, number),
     )
 
 
-def _vote(name: str, each: Sequence[Protocol]) -> Scorer:
-    parts = [one.available[name] for one in each]
+def _vote_scorer(name: str, each: Sequence[Protocol]) -> Scorer:
+    parts = [variant.available[name] for variant in each]
     base, tied = parts[0], TIES.get(name)
     pairs = list(enumerate(zip(each, parts, strict=True), 1))
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        return vote([part.parse(sample, _own(one, earlier, number)) for number, (one, part) in pairs], tied)
+        return vote(
+            [part.parse(sample, _responses_to(variant, earlier, number)) for number, (variant, part) in pairs], tied
+        )
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        found = base.score(sample, answer)
-        if found is None or not isinstance(answer, Voted):
-            return found
-        return {**found, "wordings_agreeing": answer.agreeing}
+        statistics = base.score(sample, answer)
+        if statistics is None or not isinstance(answer, Voted):
+            return statistics
+        return {**statistics, "wordings_agreeing": answer.agreeing}
 
     return replace(
         base,

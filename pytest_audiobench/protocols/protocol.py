@@ -6,16 +6,12 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, ParamSpec, TypeAlias
+from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import Finish, Message, Response, Settings
+from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.failures import Expects
-
-if TYPE_CHECKING:
-    from pytest_audiobench.protocols.prompt_sets import PromptSet
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]
@@ -25,11 +21,27 @@ Earlier: TypeAlias = Mapping[str, Response]
 """The responses of a sample's earlier stages, by stage name."""
 
 
+ANSWER, CLEAN, CONDITIONED, CHANGED = "answer", "clean", "conditioned", "changed"
+"""Names of stages: the question, the same of the clips before a perturbation, the forced choices."""
+
+
 class Answer(NamedTuple):
     """An answer as read: its value (an option's letter, a transcript) when parsed, else why there is none."""
 
     status: Status
     value: str | None = None
+
+
+class Compared(Answer):
+    """An answer with the earlier one that it is compared with, and how many characters of reasoning there were."""
+
+    before: Answer | None
+    reasoned: int
+
+    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
+        self = super().__new__(cls, status, value)
+        self.before, self.reasoned = before, reasoned
+        return self
 
 
 def at_wording(stage: str, number: int) -> str:
@@ -55,33 +67,34 @@ def opening_stages(stages: Iterable[str]) -> list[str]:
 class Stage:
     """One request per sample, to the run's model or, where ``judge`` names one by its alias, to that judge.
 
-    ``render`` makes the messages from the sample and the earlier responses of the subject and of rewriters; what a
-    judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages` hands
-    their ``render`` the sample without references and without metadata. ``fields`` names the metadata that they may
-    see all the same, such as the language to translate into; whoever names one vouches that it does not hold the
-    answer. ``wording`` counts the wordings of one question from 1; the stages of a further one are named by
-    :func:`at_wording`. ``offers`` makes, of the sample as the stage sees it, what listeners that are no language
-    models choose among where the sample itself has no choices. A stage that is ``unchanged`` is played the clips as
-    they were before a perturbation changed them: its request is that of the same data set without the perturbation.
-
     A "rewriter" is another model, whose text the subject's later stages are shown. Where its ``render`` gives no
     messages there is nothing to rewrite, and its text is ""; where that raises SampleError, the sample fails. The run
-    chooses who it is: ``judge`` is then its alias, and ``asked`` its digest. What the subject is shown depends on both,
-    and on the prompt, whose ``version`` that is.
+    chooses who it is. What the subject is shown depends on it and on its prompt's ``version``.
     """
 
     name: str
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
+    """The messages, from the sample and the earlier responses of the subject and of rewriters.
+
+    What a judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages`
+    hands them the sample without references, and of its metadata only ``fields``.
+    """
     task: Literal["choice", "transcription", "open"] = "open"
     settings: Settings = field(default_factory=Settings)
     role: Role = "subject"
     fields: tuple[str, ...] = ()
+    """The metadata that ``render`` may see; whoever names a field vouches that it does not hold the answer."""
     judge: str = ""
+    """The alias of the judge, extractor or rewriter that is asked."""
     wording: int = 1
+    """The number of the wording, from 1; the stages of a further one are named by :func:`at_wording`."""
     offers: Callable[[Sample], tuple[str, ...]] | None = None
+    """What listeners that are no language models choose among, where the sample itself has no choices."""
     unchanged: bool = False
-    asked: str = ""
+    """Whether the clips are played as they were before a perturbation: the request of the unperturbed data set."""
+    rewriter_digest: str = ""
     version: str = ""
+    """The version of a rewriter's prompt."""
 
     def choices(self, sample: Sample) -> tuple[str, ...]:
         """What a listener that is no language model chooses among; nothing for any but the subject."""
@@ -95,11 +108,11 @@ class Stage:
 
     def _without_answer(self, sample: Sample) -> Sample:
         # Built anew and not by dataclasses.replace, which takes three times as long for every sample.
-        metadata = _Shown(self.name, self.fields, sample.metadata) if sample.metadata else sample.metadata
+        metadata = _VisibleMetadata(self.name, self.fields, sample.metadata) if sample.metadata else sample.metadata
         return Sample(sample.id, sample.clips, sample.question, sample.choices, "", metadata)
 
 
-class _Shown(dict[str, Field]):
+class _VisibleMetadata(dict[str, Field]):
     """The metadata that a stage's ``render`` may see; a field that it was not to see is a mistake, not an absence."""
 
     def __init__(self, stage: str, fields: tuple[str, ...], metadata: Mapping[str, Field]) -> None:
@@ -122,88 +135,58 @@ class _Shown(dict[str, Field]):
             )
 
 
-class Example(NamedTuple):
-    """A sample and an answer to it. What a scorer makes of them is computed where it is shown, never written down.
-
-    ``earlier`` are what was answered in the stages before, by stage.
-    """
-
-    text: str
-    reference: str = ""
-    question: str = ""
-    choices: tuple[str, ...] = ()
-    references: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = MappingProxyType({})
-    finish: Finish = "stop"
-    earlier: Mapping[str, str] = MappingProxyType({})
-
-
-class About(NamedTuple):
-    """What the list of protocols says of a scorer.
-
-    ``rule`` is the whole rule, ``source`` the paper or the repository and file that it comes from ("ours" for our own),
-    ``defects`` what is known to be wrong with a published rule and what our default does otherwise.
-    """
-
-    rule: str
-    source: str
-    examples: tuple[Example, ...] = ()
-    defects: str = ""
-
-
-_UNTOLD = About("", "")
-
-
-def nothing_lacks() -> str:
+def no_missing_parts() -> str:
     return ""
 
 
-def fits_all(sample: Sample) -> str:
+def no_sample_problem(sample: Sample) -> str:
     return ""
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """A named, versioned way to read and score answers; its signature stands beside every number it yields.
-
-    ``score`` returns a sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), or None
-    where the protocol leaves the answer out of its score; such a protocol names in ``beside`` one that keeps all, and
-    both are shown. It is called for every answer that was asked for, whatever its status; ``metrics`` are names of the
-    registry. ``together`` gives further statistics that only the whole set of scored samples can (CIDEr's document
-    frequencies, an encoder's batch), in their order. ``lacking`` says in a sentence what must be installed for this
-    scorer, and nothing where all is there; ``unfit`` likewise what a sample lacks that it needs, such as the words of
-    the speech. ``judge`` names the stage of a judge or an extractor whose verdict it
-    reads: where that could not be had, the sample's asking counts as failed for this scorer alone. ``words`` takes a
-    reference and an answer's value apart into what is aligned and counted, where the statistics are such counts.
-    ``stage`` names the stage whose text it reads, "" for the protocol's answering one and None where it reads several:
-    how an answer went wrong is told from that text.
-    """
+    """A named, versioned way to read and score answers; its signature stands with every number it yields."""
 
     name: str
     signature: str
     parse: Callable[[Sample, Earlier], Answer]
     score: Callable[[Sample, Answer], Mapping[str, float] | None]
+    """A sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), None to leave it out.
+
+    It is called for every answer that was asked for, whatever its status.
+    """
     metrics: tuple[str, ...]
-    about: About = _UNTOLD
+    """Names of the registry of metrics."""
     together: Callable[[Sequence[tuple[Sample, Answer]]], Sequence[Mapping[str, float]]] | None = None
-    beside: tuple[str, ...] = ()
-    lacking: Callable[[], str] = nothing_lacks
-    unfit: Callable[[Sample], str] = fits_all
+    """Further statistics that only the whole set of scored samples can give (CIDEr, an encoder's batch), in order."""
+    companions: tuple[str, ...] = ()
+    """The scorers that are always reported with this one: of one that leaves answers out, the one that keeps all."""
+    missing_parts: Callable[[], str] = no_missing_parts
+    """What must be installed for this scorer, in a sentence; "" where all is there."""
+    sample_problem: Callable[[Sample], str] = no_sample_problem
+    """What a sample lacks that this scorer needs, such as the words of the speech, in a sentence; "" for nothing."""
     judge: str = ""
+    """The stage of a judge or an extractor whose verdict it reads.
+
+    Where that could not be had, the sample's asking counts as failed for this scorer alone.
+    """
     words: Callable[[str, str], tuple[Sequence[str], Sequence[str]]] | None = None
+    """What is aligned and counted of a reference and an answer's value, where the statistics are such counts."""
     stage: str | None = ""
+    """The stage whose text it reads, and failures are looked for in: "" the answering one, None for several."""
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge is asked about an answer: a pinned prompt, and the scorers of its verdicts (``earlier[name]``).
+    """What a judge is asked about an answer, and the scorers of its verdicts (``earlier[name]``).
 
-    ``prompt`` makes the messages from the sample and the subject's text. A "judge" sees the sample whole, an
-    "extractor" without what is true of it (:class:`Stage`). A run asks each of its judges, a stage for each.
+    A "judge" sees the sample whole, an "extractor" without what is true of it (:class:`Stage`). A run asks each of its
+    judges, a stage for each.
     """
 
     name: str
     prompt: Callable[[Sample, str], tuple[Message, ...]]
+    """The messages, from the sample and the subject's text."""
     scorers: tuple[Scorer, ...]
     settings: Settings
     role: Literal["judge", "extractor"] = "judge"
@@ -214,49 +197,49 @@ ALL = "all"
 
 
 Option: TypeAlias = str | int | float | bool | list[str] | None
-"""A value that a family's option may have, if it is to be remembered."""
+"""A value of a family's option that a protocol can keep."""
 P = ParamSpec("P")
 
 
-def remembered(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
-    """Mark a family's function: what it makes remembers the options that it was called with.
+def with_recorded_options(family: Callable[P, Protocol]) -> Callable[P, Protocol]:
+    """A family's function whose protocols keep the options that it was called with.
 
     A protocol of another family, which it only adds to, keeps those that it has.
     """
 
     @wraps(family)
-    def made(*args: P.args, **kwargs: P.kwargs) -> Protocol:
-        kept: dict[str, Option] = {}
+    def recording_family(*args: P.args, **kwargs: P.kwargs) -> Protocol:
+        options: dict[str, Option] = {}
         for name, value in kwargs.items():
             if value is None or isinstance(value, (str, int, float, bool)):
-                kept[name] = value
-            elif isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-                kept[name] = list(value)
-        built = family(*args, **kwargs)
-        return replace(built, options=kept) if built.name == family.__name__ else built
+                options[name] = value
+            elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
+                options[name] = list(value)
+        protocol = family(*args, **kwargs)
+        return replace(protocol, options=options) if protocol.name == family.__name__ else protocol
 
-    return made
+    return recording_family
 
 
 @dataclass(frozen=True)
 class Protocol:
-    """Prompt, and one or several scorers of the same answers; the first is the headline.
-
-    ``expects`` says what an answer should be, so that the ways in which it goes wrong can be told apart.
-    ``options`` are what its family was called with, so that recorded answers can be read in the same way again;
-    ``notes`` are what a reader of its numbers must know. ``judgings`` are what judges can be asked about the answers:
-    those that a chosen scorer needs are. ``swept`` are the scorers that "all" chose and nobody named.
-    """
+    """Prompt, and one or several scorers of the same answers; the first is the headline."""
 
     name: str
     stages: tuple[Stage, ...]
     scorers: tuple[Scorer, ...]
     available: Mapping[str, Scorer]
+    """Every scorer that there is for these answers, by name."""
     expects: Expects = "open"
+    """What an answer should be, so that the ways in which it fails can be told apart."""
     options: Mapping[str, Option] = field(default_factory=dict)
+    """What its family was called with, so that recorded answers can be read in the same way again."""
     notes: tuple[str, ...] = ()
+    """What a reader of its numbers must know."""
     judgings: tuple[Judging, ...] = ()
+    """What judges can be asked about the answers; those that a chosen scorer needs are asked."""
     swept: frozenset[str] = frozenset()
+    """The scorers that "all" chose and nobody named."""
 
     @property
     def answering(self) -> Stage:
@@ -269,38 +252,28 @@ class Protocol:
         names = opening_stages(stage.name for stage in self.stages if stage.role == "subject")
         return tuple(stage for stage in self.stages if stage.name in names)
 
-    def worded(self, prompts: str | PromptSet, ensemble: int | None = None) -> Protocol:
-        """The same question in the first ``ensemble`` wordings of a prompt set, all of them for None.
-
-        ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError as
-        :func:`pytest_audiobench.protocols.prompt_variants.worded` does.
-        """
-        from pytest_audiobench.protocols.prompt_variants import worded
-
-        return worded(self, prompts, ensemble)
-
     def with_scorers(self, *names: str) -> Protocol:
         """The same questions, read by the named scorers, the first as the headline; by every one for "all".
 
         A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
         is not among ``available``, and for a named scorer whose parts are not installed.
         """
-        wanted: dict[str, None] = {}
-        lacking = self._lacking() if ALL in names else {}
+        chosen: dict[str, None] = {}
+        unavailable = self._unavailable() if ALL in names else {}
         for name in names:
-            for one in self._all(lacking) if name == ALL else (name,):
-                wanted.update(dict.fromkeys((one, *self._named(one).beside)))
-        if not wanted:
-            why = "; ".join(lacking.values()) or "name one"
+            for scorer in self._sweep(unavailable) if name == ALL else (name,):
+                chosen.update(dict.fromkeys((scorer, *self._scorer(scorer).companions)))
+        if not chosen:
+            why = "; ".join(unavailable.values()) or "name one"
             raise UsageError(f"{self.name} can be scored by no scorer here: {why}")
-        notes = tuple(_left_out(lacking))
-        swept = frozenset(wanted) - frozenset(names) if ALL in names else frozenset()
-        return replace(self, scorers=tuple(self._named(name) for name in wanted), notes=notes, swept=swept)
+        notes = tuple(_omissions(unavailable))
+        swept = frozenset(chosen) - frozenset(names) if ALL in names else frozenset()
+        return replace(self, scorers=tuple(self._scorer(name) for name in chosen), notes=notes, swept=swept)
 
     @property
     def fits_any_sample(self) -> bool:
         """Whether no scorer asks anything of the samples."""
-        return all(scorer.unfit is fits_all for scorer in self.scorers)
+        return all(scorer.sample_problem is no_sample_problem for scorer in self.scorers)
 
     def fitting(self, samples: Sequence[Sample]) -> Protocol:
         """Without those scorers chosen by "all" that cannot read every one of ``samples``; a note says why.
@@ -309,38 +282,38 @@ class Protocol:
         """
         if self.fits_any_sample:
             return self
-        unfit = {scorer.name: next(filter(None, map(scorer.unfit, samples)), "") for scorer in self.scorers}
-        unfit = {name: why for name, why in unfit.items() if why}
-        kept = tuple(scorer for scorer in self.scorers if scorer.name not in unfit)
-        for name, why in unfit.items():
-            if name not in self.swept or not kept:
+        problems = {scorer.name: next(filter(None, map(scorer.sample_problem, samples)), "") for scorer in self.scorers}
+        problems = {name: why for name, why in problems.items() if why}
+        scorers = tuple(scorer for scorer in self.scorers if scorer.name not in problems)
+        for name, why in problems.items():
+            if name not in self.swept or not scorers:
                 raise UsageError(f"the scorer {name} cannot be used here: {why}")
-        return replace(self, scorers=kept, notes=(*self.notes, *_left_out(unfit)))
+        return replace(self, scorers=scorers, notes=(*self.notes, *_omissions(problems)))
 
-    def _all(self, lacking: Mapping[str, str]) -> list[str]:
-        headline = [scorer.name for scorer in self.scorers[:1] if scorer.name not in lacking]
+    def _sweep(self, unavailable: Mapping[str, str]) -> list[str]:
+        headline = [scorer.name for scorer in self.scorers[:1] if scorer.name not in unavailable]
         # Another way to read costs nothing; another judge's prompt would be asked for every sample.
-        asked = {"", *(scorer.judge for scorer in self.scorers)}
+        judges = {"", *(scorer.judge for scorer in self.scorers)}
         return headline + [
-            name for name, scorer in self.available.items() if scorer.judge in asked and name not in lacking
+            name for name, scorer in self.available.items() if scorer.judge in judges and name not in unavailable
         ]
 
-    def _lacking(self) -> dict[str, str]:
-        """The scorers that this machine has not the parts for, or not for the one that is shown beside."""
-        found = {}
+    def _unavailable(self) -> dict[str, str]:
+        """Why this machine has not the parts for a scorer, or not for a companion, by the scorer's name."""
+        reasons = {}
         for name, scorer in self.available.items():
-            parts = [self.available[one].lacking() for one in (name, *scorer.beside) if one in self.available]
-            if why := next(filter(None, parts), ""):
-                found[name] = why
-        return found
+            scorers = [self.available[other] for other in (name, *scorer.companions) if other in self.available]
+            if why := next(filter(None, (other.missing_parts() for other in scorers)), ""):
+                reasons[name] = why
+        return reasons
 
-    def _named(self, name: str) -> Scorer:
+    def _scorer(self, name: str) -> Scorer:
         if name not in self.available:
             raise UsageError(f"{self.name} has no scorer {name!r}; it has {', '.join(sorted(self.available))}")
-        if lacking := self.available[name].lacking():
-            raise UsageError(f"the scorer {name} cannot be used here: {lacking}")
+        if why := self.available[name].missing_parts():
+            raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return self.available[name]
 
 
-def _left_out(why: Mapping[str, str]) -> list[str]:
-    return [f"the scorer {name} was left out: {reason}" for name, reason in why.items()]
+def _omissions(reasons: Mapping[str, str]) -> list[str]:
+    return [f"the scorer {name} was left out: {reason}" for name, reason in reasons.items()]

@@ -8,11 +8,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
-from pytest_audiobench.protocols.spoken_questions.instruction_following import TRANSCRIPT, following_scorer
-from pytest_audiobench.protocols.spoken_questions.matching import matches
+from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
 """SALMONN's prompt (Tang et al. 2024, arXiv 2310.13289)."""
@@ -21,7 +19,7 @@ SLOT = "slot"
 """The field of a sample's metadata that names the slot."""
 
 
-@remembered
+@with_recorded_options
 def slot_filling(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
@@ -42,8 +40,8 @@ def slot_filling(
         return prompt.replace("{slot}", slot.replace("_", " "))
 
     stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
-    asked = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
-    return choose(asked, scorers)
+    protocol = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
+    return choose(protocol, scorers)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -55,34 +53,10 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
         "slot-value": Scorer(
             "slot-value",
             "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
-            ended,
+            read_ended_text,
             _score,
             ("accuracy", "exact_match", "token_f1"),
-            About(
-                "Texts become words: NFKC, small letters, no punctuation (a.m. is am), no a, an and the, a Chinese or "
-                "Japanese character a word. An answer is right (accuracy) when all words of an accepted value stand in "
-                "it, one after another; exact_match asks that there be no others; token_f1 is SQuAD's, the best "
-                "accepted value counting. Every answer is scored, an empty one as wrong.",
-                "ours, for SALMONN's slot filling on SLURP; exact match and token F1 as in SQuAD (Rajpurkar et al. "
-                "2016). The published figures (SALMONN .41, a reproduction .392) come from a model as judge",
-                (
-                    Example("The alarm is set for nine a.m.", "nine am"),
-                    Example("9 AM", "nine am"),
-                    Example("wake me up at nine am on friday", "nine am"),
-                ),
-                "An answer that repeats the whole speech holds every value: read accuracy beside token_f1 and "
-                "following. A number in figures is not its word.",
-            ),
         ),
-        "following": following_scorer(
-            "slots",
-            "github jaeeewon/project-multimodal dist_eval/eval_sf.py: .996 (SALMONN .99). There an utterance counts "
-            "when the answer to any of its slots has that error rate by jiwer, in small letters with their "
-            "punctuation; here each answer counts",
-            tuple(
-                Example(text, "nine am", metadata={TRANSCRIPT: "wake me up at nine am on friday"})
-                for text in ("Wake me up at nine a.m. on Friday.", "nine am", "")
-            ),
-        ),
+        "following": following_scorer("slots"),
     }
 )

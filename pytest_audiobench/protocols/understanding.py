@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.kinds.understanding import TYPED, Entity, Measure, added, entity_counts
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.refusals import refuses
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = (
     'Answer with JSON and nothing else: {"intent": "<scenario>_<action>", '
@@ -33,7 +33,7 @@ class Frame(NamedTuple):
     entities: tuple[Entity, ...]
 
 
-@remembered
+@with_recorded_options
 def understanding(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
@@ -54,10 +54,10 @@ def frame_in(text: str) -> Frame | None:
     starts = [place for place, letter in enumerate(text) if letter in "{["][:_STARTS]
     for start in starts:
         try:
-            found, _ = decoder.raw_decode(text, start)
+            content, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
             continue
-        if (frame := _frame(found)) is not None:
+        if (frame := _frame(content)) is not None:
             return frame
     return None
 
@@ -73,31 +73,31 @@ def true_frame(sample: Sample) -> Frame:
     return frame
 
 
-def _frame(found: Any) -> Frame | None:
-    if isinstance(found, list):
-        found = {"entities": found}
-    if not isinstance(found, dict):
+def _frame(content: Any) -> Frame | None:
+    if isinstance(content, list):
+        content = {"entities": content}
+    if not isinstance(content, dict):
         return None
-    entities = found.get("entities", [])
-    if not isinstance(entities, list) or not all(_is_entity(one) for one in entities):
+    entities = content.get("entities", [])
+    if not isinstance(entities, list) or not all(_is_entity(entity) for entity in entities):
         return None
-    intent = found.get("intent")
-    if intent is None and isinstance(found.get("scenario"), str) and isinstance(found.get("action"), str):
-        intent = f"{found['scenario']}_{found['action']}"
+    intent = content.get("intent")
+    if intent is None and isinstance(content.get("scenario"), str) and isinstance(content.get("action"), str):
+        intent = f"{content['scenario']}_{content['action']}"
     if not isinstance(intent, str) and not entities:
         return None
     return Frame(
         str(intent or "")[:_FILLER],
-        tuple(Entity(one["type"][:_FILLER], one["filler"][:_FILLER]) for one in entities[:_ENTITIES]),
+        tuple(Entity(entity["type"][:_FILLER], entity["filler"][:_FILLER]) for entity in entities[:_ENTITIES]),
     )
 
 
-def _is_entity(one: Any) -> bool:
-    return isinstance(one, dict) and isinstance(one.get("type"), str) and isinstance(one.get("filler"), str)
+def _is_entity(entity: Any) -> bool:
+    return isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("filler"), str)
 
 
 def _tidied(frame: Frame) -> Frame:
-    entities = (Entity(tidy_caseless(one.type), tidy_caseless(one.filler)) for one in frame.entities)
+    entities = (Entity(tidy_caseless(entity.type), tidy_caseless(entity.filler)) for entity in frame.entities)
     return Frame(tidy_caseless(frame.intent), tuple(entities))
 
 
@@ -115,44 +115,32 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 def _score(change: Callable[[Frame], Frame], keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        said = frame_in(answer.value) if answer.value is not None else None
-        if said is None and not keep:
+        predicted = frame_in(answer.value) if answer.value is not None else None
+        if predicted is None and not keep:
             return None
-        return frame_statistics(change(true_frame(sample)), change(said or Frame("", ())))
+        return frame_statistics(change(true_frame(sample)), change(predicted or Frame("", ())))
 
     return score
 
 
-def frame_statistics(true: Frame, said: Frame) -> dict[str, float]:
+def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
     """Whether the intent is right and whether all is; hits, false alarms and misses of entities by each measure.
 
     SLU-F1's counts are given for each type of entity as well, under a number that stands for the type.
     """
-    found = {"intent": float(true.intent == said.intent)}
+    statistics = {"intent": float(true.intent == predicted.intent)}
     for measure in _MEASURES:
-        counts = entity_counts(true.entities, said.entities, measure)
-        found |= {f"{measure}_{name}": value for name, value in added(counts.values())._asdict().items()}
+        counts = entity_counts(true.entities, predicted.entities, measure)
+        statistics |= {f"{measure}_{name}": value for name, value in added(counts.values())._asdict().items()}
         if measure == "slu":
             for type_, its in counts.items():
                 number = hashlib.sha256(type_.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-                found |= {f"{TYPED}{number}_{name}": value for name, value in its._asdict().items()}
-    right = found["intent"] and not found["span_alarms"] and not found["span_misses"]
-    return {"correct": float(right), **found}
+                statistics |= {f"{TYPED}{number}_{name}": value for name, value in its._asdict().items()}
+    right = statistics["intent"] and not statistics["span_alarms"] and not statistics["span_misses"]
+    return {"correct": float(right), **statistics}
 
 
 _METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")
-_SLURP = "Bastianelli et al. 2020, github pswietojanski/slurp, scripts/evaluation/metrics"
-_SLURP_RULE = (
-    "The first JSON of the answer that has an intent (or a scenario and an action) or entities. Entities of one type "
-    "meet by their fillers, the nearest true one first, in the order in which they are said; the fillers' word error "
-    "rate and character distance are added to false alarms and misses, and SLU-F1 is the F1 of both counts together. "
-    "Types, fillers and intents are compared as they are, case included."
-)
-_SLURP_DEFECTS = (
-    "The word distance can exceed 1, so that a runaway filler costs more than a wrong entity. Who meets whom depends "
-    "on the order of the answer. An invented type is one more class of the macro mean."
-)
-_TRUE = '{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven am"}]}'
 
 _READINGS = (
     Scorer(
@@ -161,17 +149,6 @@ _READINGS = (
         _parse,
         _score(_tidied, keep=True),
         _METRICS,
-        About(
-            "The first JSON of the answer that has an intent or entities. SLU-F1 by SLURP's rule, with case, outer "
-            "punctuation and spaces of types, fillers and intents ignored. An answer without readable JSON has no "
-            "intent and misses every entity. accuracy is the share of answers that are right in everything.",
-            f"ours; the measure is SLURP's ({_SLURP})",
-            (
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "Seven AM"}]}', _TRUE),
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven pm"}]}', _TRUE),
-                Example("Set an alarm.", _TRUE),
-            ),
-        ),
     ),
     Scorer(
         "slurp",
@@ -179,17 +156,7 @@ _READINGS = (
         _parse,
         _score(lambda frame: frame, keep=False),
         _METRICS,
-        About(
-            f"{_SLURP_RULE} A sample without a readable answer is left out.",
-            _SLURP,
-            (
-                Example('{"intent": "alarm_set", "entities": [{"type": "time", "filler": "seven pm"}]}', _TRUE),
-                Example("Set an alarm.", _TRUE),
-            ),
-            f"{_SLURP_DEFECTS} Samples without a prediction are left out and only named in a warning, so that silence "
-            "costs nothing. Ours counts all that they miss, and ignores case.",
-        ),
-        beside=("slurp-keep",),
+        companions=("slurp-keep",),
     ),
     Scorer(
         "slurp-keep",
@@ -197,11 +164,5 @@ _READINGS = (
         _parse,
         _score(lambda frame: frame, keep=True),
         _METRICS,
-        About(
-            f"{_SLURP_RULE} A sample without a readable answer has no intent and misses every entity.",
-            _SLURP,
-            (Example("Set an alarm.", _TRUE),),
-            _SLURP_DEFECTS,
-        ),
     ),
 )

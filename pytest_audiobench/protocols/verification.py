@@ -8,12 +8,11 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.classification import agreement
+from pytest_audiobench.protocols.classification import asserted_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
-from pytest_audiobench.protocols.classification.truth import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.classification.task_labels import statistics_of
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -36,7 +35,7 @@ _NUMBER = re.compile(
 """A number from 0 to 1 or a part of a whole; "speaker 2" and "2 speakers" are found first, and are none."""
 
 
-@remembered
+@with_recorded_options
 def verification(
     *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 32
 ) -> Protocol:
@@ -67,7 +66,7 @@ def _is_same(sample: Sample) -> bool:
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
-    return agreement.read(response.text, response.finish, sample.choices)
+    return asserted_label.read_agreement(response.text, response.finish, sample.choices)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -76,7 +75,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
+    answer = read_ended_text(sample, earlier)
     return answer._replace(value="yes" if (answer.value or "").lower() == "yes" else "no")
 
 
@@ -85,16 +84,18 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
     text = response.text
     if not text.strip():
         return Answer("empty")
-    own = response.outputs[0].score
-    if own is not None:
-        said = agreement.read(text, response.finish)
-        return said._replace(value=repr(own if said.value == "yes" else -own)) if said.value else said
-    found = next((found for found in _NUMBER.finditer(text[:4_000]) if found["number"]), None)
-    if found is None:
-        return Answer("refused" if agreement.read(text, response.finish).status == "refused" else "unparsed")
+    score = response.outputs[0].score
+    if score is not None:
+        answer = asserted_label.read_agreement(text, response.finish)
+        return answer._replace(value=repr(score if answer.value == "yes" else -score)) if answer.value else answer
+    match = next((match for match in _NUMBER.finditer(text[:4_000]) if match["number"]), None)
+    if match is None:
+        return Answer(
+            "refused" if asserted_label.read_agreement(text, response.finish).status == "refused" else "unparsed"
+        )
     number, whole = (
-        float(found["number"].replace(",", ".")),
-        100.0 if found["percent"] else float(found["whole"] or 1.0),
+        float(match["number"].replace(",", ".")),
+        100.0 if match["percent"] else float(match["whole"] or 1.0),
     )
     if not whole or not 0.0 <= number / whole <= 1.0:
         return Answer("out_of_range")
@@ -117,19 +118,6 @@ _READINGS = (
         _parse,
         _score,
         ("balanced_accuracy", "accuracy", "macro_f1"),
-        About(
-            f"{agreement.RULE} A capital letter alone stands for the choice at that place. The headline is balanced "
-            "accuracy, so that a constant answer scores 0.5 on any list that has both kinds of trials, and 1 only on a "
-            "list that has one kind.",
-            "ours",
-            (
-                Example("Yes, it is the same person.", "yes"),
-                Example("No, I hear two people.", "different"),
-                Example("No idea", "no"),
-                Example("I'm sorry, I cannot tell.", "no"),
-                Example("Yes and no", "yes"),
-            ),
-        ),
     ),
     Scorer(
         "similarity",
@@ -137,22 +125,6 @@ _READINGS = (
         _parse_similarity,
         _score_similarity,
         ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
-        About(
-            "The score of a trial is the one that the model gives with its yes (as it is) or no (its negative); else "
-            'the first number of the answer: 0 to 1 (0,7 is 0.7), a percentage, or "7/10" and "7 out of 10". The '
-            "number of a speaker or a clip, and how many there are, is none. A number beyond that is out of range. A "
-            "trial without a score counts as the worst of its kind: the least of all for one speaker, the greatest for "
-            "two.",
-            "ours",
-            (
-                Example("Similarity: 0.83", "same"),
-                Example("I would say 70%.", "different"),
-                Example("8 out of 10", "same"),
-                Example("Speaker 1 and speaker 2: 0.3", "different"),
-                Example("42", "same"),
-                Example("I cannot tell.", "different"),
-            ),
-        ),
     ),
     Scorer(
         "salmonn-sv",
@@ -160,19 +132,5 @@ _READINGS = (
         _parse_salmonn,
         _score,
         ("accuracy", "balanced_accuracy"),
-        About(
-            'The answer, in small letters and without a final `</s>`, says "same" when it is exactly "yes"; all else '
-            'says "different". Accuracy is the share of right answers.',
-            "github jaeeewon/project-multimodal, dist_eval/eval_sv.py, a reproduction of SALMONN's VoxCeleb1 task: "
-            "4864 / 4874 = 99.79 % (paper 94 %)",
-            (
-                Example("Yes</s>", "same"),
-                Example("Yes.", "same"),
-                Example("I'm sorry, I cannot tell.", "different"),
-            ),
-            "The published list holds trials of one speaker only, so that a constant Yes scores 100 % (the script "
-            'looks at no truth at all). "Yes." is read as different, and so is a refusal, which is thereby right on '
-            "every trial of two speakers. Ours has a third value, and balanced accuracy for its headline.",
-        ),
     ),
 )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.metrics.metric import SHARE
-from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, CONDITIONED
+from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
 from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text
 from pytest_audiobench.report.perturbations import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row

@@ -20,8 +20,7 @@ from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
-from pytest_audiobench.protocols.protocol import Answer, Protocol
-from pytest_audiobench.protocols.reasoned_choice.comparison import Compared
+from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol
 from pytest_audiobench.report.run_files import Lines
 
 Row = dict[str, Any]

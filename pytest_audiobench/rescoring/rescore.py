@@ -22,8 +22,8 @@ from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.family_options import check_options
-from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, worded_again
+from pytest_audiobench.protocols.catalogue import check_options
+from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
@@ -305,7 +305,7 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
 def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
     check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
-    return worded_again(name, options)
+    return recorded_protocol(name, options)
 
 
 def _value(text: str) -> Option:

@@ -12,10 +12,9 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import FindingsRecord
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
-from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.transcription.basic import basic_text
-from pytest_audiobench.protocols.transcription.silence import what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
+from pytest_audiobench.protocols.transcription.texts import basic_text
 from pytest_audiobench.stats import findings as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 
@@ -208,7 +207,7 @@ def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
         if row.answer is None or row.scores is None or not row.scores[STATISTIC]:
             continue
         text = (row.answer.value or "")[:_LOOKED_AT]
-        words = what_is_said(text).words or basic_text(text) or text.strip()
+        words = content_of(text).words or basic_text(text) or text.strip()
         phrases.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
     ordered = sorted(phrases.items(), key=lambda entry: (-entry[1].total(), entry[0]))
     return [

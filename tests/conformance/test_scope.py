@@ -9,7 +9,7 @@ from pytest_audiobench.metrics.talkers import lacks_meeteval
 from .table import cases
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
-PAGE = Path(__file__).parents[2] / "docs" / "protocols.md"
+PAGE = Path(__file__).parents[2] / "docs" / "scorers" / "README.md"
 
 IN, OUT = True, False
 SCOPE = {
@@ -220,7 +220,7 @@ SCOPE = {
         "wer_whisper_en": IN,
     },
 }
-"""The reason why one is out stands in the module of its file and in docs/protocols.md."""
+"""The reason why one is out stands in the module of its file and in docs/scorers."""
 
 
 @pytest.mark.skipif(not FOLDER.is_dir(), reason="the reference cases are not on this machine (../shared/conformance)")
@@ -238,5 +238,5 @@ def test_every_metric_is_in_scope_or_out_as_listed_and_every_difference_is_expla
     for case in cases(FOLDER / f"{file}.json"):
         found[case.metric] = found.get(case.metric, False) or case.verdict != "out"
         if case.verdict in ("explained", "out"):
-            assert case.detail in page, f"docs/protocols.md does not say: {case.detail}"
+            assert case.detail in page, f"docs/scorers does not say: {case.detail}"
     assert found == SCOPE[file]

@@ -28,6 +28,7 @@ from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol
 
 from .tiny import Speaker, clip, dataset, evaluated, handle, sample, samples
@@ -66,7 +67,7 @@ def certain(row: ComparableSample) -> tuple[object, ...]:
     [
         (samples(5), multiple_choice(), {}),
         (samples(5), multiple_choice("letters", "mmau-string"), {"epochs": 2}),
-        (samples(5), multiple_choice().worded(TWO), {"limit": 3}),
+        (samples(5), with_prompt_variants(multiple_choice(), TWO), {"limit": 3}),
         (perturb(dataset(samples(3)), QUIET), multiple_choice(), {}),
         ([*samples(2), sample("gone", clips=(GONE,))], multiple_choice(), {}),
     ],
@@ -127,7 +128,7 @@ def test_a_sample_that_failed_in_a_later_wording_has_no_prompt_to_be_held_to(tmp
     def says(request):
         return Response(error="timed out") if request.stage == "answer@2" and request.sample_id == "s0" else "A"
 
-    _, after = both_sides(tmp_path, samples(2), multiple_choice().worded(TWO), Speaker(says))
+    _, after = both_sides(tmp_path, samples(2), with_prompt_variants(multiple_choice(), TWO), Speaker(says))
     assert {row.sample_id: row.prompt is None for row in after.rows} == {"s0": True, "s1": False}
     (tmp_path / "plain").mkdir()
     late = Speaker(lambda request: Response(error="timed out"))

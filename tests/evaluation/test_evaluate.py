@@ -18,6 +18,7 @@ from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 
 from .tiny import Speaker, clip, dataset, evaluated, sample, samples
 
@@ -72,10 +73,10 @@ def test_what_a_model_cannot_do_and_a_protocol_lacks_is_found_before_anything_is
     ):
         evaluated(tmp_path, samples(1), None, transcriber)
     plain = multiple_choice()
-    lacking = replace(plain, scorers=(replace(plain.scorers[0], lacking=lambda: "install the parts"),))
+    incomplete = replace(plain, scorers=(replace(plain.scorers[0], missing_parts=lambda: "install the parts"),))
     model = Speaker()
     with pytest.raises(UsageError, match="the scorer letters cannot be used here: install the parts"):
-        evaluated(tmp_path, samples(1), lacking, model)
+        evaluated(tmp_path, samples(1), incomplete, model)
     assert [transcriber.batches, model.batches] == [[], []]
 
 
@@ -106,7 +107,7 @@ def test_the_runs_protocols_read_the_evals_that_have_them_and_leave_others_alone
 def test_the_runs_prompts_take_the_place_of_an_evals_own_wordings_and_of_no_other_prompt(tmp_path: Path) -> None:
     one, two, three = (PromptSet(name, (f"{name} {{question}}\n{{options}}",)) for name in ("One.", "Two.", "Three."))
     model = Speaker()
-    evaluated(tmp_path, samples(1), multiple_choice().worded(one), model, prompts=two)
+    evaluated(tmp_path, samples(1), with_prompt_variants(multiple_choice(), one), model, prompts=two)
     evaluated(tmp_path, samples(1), multiple_choice(prompt=three.paraphrases[0]), model, prompts=two)
     assert [str(request.messages[0].parts[1])[:4] for request in model.requests] == ["Two.", "Thre"]
 

@@ -58,7 +58,7 @@ def test_the_scorers_of_one_judge_keep_their_names_and_those_of_several_bear_its
         *("yes-no@a-vs-letters", "yes-no@b-vs-letters", "yes-no@a-vs-yes-no@b"),
     ]
     assert weighing(two) == ["yes-no@a", "yes-no@b"]
-    assert {scorer.name: scorer.beside for scorer in two.scorers}["yes-no@b"] == ("yes-no-kept@b",)
+    assert {scorer.name: scorer.companions for scorer in two.scorers}["yes-no@b"] == ("yes-no-kept@b",)
 
 
 def test_all_that_one_judge_is_asked_is_asked_in_a_row() -> None:

@@ -14,7 +14,7 @@ from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice
+from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice
 
 ASKED = conditioned_choice(change="mistaken")
 

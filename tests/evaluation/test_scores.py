@@ -12,6 +12,7 @@ from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol
 
 from .tiny import answered, sample
@@ -127,7 +128,9 @@ def test_the_agreement_of_epochs_is_the_headlines_in_its_first_metric() -> None:
         for name in "ab"
     ]
     # The vote's wordings always agree, and by the string the letter alone is never right.
-    agreement = scores_from_rows(own, multiple_choice("letters", "mmau-string").worded(prompts), epochs=2).agreement
+    agreement = scores_from_rows(
+        own, with_prompt_variants(multiple_choice("letters", "mmau-string"), prompts), epochs=2
+    ).agreement
     assert agreement is not None
     assert (agreement["metric"], agreement["min"], agreement["max"], agreement["agreement"]) == ("accuracy", 0, 1, 0)
 
@@ -145,7 +148,7 @@ def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
 
 def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_scorer_reads() -> None:
     prompts = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
-    protocol = multiple_choice().worded(prompts)
+    protocol = with_prompt_variants(multiple_choice(), prompts)
     own = answered(sample("a"), responses={"answer": Response.of("A"), "answer@2": Response.of(LOOP)})
     rows = scores_from_rows([own], protocol).rows
     assert {name: row.failures for name, (row,) in rows.items()} == {
@@ -162,7 +165,7 @@ def test_the_wordings_spread_stands_behind_their_numbers() -> None:
         answered(sample(name), responses={"answer": Response.of("A"), "answer@2": Response.of(second)})
         for name, second in (("a", "A"), ("b", "B"))
     ]
-    sheet = scores_from_rows(own, multiple_choice().worded(prompts))
+    sheet = scores_from_rows(own, with_prompt_variants(multiple_choice(), prompts))
     assert metric(sheet, "wording_spread").value == 0.5
     assert [record.name for record in sheet.metrics[-2:]] == ["wording_spread", "wording_sd"]
 

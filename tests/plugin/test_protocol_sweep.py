@@ -61,8 +61,8 @@ from pytest_audiobench import manifest, multiple_choice
 def test_tones(evaluate):
     whole = multiple_choice()
     parts = "METEOR needs nltk: pip install 'pytest-audiobench[captions]'"
-    missing = replace(whole.available["mmau-string"], lacking=lambda: parts)
-    beside = replace(whole.available["faithfulness-recovered"], beside=("mmau-string",))
+    missing = replace(whole.available["mmau-string"], missing_parts=lambda: parts)
+    beside = replace(whole.available["faithfulness-recovered"], companions=("mmau-string",))
     available = {**whole.available, "mmau-string": missing, "faithfulness-recovered": beside}
     evaluate(manifest("data/tones.jsonl"), replace(whole, available=available), protocols="all")
 """

@@ -48,7 +48,7 @@ def pytest_audiobench_register(registration):
 """
 EVAL = """
 import numpy as np
-from pytest_audiobench import Dataset, Sample, presence
+from pytest_audiobench import Dataset, Sample, presence, with_prompt_variants
 from pytest_audiobench.audio.clip import ArraySource, Clip
 
 
@@ -67,7 +67,7 @@ PROBES = Dataset("probes", read, cluster="mixture", groups=("condition",))
 
 
 def test_probes(evaluate):
-    result = evaluate(PROBES, presence({scorers}){worded})
+    result = evaluate(PROBES, {protocol})
     {body}
 """
 
@@ -76,8 +76,10 @@ def test_probes(evaluate):
 def probes(suite):
     (suite.path / "conftest.py").write_text(HEAR)
 
-    def run(worded="", *args, body="pass", scorers=""):
-        suite.write(test_probes=EVAL.format(worded=worded, body=body, scorers=scorers))
+    def run(prompts, *args, body="pass", scorers=""):
+        protocol = f"presence({scorers})"
+        protocol = f"with_prompt_variants({protocol}, {prompts})" if prompts else protocol
+        suite.write(test_probes=EVAL.format(protocol=protocol, body=body))
         log = suite.path / "asked.log"
         log.unlink(missing_ok=True)
         found = suite.run(*args, model=f"hears:one,log={log}")
@@ -95,11 +97,11 @@ def values(item, scorer, name):
 
 
 def test_more_wordings_ask_only_the_new_ones(probes, suite):
-    run, asked = probes(".worded('yesno', 1)")
+    run, asked = probes("'yesno', 1")
     run.assert_outcomes(passed=1)
     assert len(asked) == 24
     assert all("Do you hear an alarm?" in line for line in asked)
-    run, asked = probes(".worded('yesno', 3)")
+    run, asked = probes("'yesno', 3")
     run.assert_outcomes(passed=1)
     assert len(asked) == 48
     assert {line.split("|")[1] for line in asked} == {"answer@2", "answer@3"}
@@ -111,7 +113,7 @@ def test_the_record_says_what_the_wordings_make_of_the_score(probes, suite):
     assert result["wording_spread"] > 0.9
     evaluate.require("wording_agreement >= 0.3", "wording_sd <= 90%", "wording_spread[condition=solo] >= 10%")
 """
-    run, _ = probes(".worded('yesno', 3)", body=body)
+    run, _ = probes("'yesno', 3", body=body)
     run.assert_outcomes(passed=1)
     (item,) = suite.last()[0]["items"]
     each = [values(item, f"heard@{n}", "balanced_accuracy")[""] for n in (1, 2, 3)]
@@ -140,7 +142,7 @@ def test_the_record_says_what_the_wordings_make_of_the_score(probes, suite):
 
 
 def test_scoring_again_and_a_replay_find_the_same(probes, suite):
-    run, _ = probes(".worded('yesno', 3)", scorers="'heard', 'ab-yesno'")
+    run, _ = probes("'yesno', 3", scorers="'heard', 'ab-yesno'")
     run.assert_outcomes(passed=1)
     record, folder = suite.last()
     from pytest_audiobench.rescoring.layouts import source_of
@@ -164,7 +166,7 @@ def test_a_copy_of_a_set_is_the_same_set(probes, suite):
     hashes = []
     for name in ("a", "copy"):
         (suite.path / f"{name}.yaml").write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'A {label}?']\n")
-        run, asked = probes(f".worded('{name}.yaml')")
+        run, asked = probes(f"'{name}.yaml'")
         run.assert_outcomes(passed=1)
         hashes.append(suite.last()[0]["items"][0]["hashes"])
     assert asked == []
@@ -172,22 +174,22 @@ def test_a_copy_of_a_set_is_the_same_set(probes, suite):
 
 
 def test_a_baseline_holds_the_vote_and_sees_another_wording(probes, suite):
-    run, _ = probes(".worded('yesno', 3)")
+    run, _ = probes("'yesno', 3")
     run.assert_outcomes(passed=1)
-    run, _ = probes(".worded('yesno', 3)", "--ab-baseline", "last")
+    run, _ = probes("'yesno', 3", "--ab-baseline", "last")
     run.assert_outcomes(passed=1)
     assert [one["status"] for one in suite.last()[0]["items"][0]["regressions"]] == ["pass"]
     (suite.path / "other.yaml").write_text(
         "version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a {label} in this audio?', 'A {label}?']\n"
     )
-    run, _ = probes(".worded('other.yaml')", "--ab-baseline", "last")
+    run, _ = probes("'other.yaml'", "--ab-baseline", "last")
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines(["*24*were asked with another prompt than in the baseline*"])
 
 
 def test_a_run_may_name_the_wordings_itself(probes, suite):
     (suite.path / "mine.yaml").write_text("version: mine-2\nparaphrases: ['A {label}?', 'Any {label}?', '{label}?']\n")
-    run, asked = probes(".worded('yesno', 3)", "--ab-prompts", "mine.yaml:2")
+    run, asked = probes("'yesno', 3", "--ab-prompts", "mine.yaml:2")
     run.assert_outcomes(passed=1)
     assert {line.split("|")[2] for line in asked} == {"An alarm?", "Any alarm?"}
     assert suite.last()[0]["items"][0]["options"] == {
@@ -199,7 +201,7 @@ def test_a_run_may_name_the_wordings_itself(probes, suite):
 
 
 def test_a_wrong_set_is_one_sentence(probes):
-    run, asked = probes(".worded('yesno', 9)")
+    run, asked = probes("'yesno', 9")
     run.assert_outcomes(failed=1)
     run.stdout.fnmatch_lines(["*the prompt set 'yesno-v1' has 5 wordings, and 9 are wanted: ask for 1 to 5*"])
     assert asked == []

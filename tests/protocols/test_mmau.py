@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.multiple_choice.mmau import is_correct, matches, read
+from pytest_audiobench.protocols.multiple_choice.published import has_same_tokens, mmau_matches, read_mmau
 from pytest_audiobench.protocols.protocol import Answer
 
 
@@ -42,7 +42,7 @@ def published(answer: str, prediction: str, choices: list[str]) -> bool:
     ],
 )
 def test_an_answer_holds_all_of_one_choice_and_nothing_of_the_others(text, choices, expected) -> None:
-    assert read(text, choices) == expected
+    assert read_mmau(text, choices) == expected
 
 
 WORDS = st.sampled_from(["man", "woman", "and", "a", "Two", "1.5", "15", "A#", "", "é", "?", "(B)", "don't", "\ud800"])
@@ -52,12 +52,12 @@ PHRASES = st.lists(WORDS, max_size=4).map(" ".join)
 @given(PHRASES | st.text(max_size=20), st.lists(PHRASES, min_size=1, max_size=5), st.data())
 def test_correctness_is_the_published_rule_for_every_choice_that_could_be_true(text, choices, data) -> None:
     reference = data.draw(st.sampled_from(choices))
-    answer = read(text, tuple(choices))
-    correct = answer.value is not None and is_correct(answer.value, reference, tuple(choices))
+    answer = read_mmau(text, tuple(choices))
+    correct = answer.value is not None and has_same_tokens(answer.value, reference, tuple(choices))
     assert correct == published(reference, text, choices)
 
 
 @given(PHRASES, st.lists(PHRASES, min_size=2, max_size=5).map(tuple))
 def test_two_choices_pass_together_only_when_their_tokens_are_equal(text, choices) -> None:
-    passing = [choice for choice in choices if matches(text, choice, choices)]
+    passing = [choice for choice in choices if mmau_matches(text, choice, choices)]
     assert len({frozenset(re.findall(r"\b\w+\b", choice.lower())) for choice in passing}) <= 1

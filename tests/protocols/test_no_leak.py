@@ -18,6 +18,7 @@ from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, module_of
 from pytest_audiobench.protocols.judged.family import judged, shipped
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Judging, Stage
 
 SECRET = "XYZZY"
@@ -51,7 +52,7 @@ PROTOCOLS = {
     **{f"{name} {options}": family(name, **options) for name, options in (*OPTIONS, *named_prompts())},
     **{f"{name} as a system": family(name, system="Be brief.") for name in FAMILIES if name != "judged"},
     **{f"{name} judged": judged(family(name), *READINGS) for name in FAMILIES if name != "judged"},
-    "presence in three wordings": family("presence").worded("yesno", 3),
+    "presence in three wordings": with_prompt_variants(family("presence"), "yesno", 3),
     "every judge": judged(multiple_choice(), *READINGS),
     "every judge of free answers": judged(None, *READINGS),
 }
@@ -147,7 +148,7 @@ def test_a_judging_of_ones_own_is_told_what_its_role_may_know():
 
     for role in ("judge", "extractor"):
         scorers = tuple(
-            scorer.__class__(**{**vars(scorer), "name": "own", "judge": "own", "beside": ()})
+            scorer.__class__(**{**vars(scorer), "name": "own", "judge": "own", "companions": ()})
             for scorer in shipped()[0].scorers[1:2]
         )
         protocol = judged(None, own=(Judging("own", prompt, scorers, shipped()[0].settings, role),))

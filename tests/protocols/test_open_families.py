@@ -35,7 +35,7 @@ def test_a_family_needs_no_arguments_and_is_found_in_the_package(name) -> None:
 def test_any_text_is_read_and_scored_or_left_out(name, scorer, text, finish) -> None:
     answer = scorer.parse(SAMPLE, {"answer": Response.of(text, finish)})
     scores = scorer.score(SAMPLE, answer)
-    assert scores is not None or scorer.beside
+    assert scores is not None or scorer.companions
     assert all(math.isfinite(value) and value >= 0.0 for value in (scores or {}).values())
 
 

@@ -190,5 +190,5 @@ def test_what_all_talkers_say_is_no_runaway_answer():
 
 def test_more_talkers_than_can_be_assigned_are_refused_before_the_model_is_asked():
     crowd = Sample("crowd", (), "", reference="a", references=tuple("abcdefghijklm"))
-    with pytest.raises(UsageError, match="the protocol cpwer cannot be used here: sample 'crowd' has 13 true talkers"):
+    with pytest.raises(UsageError, match="the scorer cpwer cannot be used here: sample 'crowd' has 13 true talkers"):
         overlapped_speech().fitting([MIXTURE, crowd])

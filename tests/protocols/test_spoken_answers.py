@@ -14,8 +14,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.slot_filling import slot_filling
 from pytest_audiobench.protocols.spoken_questions.family import spoken_questions
-from pytest_audiobench.protocols.spoken_questions.instruction_following import followed
-from pytest_audiobench.protocols.spoken_questions.matching import matches
+from pytest_audiobench.protocols.spoken_questions.matching import followed, matches
 
 SPEECH = "wake me up at nine am on friday"
 SLOT = Sample("one", (), "", reference="nine am", metadata={"slot": "time", "transcript": SPEECH})

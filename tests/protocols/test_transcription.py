@@ -60,9 +60,9 @@ def test_a_missing_part_is_one_sentence(monkeypatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"cmi-bench needs num2words: pip install 'pytest-audiobench\[asr\]'"):
         transcription("cmi-bench")
-    assert "yue needs zhconv" in transcription(language="yue").available["qwen2-audio"].lacking()
-    assert transcription(language="en").available["qwen2-audio"].lacking() == ""
-    assert "ultraeval needs MeCab" in transcription(language="ja").available["ultraeval"].lacking()
+    assert "yue needs zhconv" in transcription(language="yue").available["qwen2-audio"].missing_parts()
+    assert transcription(language="en").available["qwen2-audio"].missing_parts() == ""
+    assert "ultraeval needs MeCab" in transcription(language="ja").available["ultraeval"].missing_parts()
     assert "cmi-bench" not in [scorer.name for scorer in transcription("all").scorers]
 
 

@@ -16,9 +16,9 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.translation.bleu import lower_nopunct
 from pytest_audiobench.protocols.translation.family import SALMONN, translation
 from pytest_audiobench.protocols.translation.published import lmms_eval_chinese, lmms_eval_english
-from pytest_audiobench.protocols.translation.texts import lower_nopunct
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 
@@ -97,14 +97,11 @@ def test_japanese_is_refused_without_mecab_and_never_cut_otherwise(monkeypatch):
     assert translation("bleu-char", target="ja").scorers[0].name == "bleu-char"
 
 
-def test_every_scorer_says_what_it_does_and_no_two_share_a_signature():
+def test_every_scorer_has_its_own_name_and_signature():
     for target in (None, "de", "ja", "zh", "en"):
         for name, scorer in available(target).items():
             assert scorer.name == name
-            assert scorer.about.rule
-            assert scorer.about.source
-            assert scorer.about.examples
-            assert set(scorer.beside) <= set(available(target))
+            assert set(scorer.companions) <= set(available(target))
             assert "version:" in scorer.signature
         signatures = [scorer.signature for scorer in available(target).values()]
         assert len(set(signatures)) == len(signatures)
@@ -238,13 +235,13 @@ def test_the_salmonn_reproduction_leaves_out_what_did_not_end():
     assert scored(scorer, [("今天很好", "今天很好")])[0] is not None
     assert scored(named("salmonn-repro", "ja"), [("今天很好", "今日は")]) == [None]
     assert scored(scorer, [("今天很好</s>", "今天很好")], finish="length")[0]["match4"] == 1
-    assert scorer.beside == ("salmonn-repro-keep",)
+    assert scorer.companions == ("salmonn-repro-keep",)
     assert scored(named("salmonn-repro-keep", "ja"), [("今天很好", "今日は")], finish="length")[0] is not None
     assert "tok:char" in scorer.signature
     assert "tok:13a" in named("salmonn-repro", "de").signature
 
 
-HERE = [name for name, scorer in available("en").items() if not scorer.lacking()]
+HERE = [name for name, scorer in available("en").items() if not scorer.missing_parts()]
 
 
 @pytest.mark.parametrize("name", HERE)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact, Json
 from pytest_audiobench.metrics.tokens import token_errors
-from pytest_audiobench.protocols.presence.published import says_yes
-from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.presence.family import says_yes
+from pytest_audiobench.protocols.transcription.published import lower_nopunct
+from pytest_audiobench.protocols.transcription.texts import jiwer_words
 
 CUSTOM = "custom"
 

@@ -15,13 +15,12 @@ from itertools import pairwise
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.bioacoustic import hertz
-from pytest_audiobench.protocols.bioacoustic.extraction import TIMES
+from pytest_audiobench.protocols.bioacoustic import naming
+from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
-from pytest_audiobench.protocols.bioacoustic.splitting import END_TOKEN
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _EACH_END = 12_000
 _STATEMENT = re.compile(
@@ -58,15 +57,15 @@ def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> An
     that the limit of tokens cut only a statement counts that something follows, or a whole label that no other begins
     with. Statuses: parsed, empty, refused, truncated, out_of_range (a letter beyond the labels), unparsed.
     """
-    shown = spoken(text)
-    if not re.search(r"\w", shown):
+    body = spoken(text)
+    if not re.search(r"\w", body):
         return Answer("empty")
     if all(len(label) == 1 and label.upper() in LETTERS for label in labels):
-        return _letter(shown, labels, finish)
-    if buckets := hertz.buckets_of(labels):
-        label = hertz.bucket_in(shown, buckets)
-        return Answer("truncated") if finish == "length" else _given(label, shown, finish)
-    return _named(shown, names_of(labels), finish)
+        return _letter(body, labels, finish)
+    if buckets := naming.buckets_of(labels):
+        label = naming.bucket_in(body, buckets)
+        return Answer("truncated") if finish == "length" else _label_answer(label, body, finish)
+    return _mentioned_label(body, names_of(labels), finish)
 
 
 def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -77,31 +76,31 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     commas. Text with no label and no word for none is unparsed, a list that the limit of tokens cut is "truncated"
     with the labels before its last word.
     """
-    shown = spoken(text)
-    if not re.search(r"\w", shown):
-        return Answer("parsed", "[]") if shown.strip() == "[]" else Answer("empty")
-    names, fragments = names_of(labels), _fragments(shown)
-    mentions = [one for one in names.mentions(shown) if finish != "length" or one.end < len(shown)]
-    found = {mention.label for mention in mentions if not mention.denied}
-    spans = iter([*((one.start, one.end) for one in mentions), (len(shown) + 1, len(shown) + 1)])
+    body = spoken(text)
+    if not re.search(r"\w", body):
+        return Answer("parsed", "[]") if body.strip() == "[]" else Answer("empty")
+    names, fragments = names_of(labels), _fragments(body)
+    mentions = [mention for mention in names.mentions(body) if finish != "length" or mention.end < len(body)]
+    asserted_set = {mention.label for mention in mentions if not mention.denied}
+    spans = iter([*((mention.start, mention.end) for mention in mentions), (len(body) + 1, len(body) + 1)])
     start, end = next(spans)
     for begins, ends in fragments:
         while end <= begins:
             start, end = next(spans)
-        if start >= ends and (finish != "length" or ends < len(shown)) and (label := names.whole(shown[begins:ends])):
-            found.add(label)
-    if finish == "refusal" or refuses(shown):
+        if start >= ends and (finish != "length" or ends < len(body)) and (label := names.whole(body[begins:ends])):
+            asserted_set.add(label)
+    if finish == "refusal" or refuses(body):
         return Answer("refused")
     if finish == "length":
-        return Answer("truncated", json_list(label for label in labels if label in found))
-    if found or any(_NOTHING.match(shown[begins:ends].strip(_AROUND)) for begins, ends in fragments):
-        return Answer("parsed", json_list(label for label in labels if label in found))
+        return Answer("truncated", json_list(label for label in labels if label in asserted_set))
+    if asserted_set or any(_NOTHING.match(body[begins:ends].strip(_AROUND)) for begins, ends in fragments):
+        return Answer("parsed", json_list(label for label in labels if label in asserted_set))
     return Answer("unparsed")
 
 
-def _fragments(shown: str) -> list[tuple[int, int]]:
+def _fragments(body: str) -> list[tuple[int, int]]:
     """Where the pieces between commas, lines and "and" begin and end."""
-    cuts = [(0, 0), *(found.span() for found in _SEPARATOR.finditer(shown)), (len(shown), len(shown))]
+    cuts = [(0, 0), *(separator.span() for separator in _SEPARATOR.finditer(body)), (len(body), len(body))]
     return [(end, start) for (_, end), (start, _) in pairwise(cuts)]
 
 
@@ -109,49 +108,49 @@ def json_list(labels: Iterable[str]) -> str:
     return json.dumps(list(labels), ensure_ascii=False)
 
 
-def _letter(shown: str, labels: Sequence[str], finish: Finish) -> Answer:
+def _letter(body: str, labels: Sequence[str], finish: Finish) -> Answer:
     """The letter of the last statement, else what the strict scorer of choices finds."""
     offered = {label.upper(): label for label in labels}
     # A letter as an option's text would make an answer A of "(B) a cat".
     choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])
-    stated = [(found.end(), "") for found in _STATEMENT.finditer(shown)]
-    stated += [(found.end(), found[1]) for found in _LETTER_IS_RIGHT.finditer(shown)]
+    stated = [(match.end(), "") for match in _STATEMENT.finditer(body)]
+    stated += [(match.end(), match[1]) for match in _LETTER_IS_RIGHT.finditer(body)]
     end, letter = max(stated, default=(0, ""))
-    answer = letters.read(letter or shown[end:], choices, finish)
+    answer = letters.read(letter or body[end:], choices, finish)
     if answer.value is None and end:
-        answer = letters.read(shown, choices, finish)
+        answer = letters.read(body, choices, finish)
     if answer.value is None:
         return answer
     return Answer("parsed", offered[answer.value]) if answer.value in offered else Answer("out_of_range")
 
 
-def _named(shown: str, names: Names, finish: Finish) -> Answer:
-    lines = shown.split("\n")
-    if label := names.whole(shown):
-        return Answer("truncated") if finish == "length" and names.continues(shown) else Answer("parsed", label)
-    if label := _stated(shown, names, finish):
+def _mentioned_label(body: str, names: Names, finish: Finish) -> Answer:
+    lines = body.split("\n")
+    if label := names.whole(body):
+        return Answer("truncated") if finish == "length" and names.continues(body) else Answer("parsed", label)
+    if label := _stated_label(body, names, finish):
         return Answer("parsed", label)
     if finish == "length":
         return Answer("truncated")
-    alone = {label for line in {lines[0], lines[-1]} - {shown} if (label := names.whole(line))}
-    if not alone and finish != "refusal" and not refuses(shown):
-        alone = {mention.label for mention in names.mentions(shown) if not mention.denied}
-    return _given(alone.pop() if len(alone) == 1 else None, shown, finish)
+    alone = {label for line in {lines[0], lines[-1]} - {body} if (label := names.whole(line))}
+    if not alone and finish != "refusal" and not refuses(body):
+        alone = {mention.label for mention in names.mentions(body) if not mention.denied}
+    return _label_answer(alone.pop() if len(alone) == 1 else None, body, finish)
 
 
-def _stated(shown: str, names: Names, finish: Finish) -> str | None:
-    for statement in reversed(list(_STATEMENT.finditer(shown))[-20:]):
-        line = shown[statement.end() :].split("\n", 1)[0]
+def _stated_label(body: str, names: Names, finish: Finish) -> str | None:
+    for statement in reversed(list(_STATEMENT.finditer(body))[-20:]):
+        line = body[statement.end() :].split("\n", 1)[0]
         mentions = names.mentions(line[:1_000])
         labels = {mention.label for mention in mentions if not mention.denied}
-        if len(labels) == 1 and (finish != "length" or statement.end() + mentions[-1].end < len(shown)):
+        if len(labels) == 1 and (finish != "length" or statement.end() + mentions[-1].end < len(body)):
             return labels.pop()
         if labels:
             return None
     return None
 
 
-def _given(label: str | None, shown: str, finish: Finish) -> Answer:
+def _label_answer(label: str | None, body: str, finish: Finish) -> Answer:
     if label is not None:
         return Answer("parsed", label)
-    return Answer("refused" if finish == "refusal" or refuses(shown) else "unparsed")
+    return Answer("refused" if finish == "refusal" or refuses(body) else "unparsed")

@@ -3,18 +3,106 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.kinds.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics, set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
-from pytest_audiobench.protocols.bioacoustic.documentation import BIOACOUSTIC
-from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for, true_label, true_labels
+from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
-from pytest_audiobench.protocols.refusals import refuses
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+
+_NONE = re.compile(r"\s*(?:none)?\s*", re.I)
+_SHOWN = 5
+
+
+def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """``labels``, or where there are none the sample's choices. Raises UsageError where both are missing."""
+    found = labels or sample.choices
+    if not found:
+        raise UsageError(
+            f"sample {sample.id!r} has no choices, and bioacoustic was given no labels: "
+            "give the data set's label list as choices, or bioacoustic(labels=…)"
+        )
+    return found
+
+
+def classes_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """The labels that can be heard: "None" is no class."""
+    return _classes(labels_for(sample, labels))
+
+
+@lru_cache(maxsize=256)
+def _classes(labels: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(label for label in labels if not _NONE.fullmatch(label))
+
+
+def target_of(sample: Sample) -> Target:
+    """The sample's truth as BEANS-Next holds it: a list where the data set gives references, else one text."""
+    return sample.references or sample.reference
+
+
+def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> str | None:
+    """The true label of ``labels`` that was ``label``, else the first true one; None where the truth is empty.
+
+    Raises UsageError when the truths are no labels of the task.
+    """
+    true = [truth for truth in sample.truths if truth in labels]
+    if not true and any(truth.strip() for truth in sample.truths):
+        raise _no_label(sample, sample.truths[0], labels)
+    return label if label in true else next(iter(true), None)
+
+
+def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
+    """The classes that are true of the sample: its references, or the parts of its one reference between commas.
+
+    A class that holds commas itself is found as a whole. "None" and an empty reference are no class. Raises
+    UsageError for a truth that is no class of the task.
+    """
+    if not sample.references:
+        return frozenset(_parts(sample, classes))
+    for truth in sample.references:
+        if truth not in classes and not _NONE.fullmatch(truth):
+            raise _no_label(sample, truth, classes)
+    return frozenset(classes).intersection(sample.references)
+
+
+def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
+    spelled = _spellings(classes)
+    pieces, found, place = sample.reference.split(","), [], 0
+    while place < len(pieces):
+        ends = range(len(pieces), place, -1)
+        whole = next((end for end in ends if _tidy(",".join(pieces[place:end])) in spelled), None)
+        if whole is not None:
+            found.append(spelled[_tidy(",".join(pieces[place:whole]))])
+        elif not _NONE.fullmatch(pieces[place]):
+            raise _no_label(sample, pieces[place].strip(), classes)
+        place = whole or place + 1
+    return found
+
+
+@lru_cache(maxsize=256)
+def _spellings(classes: tuple[str, ...]) -> dict[str, str]:
+    return {_tidy(label): label for label in classes}
+
+
+def _tidy(text: str) -> str:
+    return ", ".join(" ".join(part.split()) for part in text.split(","))
+
+
+def _no_label(sample: Sample, truth: str, labels: tuple[str, ...]) -> UsageError:
+    more = ", …" if len(labels) > _SHOWN else ""
+    return UsageError(
+        f"sample {sample.id!r}: its truth {truth!r} is none of the task's labels ({', '.join(labels[:_SHOWN])}{more}); "
+        "correct the data set or the labels"
+    )
+
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "macro_f1"),
@@ -57,9 +145,8 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         parse,
         score,
         METRICS[task],
-        BIOACOUSTIC[task],
         together=cider_of_words if captions else None,
-        lacking=(lambda: lacks_captions("pycocoevalcap")) if captions else nothing_lacks,
+        missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
     )
 
 
@@ -77,27 +164,27 @@ def _signature(task: str) -> str:
 
 
 def _classification(sample: Sample, answer: Answer, labels: tuple[str, ...]) -> dict[str, float]:
-    said = answer.value if answer.status == "parsed" else None
-    true = true_label(sample, labels, said)
-    told = label_statistics(labels, [true] if true else [], [said] if said else [])
-    return {"correct": float(said is not None and said == true), **told}
+    label = answer.value if answer.status == "parsed" else None
+    true = true_label(sample, labels, label)
+    statistics = label_statistics(labels, [true] if true else [], [label] if label else [])
+    return {"correct": float(label is not None and label == true), **statistics}
 
 
 def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict[str, float]:
     """Sets. An empty text says that there is nothing; an unread one is a wrong label where there is nothing to miss."""
-    true, said = true_labels(sample, classes), frozenset(json.loads(answer.value or "[]"))
+    true, predicted = true_labels(sample, classes), frozenset(json.loads(answer.value or "[]"))
     unread = answer.value is None and answer.status != "empty"
-    scores = set_scores(len(true & said), len(said), len(true))
-    right = said == true and not unread
+    scores = set_scores(len(true & predicted), len(predicted), len(true))
+    right = predicted == true and not unread
     return {
         "correct": float(right),
         "set_f1": 1.0 if right else scores.f1,
-        **label_statistics(classes, true, said, int(unread and not true)),
+        **label_statistics(classes, true, predicted, int(unread and not true)),
     }
 
 
 def _open(sample: Sample, answer: Answer) -> dict[str, float]:
-    said = tidy_caseless(answer.value) if answer.value else None
+    text = tidy_caseless(answer.value) if answer.value else None
     return {
-        "correct": float(said is not None and any(said == tidy_caseless(truth) for truth in sample.truths if truth))
+        "correct": float(text is not None and any(text == tidy_caseless(truth) for truth in sample.truths if truth))
     }

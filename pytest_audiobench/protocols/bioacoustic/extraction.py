@@ -1,6 +1,7 @@
-"""The steps of BEANS-Next for one kind of label: a binomial name, a letter, a bucket of Hz.
+"""The steps of BEANS-Next's post-processing but for the matching of labels, as published.
 
-Facts from github earthspecies/beans-next, beans_next/post_process/cleaners.py (0.1.0).
+They split at commas, collapse space, cut at the end's token, and find a binomial name, a letter or a bucket of Hz.
+Facts from github earthspecies/beans-next, beans_next/post_process/{parsers,cleaners}.py (0.1.0).
 """
 
 from __future__ import annotations
@@ -8,8 +9,51 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.protocols.bioacoustic.matching import extract_label_from_text
-from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
+from pytest_audiobench.protocols.bioacoustic.matching import (
+    PipelineError,
+    Segments,
+    extract_label_from_text,
+    need_labels,
+)
+
+END_TOKEN = "<|end_of_text|>"
+
+_SPACE = re.compile(r"\s+")
+
+
+def parse_labels_comma(segments: Sequence[str], *, separator: str = ",", keep_empty: bool = False) -> Segments:
+    """Every segment split at ``separator``, a comma between two digits ("1,654") excepted; empty pieces dropped."""
+    if not separator:
+        raise PipelineError("parse_labels_comma needs a separator")
+    pieces = [
+        piece.strip()
+        for segment in segments
+        for piece in (_at_commas(segment) if separator == "," else segment.split(separator))
+    ]
+    kept = tuple(piece for piece in pieces if piece or keep_empty)
+    return Segments(kept, () if kept or not segments else ("parse_labels_comma found nothing between the commas",))
+
+
+def _at_commas(segment: str) -> list[str]:
+    pieces, start = [], 0
+    for place, character in enumerate(segment):
+        if character == "," and not (segment[place - 1 : place].isdigit() and segment[place + 1 : place + 2].isdigit()):
+            pieces.append(segment[start:place])
+            start = place + 1
+    return [*pieces, segment[start:]]
+
+
+def normalize_whitespace(segments: Sequence[str]) -> Segments:
+    """Runs of white space become one space; none at either end."""
+    return Segments(tuple(_SPACE.sub(" ", segment).strip() for segment in segments))
+
+
+def strip_eos(segments: Sequence[str], *, eos_token: str = END_TOKEN) -> Segments:
+    """Each segment up to the first ``eos_token``; the space before it stays."""
+    if not eos_token:
+        raise PipelineError("strip_eos needs a token")
+    return Segments(tuple(segment.partition(eos_token)[0] for segment in segments))
+
 
 TIMES = re.compile(r"^\s*(?:#\s*)?\d+(?:\.\d+)?\s*(?:s\s*)?-\s*\d+(?:\.\d+)?\s*(?:s\s*)?(?:#\s*)?:\s*", re.I | re.M)
 _MARKS = re.compile(r"[*_`]")
@@ -69,20 +113,20 @@ def _binomial(segment: str, names: Sequence[tuple[str, list[str]]], min_score: f
 def extract_mcq_choice_from_text(segments: Sequence[str], *, labels: Sequence[str]) -> Segments:
     """The letter that the segment is, states, ends with or mentions last, else what the general extraction finds."""
     need_labels("extract_mcq_choice_from_text", labels)
-    spelled: dict[str, str] = {}
+    letters: dict[str, str] = {}
     for label in labels:
-        spelled.setdefault(label.lower(), label)
-    return Segments(tuple(_letter(segment, spelled) or _any_label(segment, labels) for segment in segments))
+        letters.setdefault(label.lower(), label)
+    return Segments(tuple(_letter(segment, letters) or _any_label(segment, labels) for segment in segments))
 
 
-def _letter(segment: str, spelled: Mapping[str, str]) -> str | None:
+def _letter(segment: str, letters: Mapping[str, str]) -> str | None:
     core = segment.strip().lstrip(_OPENING).rstrip(_CLOSING).lower()
-    if len(core) == 1 and core.isalpha() and core in spelled:
-        return spelled[core]
+    if len(core) == 1 and core.isalpha() and core in letters:
+        return letters[core]
     for statement in _STATEMENTS:
-        for found in reversed(list(statement.finditer(segment))):
-            if (letter := found["letter"].lower()) in spelled:
-                return spelled[letter]
+        for match in reversed(list(statement.finditer(segment))):
+            if (letter := match["letter"].lower()) in letters:
+                return letters[letter]
     return None
 
 
@@ -93,7 +137,7 @@ def extract_hz_bucket_from_text(segments: Sequence[str], *, labels: Sequence[str
     bucket ("400 Hz"), what the general extraction finds.
     """
     need_labels("extract_hz_bucket_from_text", labels)
-    buckets = sorted((float(found[1]), label.strip()) for label in labels if (found := _BUCKET.match(label)))
+    buckets = sorted((float(match[1]), label.strip()) for label in labels if (match := _BUCKET.match(label)))
     if not buckets:
         return extract_label_from_text(segments, labels=labels)
     return Segments(tuple(_bucket(segment, buckets) or _any_label(segment, labels) for segment in segments))

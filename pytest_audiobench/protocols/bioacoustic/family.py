@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal, TypeAlias
@@ -11,12 +12,11 @@ from typing import Literal, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer
-from pytest_audiobench.protocols.bioacoustic.label_scorer import classes_for, labels_for
+from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published import run_scorer, score_from_file_scorer, zero_scorer
 from pytest_audiobench.protocols.failures import Expects
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
@@ -50,7 +50,7 @@ _EXPECTS: Mapping[Task, Expects] = MappingProxyType(
 )
 
 
-@remembered
+@with_recorded_options
 def bioacoustic(
     *scorers: str | Scorer,
     task: Task = "classification",
@@ -82,26 +82,56 @@ def bioacoustic(
         )
 
     def words(sample: Sample) -> str:
-        def filled(found: re.Match[str]) -> str:
-            if found[1] == "question":
+        def filled(placeholder: re.Match[str]) -> str:
+            if placeholder[1] == "question":
                 return sample.question or QUESTIONS[task]
             offered = classes_for(sample, listed) if task == "detection" else labels_for(sample, listed)
             return "\n".join(f"- {label}" for label in offered)
 
         return _PLACEHOLDER.sub(filled, template)
 
-    made = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+    family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
-        made.append(zero_scorer(task))
-    available = MappingProxyType({scorer.name: scorer for scorer in made})
+        family_scorers.append(zero_scorer(task))
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("bioacoustic", (stage,), (made[0],), available, expects=_EXPECTS[task])
-    return choose(asked, scorers)
+    protocol = Protocol("bioacoustic", (stage,), (family_scorers[0],), available, expects=_EXPECTS[task])
+    return choose(protocol, scorers)
 
 
 def _lines(file: str) -> list[str]:
     """The labels of a file, one a line."""
-    found = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
-    if not any(found):
+    labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
+    if not any(labels):
         raise UsageError(f"{file} holds no labels; write one a line")
-    return [label for label in found if label]
+    return [label for label in labels if label]
+
+
+@with_recorded_options
+def bioacoustic_captioning(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "captioning"."""
+    protocol = bioacoustic(
+        *scorers, task="captioning", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+    )
+    return replace(protocol, name="bioacoustic_captioning")
+
+
+@with_recorded_options
+def bioacoustic_detection(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "detection"."""
+    protocol = bioacoustic(
+        *scorers, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+    )
+    return replace(protocol, name="bioacoustic_detection")

@@ -11,7 +11,29 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_audiobench.protocols.bioacoustic.segments import PipelineError, Segments, need_labels
+from pytest_audiobench.errors import UsageError
+
+
+class PipelineError(UsageError):
+    """A post-processing step that is unknown, or that cannot work with the parameters it was given."""
+
+
+class Segments(NamedTuple):
+    """The pieces of an answer, and what a step had to say about those it could not keep."""
+
+    segments: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The pieces in one line, as BEANS-Next stores and scores them."""
+        return ", ".join(self.segments)
+
+
+def need_labels(step: str, labels: Sequence[str]) -> None:
+    if not labels:
+        raise PipelineError(f"{step} needs at least one label")
+
 
 _LEAD_IN_WORDS = "a an the definitely probably likely maybe it is sounds sound like detected detect i hear hearing"
 _LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
@@ -30,14 +52,14 @@ def fuzzy_match_to_labels(
     """The nearest label for each segment, case and all; with ``apply_threshold`` none beyond ``max_distance``."""
     _check("fuzzy_match_to_labels", labels, max_distance)
     ordered = _ordered(tuple(labels))
-    found, warnings = [], []
+    labels_found, warnings = [], []
     for segment in segments:
         label, distance = nearest(segment, ordered)
         if apply_threshold and distance > max_distance:
             label = _default("fuzzy_match_to_labels", default_label)
             warnings.append(f"fuzzy_match_to_labels: no label within {max_distance} of {segment[:80]!r}")
-        found.append(label)
-    return Segments(tuple(found), tuple(warnings))
+        labels_found.append(label)
+    return Segments(tuple(labels_found), tuple(warnings))
 
 
 def extract_label_from_text(
@@ -50,19 +72,19 @@ def extract_label_from_text(
 ) -> Segments:
     """The label that the segment is, else the longest that it contains, else the nearest, all in lower case."""
     _check("extract_label_from_text", labels, max_distance)
-    spelled, ordered = _by_lower(tuple(labels))
-    found, warnings = [], []
+    by_spelling, ordered = _by_lower(tuple(labels))
+    labels_found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
-        label = spelled.get(lower) or _contained(lower, spelled)
+        label = by_spelling.get(lower) or _contained(lower, by_spelling)
         if label is None:
             near, distance = nearest(lower, ordered)
-            label = spelled[near]
+            label = by_spelling[near]
             if apply_threshold and distance > max_distance:
                 label = _default("extract_label_from_text", default_label)
                 warnings.append(f"extract_label_from_text: no label within {max_distance} of {segment[:80]!r}")
-        found.append(label)
-    return Segments(tuple(found), tuple(warnings))
+        labels_found.append(label)
+    return Segments(tuple(labels_found), tuple(warnings))
 
 
 def conservative_match_to_labels(
@@ -78,25 +100,25 @@ def conservative_match_to_labels(
     Letters outside of a to z do not count.
     """
     _check("conservative_match_to_labels", labels, max_distance)
-    spelled, ordered = _by_lower(tuple(label.strip() for label in labels if label.strip()))
-    need_labels("conservative_match_to_labels", list(spelled))
-    found, warnings = [], []
+    by_spelling, ordered = _by_lower(tuple(label.strip() for label in labels if label.strip()))
+    need_labels("conservative_match_to_labels", list(by_spelling))
+    labels_found, warnings = [], []
     for segment in segments:
         if not segment.strip():
             continue
         core = _core(segment)
-        label = spelled.get(core) or _contained(core, spelled)
+        label = by_spelling.get(core) or _contained(core, by_spelling)
         if label is None and allow_fuzzy:
             near, distance = nearest(core, ordered)
             if distance <= max_distance:
-                label = spelled[near]
+                label = by_spelling[near]
             else:
                 warnings.append(f"conservative_match_to_labels: dropped {segment.strip()[:80]!r}")
         if label is not None:
-            found.append(label)
+            labels_found.append(label)
         elif not drop_unmatched:
-            found.append(segment.strip())
-    return Segments(tuple(found), tuple(warnings))
+            labels_found.append(segment.strip())
+    return Segments(tuple(labels_found), tuple(warnings))
 
 
 def nearest(text: str, ordered: Sequence[str]) -> tuple[str, int]:
@@ -117,9 +139,9 @@ def _core(segment: str) -> str:
     return " ".join(words[first:])
 
 
-def _contained(lower: str, spelled: Mapping[str, str]) -> str | None:
+def _contained(lower: str, by_spelling: Mapping[str, str]) -> str | None:
     """The longest label within the text; one of up to two characters must stand alone."""
-    for label, as_given in spelled.items():
+    for label, as_given in by_spelling.items():
         if label in lower and (len(label) > 2 or re.search(_ALONE.format(re.escape(label)), lower)):
             return as_given
     return None
@@ -128,16 +150,19 @@ def _contained(lower: str, spelled: Mapping[str, str]) -> str | None:
 class _Lower(NamedTuple):
     """Labels by their lower case, the longest first, and the lower cases in order."""
 
-    spelled: Mapping[str, str]
+    by_spelling: Mapping[str, str]
     ordered: tuple[str, ...]
 
 
 @lru_cache(maxsize=256)
 def _by_lower(labels: tuple[str, ...]) -> _Lower:
-    spelled: dict[str, str] = {}
+    by_spelling: dict[str, str] = {}
     for label in labels:
-        spelled.setdefault(label.lower(), label)
-    return _Lower({lower: spelled[lower] for lower in sorted(spelled, key=len, reverse=True)}, _ordered(tuple(spelled)))
+        by_spelling.setdefault(label.lower(), label)
+    return _Lower(
+        {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)},
+        _ordered(tuple(by_spelling)),
+    )
 
 
 @lru_cache(maxsize=256)

@@ -2,13 +2,18 @@
 
 Facts from github earthspecies/beans-next, beans_next/metrics/{detection,dataset,classification}.py. Ours lie in
 ``metrics/``: average precision that does not depend on the order of samples, F1 on the task's own list of labels.
+No task of BEANS-Next uses accuracy, precision, recall and F1 of integer labels and of indicator rows: the ``metrics:``
+of a task's file are never read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 _Row = Sequence[int | float]
 
@@ -64,7 +69,7 @@ def macro_f1(predictions: Sequence[str], targets: Sequence[str], zero_division: 
     _check_lengths(predictions, targets)
     if not predictions:
         return 0.0
-    hits = Counter(said for said, true in zip(predictions, targets, strict=True) if said == true)
+    hits = Counter(predicted for predicted, true in zip(predictions, targets, strict=True) if predicted == true)
     said_of, true_of = Counter(predictions), Counter(targets)
     scores = []
     for label in sorted({*predictions, *targets}):
@@ -85,8 +90,8 @@ def top1_accuracy(predictions: Sequence[str], targets: Sequence[str], label_sepa
     if not predictions:
         raise ValueError("accuracy needs at least one answer")
     right = (
-        said in [part.strip() for part in target.split(label_separator)]
-        for said, target in zip(predictions, targets, strict=True)
+        predicted in [part.strip() for part in target.split(label_separator)]
+        for predicted, target in zip(predictions, targets, strict=True)
     )
     return sum(right) / len(predictions)
 
@@ -106,15 +111,100 @@ def _indicators(targets: Sequence[_Row]) -> list[list[int]]:
 
 
 def _membership(rows: Iterable[Sequence[str]], labels: Sequence[str]) -> list[list[int]]:
-    return [[int(label in held) for label in labels] for held in map(set, rows)]
+    return [[int(label in members) for label in labels] for members in map(set, rows)]
 
 
 def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
     """The sum of precision over the steps in recall, one sample at a time, the first row of equal scores first."""
     positives = sum(truth)
-    found, total = 0, 0.0
+    hits, total = 0, 0.0
     for seen, row in enumerate(sorted(range(len(scores)), key=lambda row: -scores[row]), start=1):
         if truth[row]:
-            found += 1
-            total += found / seen
+            hits += 1
+            total += hits / seen
     return total / positives if positives else 0.0
+
+
+Average: TypeAlias = Literal["macro", "micro", "weighted", "binary"]
+_Cells: TypeAlias = npt.NDArray[np.int64]
+
+
+def accuracy(predictions: Sequence[Any], targets: Sequence[Any]) -> float:
+    """The share of rows that are right as a whole. Raises ValueError for input that is no integers or rows of them."""
+    predicted, true = _label_indicators(predictions, targets)
+    return float((predicted == true).all(axis=1).mean())
+
+
+def precision(
+    predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
+) -> float:
+    return _averaged(predictions, targets, average, zero_division)[0]
+
+
+def recall(
+    predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
+) -> float:
+    return _averaged(predictions, targets, average, zero_division)[1]
+
+
+def f1(
+    predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
+) -> float:
+    """F1, which is ``zero_division`` wherever precision and recall are both 0, for a class that is always wrong too."""
+    return _averaged(predictions, targets, average, zero_division)[2]
+
+
+def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
+    """Precision, recall and F1. Classes are all integers from 0 to the largest, seen or not."""
+    predicted, true = _label_indicators(predictions, targets)
+    if average == "binary":
+        predicted, true = _positive(predicted, true, isinstance(predictions[0], (list, tuple)))
+    hits, stated, wanted = (predicted & true).sum(axis=0), predicted.sum(axis=0), true.sum(axis=0)
+    if average == "micro":
+        return _scores(int(hits.sum()), int(stated.sum()), int(wanted.sum()), empty)
+    each = np.array([_scores(*counts, empty) for counts in zip(hits, stated, wanted, strict=True)])
+    if average == "weighted":
+        return [float(one) for one in np.average(each, axis=0, weights=wanted)] if wanted.any() else [empty] * 3
+    if average not in ("macro", "binary"):
+        raise ValueError(f"average must be macro, micro, weighted or binary, not {average!r}")
+    return [float(one) for one in each.mean(axis=0)]
+
+
+def _scores(hits: int, stated: int, wanted: int, empty: float) -> list[float]:
+    precision_ = hits / stated if stated else empty
+    recall_ = hits / wanted if wanted else empty
+    both = precision_ + recall_
+    return [precision_, recall_, 2 * precision_ * recall_ / both if both else empty]
+
+
+def _positive(predicted: _Cells, true: _Cells, rows: bool) -> tuple[_Cells, _Cells]:
+    """The column of class 1: the second of flat labels, there or not, the only one of rows."""
+    width = predicted.shape[1]
+    if width > (1 if rows else 2):
+        raise ValueError("average 'binary' needs the labels 0 and 1, or rows of one label")
+    if rows:
+        return predicted, true
+    more = ((0, 0), (0, 2 - width))
+    return np.pad(predicted, more)[:, 1:], np.pad(true, more)[:, 1:]
+
+
+def _label_indicators(predictions: Sequence[Any], targets: Sequence[Any]) -> tuple[_Cells, _Cells]:
+    """Rows of 0 and 1, shape (samples, classes), of integers, rows of 0 and 1, or rows of label indices."""
+    if not predictions or len(predictions) != len(targets):
+        raise ValueError(f"there are {len(predictions)} answers and {len(targets)} targets: give as many, and some")
+    rows = [isinstance(one, (list, tuple)) for one in (*predictions, *targets)]
+    if any(rows) != all(rows):
+        raise ValueError("answers and targets must all be integers or all be rows")
+    listed = [list(one) if rows[0] else [one] for one in (*predictions, *targets)]
+    cells = [cell for row in listed for cell in row]
+    if any(isinstance(cell, bool) or not isinstance(cell, int) or cell < 0 for cell in cells):
+        raise ValueError("labels must be integers from 0")
+    if rows[0] and len({len(row) for row in listed}) == 1 and set(cells) <= {0, 1}:
+        made = np.array(listed, dtype=np.int64)
+    else:
+        made = np.zeros((len(listed), 1 + max(cells, default=-1)), dtype=np.int64)
+        for place, row in enumerate(listed):
+            made[place, row] = 1
+    if not made.shape[1]:
+        raise ValueError("there is no label")
+    return made[: len(predictions)], made[len(predictions) :]

@@ -1,7 +1,8 @@
 """The scorers of BEANS-Next and BEANS-Zero, as published: their numbers, defects included.
 
 ``beans-run`` reads an answer when it comes; ``beans-score-from-file`` and ``beans-zero`` take their labels from the
-targets of all the answers that are scored together, so that all of it happens then.
+targets of all the answers that are scored together, so that all of it happens then. Facts of BEANS-Zero from github
+earthspecies/beans-zero, beans_zero/post_processor.py and evaluate.py.
 """
 
 from __future__ import annotations
@@ -13,15 +14,57 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.kinds.captions import cider_beans_next, lacks_captions
 from pytest_audiobench.metrics.kinds.labels import ROW
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.bioacoustic import beans_zero
-from pytest_audiobench.protocols.bioacoustic.documentation import RUN, SCORE_FROM_FILE, ZERO
-from pytest_audiobench.protocols.bioacoustic.label_scorer import labels_for, target_of
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process
+from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
+from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
+from pytest_audiobench.protocols.bioacoustic.matching import nearest
+from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
-from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+
+MAX_DISTANCE = 5
+
+
+def nearest_target(text: str, targets: Sequence[str]) -> str:
+    """Of the sorted ``targets`` the one nearest to the answer, case and all; the first of several as near."""
+    return nearest(text.partition(END_TOKEN)[0], targets)[0]
+
+
+def nearest_targets(text: str, targets: Sequence[str]) -> str:
+    """Each part between commas put to the nearest of the sorted ``targets``, or to "None" beyond a distance of 5."""
+    near = (nearest(part.strip().partition(END_TOKEN)[0], targets) for part in text.split(","))
+    return ", ".join(label if distance <= MAX_DISTANCE else "None" for label, distance in near)
+
+
+def zero_classification(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
+    """Accuracy, accuracy against any part of the target between commas, and each sample's labels for F1."""
+    known = sorted(set(targets))
+    labels = [nearest_target(text, known) for text in texts]
+    return [
+        {
+            "correct": float(label == target),
+            "beans_top1_accuracy": float(label in [part.strip() for part in target.split(",")]),
+            **label_statistics(known, [target], [label]),
+        }
+        for label, target in zip(labels, targets, strict=True)
+    ]
+
+
+def zero_detection(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
+    """Each sample's labels; the classes are the parts of all targets between commas, "None" alone not among them."""
+    known = sorted({*targets, "None"})
+    classes = frozenset(part.strip() for target in targets if target.lower() != "none" for part in target.split(","))
+    rows = [
+        (_target_labels(nearest_targets(text, known)), _target_labels(target))
+        for text, target in zip(texts, targets, strict=True)
+    ]
+    return [label_statistics(classes, classes & true, classes & predicted) for predicted, true in rows]
+
+
+def _target_labels(text: str) -> frozenset[str]:
+    return frozenset() if text.lower() == "none" else frozenset(text.split(", "))
+
 
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "beans_macro_f1"),
@@ -56,8 +99,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
     signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
-    metrics, about = METRICS[task], RUN[task]
-    return Scorer("beans-run", signature, parse, score, metrics, about, together, lacking=_lacking(task))
+    return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
 def score_from_file_scorer(task: str) -> Scorer:
@@ -69,12 +111,21 @@ def score_from_file_scorer(task: str) -> Scorer:
         ordered = sorted(samples, key=lambda sample: sample.id)
         steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
         answers = [_processed(answer.value or "", steps) for _, answer in scored]
-        own = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
-        return [{**one, **its} for one, its in zip(own, _set_scores(samples, answers, task), strict=True)]
+        sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
+        return [
+            {**row, **set_row} for row, set_row in zip(sample_rows, _set_scores(samples, answers, task), strict=True)
+        ]
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
-    metrics, about = METRICS[task], SCORE_FROM_FILE[task]
-    return Scorer("beans-score-from-file", signature, _raw, _nothing, metrics, about, together, lacking=_lacking(task))
+    return Scorer(
+        "beans-score-from-file",
+        signature,
+        _raw,
+        _nothing,
+        METRICS[task],
+        together=together,
+        missing_parts=_lacking(task),
+    )
 
 
 def zero_scorer(task: str) -> Scorer:
@@ -83,13 +134,11 @@ def zero_scorer(task: str) -> Scorer:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         targets = [", ".join(sample.references) or sample.reference for sample, _ in scored]
         texts = [answer.value or "" for _, answer in scored]
-        return (
-            beans_zero.detection(texts, targets) if task == "detection" else beans_zero.classification(texts, targets)
-        )
+        return zero_detection(texts, targets) if task == "detection" else zero_classification(texts, targets)
 
     metrics = ("macro_f1",) if task == "detection" else ("accuracy", "beans_top1_accuracy", "weighted_f1")
     signature = f"beans-zero:{task}|v:1.0|labels:targets|ties:sorted"
-    return Scorer("beans-zero", signature, _raw, _nothing, metrics, ZERO[task], together)
+    return Scorer("beans-zero", signature, _raw, _nothing, metrics, together=together)
 
 
 @lru_cache(maxsize=256)
@@ -102,7 +151,7 @@ def _libraries(task: str) -> str:
 
 
 def _lacking(task: str) -> Callable[[], str]:
-    return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else nothing_lacks
+    return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else no_missing_parts
 
 
 def _processed(text: str, steps: Steps) -> Answer:
@@ -127,19 +176,22 @@ def _set_scores(samples: Sequence[Sample], answers: Sequence[Answer], task: str)
     targets = [target_of(sample) for sample in samples]
     texts = [(answer.value or "") if answer.status == "parsed" else "" for answer in answers]
     if task == "captioning":
-        return [{"cider_beans_next": one} for one in cider_beans_next(texts, [first_of(one) or "" for one in targets])]
+        return [{"cider_beans_next": row} for row in cider_beans_next(texts, [first_of(row) or "" for row in targets])]
     if task == "classification":
         return _labelled([[text] for text in texts], [[first_of(target) or ""] for target in targets])
     if task == "detection":
-        told = _labelled([split(text) for text in texts], [split(target) for target in targets])
+        statistics = _labelled([split(text) for text in texts], [split(target) for target in targets])
         rows = {sample_id: row for row, sample_id in enumerate(sorted(sample.id for sample in samples))}
-        return [{**one, ROW: float(rows[sample.id])} for one, sample in zip(told, samples, strict=True)]
+        return [{**row, ROW: float(rows[sample.id])} for row, sample in zip(statistics, samples, strict=True)]
     return [{} for _ in samples]
 
 
-def _labelled(said: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
-    labels = frozenset(label for row in (*said, *true) for label in row)
-    return [label_statistics(labels, set(its), set(one)) for one, its in zip(said, true, strict=True)]
+def _labelled(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+    labels = frozenset(label for row in (*predicted, *true) for label in row)
+    return [
+        label_statistics(labels, set(true_labels), set(predicted_labels))
+        for predicted_labels, true_labels in zip(predicted, true, strict=True)
+    ]
 
 
 def _raw(sample: Sample, earlier: Earlier) -> Answer:

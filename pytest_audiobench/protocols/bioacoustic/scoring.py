@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pytest_audiobench.metrics.estimates import average
 from pytest_audiobench.metrics.kinds.captions import cider_beans_next
 from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
-from pytest_audiobench.protocols.bioacoustic.selection import Target
+from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 
 
 def sample_scores(target: Target, processed: str, raw: str, task: str | None) -> dict[str, float]:
@@ -21,30 +21,30 @@ def sample_scores(target: Target, processed: str, raw: str, task: str | None) ->
     any of them. Another list: average precision, precision, recall and F1 of the labels between commas. Captions and
     no target have no scores.
     """
-    said, kind = processed or raw, (task or "").lower()
+    answer, kind = processed or raw, (task or "").lower()
     if target is None or (isinstance(target, str) and "caption" in kind):
         return {}
     if isinstance(target, str):
-        right = float(bool(target.strip()) and _tidy(said) == _tidy(target))
+        right = float(bool(target.strip()) and _tidy(answer) == _tidy(target))
         return dict.fromkeys(("accuracy", "top1_accuracy", "precision", "recall", "f1"), right)
     wanted = [_tidy(label) for label in target if label]
     if ("classification" in kind or "open_ended" in kind) and "detection" not in kind:
-        right = top1_accuracy([said], [",".join(wanted)]) if wanted else 0.0
+        right = top1_accuracy([answer], [",".join(wanted)]) if wanted else 0.0
         return {"accuracy": right, "top1_accuracy": right}
-    return _set_scores(set(wanted), {_tidy(label) for label in said.split(",") if label.strip()})
+    return _set_scores(set(wanted), {_tidy(label) for label in answer.split(",") if label.strip()})
 
 
-def _set_scores(wanted: set[str], said: set[str]) -> dict[str, float]:
-    labels = sorted(wanted | said)
+def _set_scores(wanted: set[str], predicted: set[str]) -> dict[str, float]:
+    labels = sorted(wanted | predicted)
     if not labels:
         return {}
-    both = len(wanted & said)
-    precision = both / len(said) if said else 0.0
+    both = len(wanted & predicted)
+    precision = both / len(predicted) if predicted else 0.0
     recall = both / len(wanted) if wanted else 0.0
     total = precision + recall
     return {
         "average_precision": average_precision(
-            [[float(label in said) for label in labels]], [[int(label in wanted) for label in labels]]
+            [[float(label in predicted) for label in labels]], [[int(label in wanted) for label in labels]]
         ),
         "precision": precision,
         "recall": recall,
@@ -58,8 +58,8 @@ def dataset_scores(pairs: Sequence[tuple[str, Target]], task: str | None) -> dic
     if not pairs:
         return {}
     if "caption" in kind:
-        said = [(text, first) for text, target in pairs if (first := first_of(target)) is not None]
-        each = cider_beans_next([text for text, _ in said], [first for _, first in said])
+        captions = [(text, first) for text, target in pairs if (first := first_of(target)) is not None]
+        each = cider_beans_next([text for text, _ in captions], [first for _, first in captions])
         return {"cider": average(each)} if each else {}
     if "classification" in kind and "detection" not in kind:
         return {"macro_f1": macro_f1([text for text, _ in pairs], [first_of(target) or "" for _, target in pairs])}
@@ -71,8 +71,8 @@ def dataset_scores(pairs: Sequence[tuple[str, Target]], task: str | None) -> dic
 def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Each score's mean over the rows that have it: rows without leave the denominator."""
     names = sorted({name for row in rows for name in row})
-    held = {name: [row[name] for row in rows if name in row] for name in names}
-    return {name: sum(values) / len(values) for name, values in held.items()}
+    columns = {name: [row[name] for row in rows if name in row] for name in names}
+    return {name: sum(values) / len(values) for name, values in columns.items()}
 
 
 def first_of(target: Target) -> str | None:

@@ -18,16 +18,8 @@ from pytest_audiobench.metrics.kinds.captions import (
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
+from pytest_audiobench.protocols.protocol import Answer, Scorer
 
-WORDS = (
-    "Words are Penn Treebank tokens in lower case without punctuation, by a rule without Java that agrees with COCO's "
-    "own tokenizer on 99.7 % of sentences"
-)
-A_DOG = Example(
-    "A dog's barking, loudly!", "a dog barks loudly", references=("a dog barks loudly", "loud barking of a dog")
-)
-EMPTY = Example("", "a dog barks loudly")
 WORDNET = "corpora/wordnet"
 
 Scored = Sequence[tuple[Sample, Answer]]
@@ -41,15 +33,8 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_words,
         ("cider_d", "rouge_l", "meteor_nosyn"),
-        About(
-            f"CIDEr-D, COCO's ROUGE-L, and nltk's METEOR without synonyms, against all references. {WORDS}. CIDEr-D "
-            "counts how rare an n-gram is over the references of the samples that are scored together: of a limited "
-            "run it is another number. An empty answer scores 0.",
-            "ours, after Chen et al. 2015, 'Microsoft COCO Captions' (pycocoevalcap)",
-            (A_DOG, EMPTY),
-        ),
         together=cider_of_words,
-        lacking=lambda: lacks_captions("pycocoevalcap", "nltk"),
+        missing_parts=lambda: lacks_captions("pycocoevalcap", "nltk"),
     )
     yield Scorer(
         "rouge-google",
@@ -57,15 +42,7 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_rouge,
         ("rouge_l_google",),
-        About(
-            "F1 of the longest common subsequence of runs of a to z and 0 to 9, in lower case; the best over "
-            "references.",
-            "google-research/google-research, rouge (rouge_score)",
-            (A_DOG, Example("一只狗在叫", "一只狗在叫")),
-            "Letters beyond a to z part words, and a text without any scores 0, however right it is. Our default sees "
-            "every script.",
-        ),
-        lacking=lambda: lacks_captions("rouge_score"),
+        missing_parts=lambda: lacks_captions("rouge_score"),
     )
     yield Scorer(
         "meteor",
@@ -73,14 +50,7 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         _score_meteor,
         ("meteor",),
-        About(
-            f"nltk's METEOR with WordNet's synonyms, the best over references. {WORDS}.",
-            "Banerjee and Lavie 2005, by nltk",
-            (A_DOG,),
-            "It is about twice the Java program's METEOR 1.5, which most captioning papers print (21.6 beside 10.8 on "
-            "the same outputs): never put one beside the other.",
-        ),
-        lacking=lambda: lacks_data(WORDNET),
+        missing_parts=lambda: lacks_data(WORDNET),
     )
     yield Scorer(
         "spider",
@@ -88,15 +58,8 @@ def word_scorers() -> Iterator[Scorer]:
         read_text,
         lambda sample, answer: {},
         ("spider", "cider_d", "spice"),
-        About(
-            f"SPIDEr, the mean of CIDEr-D and SPICE, with both beside it. {WORDS}; SPICE parses the texts with "
-            "Stanford CoreNLP 3.6.0, by Java. Where that is not on this machine there is no number, never one with "
-            "SPICE at 0.",
-            "Liu et al. 2017, by pycocoevalcap",
-            (A_DOG,),
-        ),
         together=spider_of_words,
-        lacking=lacks_spice,
+        missing_parts=lacks_spice,
     )
 
 
@@ -120,8 +83,8 @@ def spider_of_words(scored: Scored) -> Sequence[Mapping[str, float]]:
     consensus = cider_d(*_pairs(scored))
     meaning = spice([answer.value or "" for _, answer in scored], [sample.truths for sample, _ in scored])
     return [
-        {"cider_d": one, "spice": other, "spider": (one + other) / 2.0, CIDER_SET: distinct(scored)}
-        for one, other in zip(consensus, meaning, strict=True)
+        {"cider_d": cider, "spice": spice_value, "spider": (cider + spice_value) / 2.0, CIDER_SET: distinct(scored)}
+        for cider, spice_value in zip(consensus, meaning, strict=True)
     ]
 
 
@@ -131,21 +94,21 @@ def made_with(*packages: str) -> str:
 
 
 def _pairs(scored: Scored) -> tuple[list[str], list[list[str]]]:
-    said = [words_of(answer.value or "") for _, answer in scored]
-    return said, [[words_of(truth) for truth in sample.truths] for sample, _ in scored]
+    candidate = [words_of(answer.value or "") for _, answer in scored]
+    return candidate, [[words_of(truth) for truth in sample.truths] for sample, _ in scored]
 
 
 def _score_words(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    said, true = caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths]
+    candidate, true = caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths]
     return {
-        "rouge_l": rouge_l(" ".join(said), [" ".join(words) for words in true]),
-        "meteor_nosyn": meteor_nosyn(said, true),
+        "rouge_l": rouge_l(" ".join(candidate), [" ".join(words) for words in true]),
+        "meteor_nosyn": meteor_nosyn(candidate, true),
     }
 
 
 def _score_rouge(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    found = (rouge_google("rougeL", answer.value or "", truth, stemmed=False) for truth in sample.truths)
-    return {"rouge_l_google": max(fscore for _, _, fscore in found)}
+    scores = (rouge_google("rougeL", answer.value or "", truth, stemmed=False) for truth in sample.truths)
+    return {"rouge_l_google": max(fscore for _, _, fscore in scores)}
 
 
 def _score_meteor(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -1,13 +1,13 @@
-"""Our strict scorer of an answer that is one label: only what the text asserts, never one of two."""
+"""Our strict readers of an answer that is one label, or yes or no: only what the text asserts, never one of two."""
 
 from __future__ import annotations
 
 import re
 
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _SHORT = 300
@@ -16,7 +16,7 @@ _CONFLICT = ""
 _ELEMENT = re.compile(r"<(?:conclu\w{0,10}|final\w{0,10}|answer)[^<>]{0,20}>(.{0,500}?)(?:</|\Z)", re.I | re.S)
 TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,60}>")
 _REASONING = re.compile(r"</(?:think|reasoning)>", re.I)
-_STATEMENT = re.compile(
+_LABEL_STATEMENT = re.compile(
     r"""\b(?:answer|label|class|category|classification|choice|conclusion|prediction|emotion|gender|accent|language
          |scene|genre|instrument|sentiment)\b["']?\s{0,3}
         (?:\b(?:is|was|(?:would|should|must|will)\sbe|seems\sto\sbe|appears\sto\sbe)\b|[:=])|答案\s?[是为:]?""",
@@ -31,28 +31,14 @@ _COURTESY = re.compile(
 """What the model says of itself is no label: "I'm happy to help"."""
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
 
-RULE = (
-    "The label that the answer asserts, case, punctuation and spaces ignored. What counts is what stands behind "
-    "`</think>` or `</Reasoning>`, and of that the last `<answer>` or `<conclusion>` element where there is one. It is "
-    'read as: the whole of it; or the label in its last statement such as "the emotion is …" or "answer: …"; or its '
-    "first or last sentence, or a line, that is a label and nothing else; or else, in an answer of at most 300 "
-    "characters, the only label that it names. A label is named by whole words outside quotation marks, and not where "
-    'the text denies it ("not happy", "no signs of fear, anger or happiness", "happy: no") or speaks of the model '
-    '("I am happy to help"). Two labels asserted are unparsed. A '
-    "refusal is refused whatever it mentions, unless it goes on to state a label. An answer that is one capital letter "
-    "stands for the choice at that place, so that listeners that are no language models can answer. An answer that was "
-    "cut counts only if the label is complete. Whatever is not parsed is wrong. Choices of yes and no are read as "
-    "verification's yes-no does."
-)
 
-
-def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
+def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "stop") -> Answer:
     """The choice that ``text`` asserts, as the sample spells it.
 
     The status of an answer without one: "empty", "truncated" (the limit of tokens came first), "refused" (it declines,
     or the server says that it did), "out_of_range" (a letter beyond the choices) or "unparsed".
     """
-    body = shown(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
     body = behind_reasoning(body)
     if not re.search(r"\w", body) and labels.named(body) is None:
         return Answer("empty")
@@ -64,14 +50,14 @@ def read(text: str, choices: tuple[str, ...], labels: Labels, finish: Finish = "
     if (whole := labels.named(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
-    found = _stated(body, labels, finish)
-    if found is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
-        found = _mentioned(body, labels)
-    if found:
-        return Answer("parsed", found)
+    label = _stated(body, labels, finish)
+    if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
+        label = _mentioned(body, labels)
+    if label:
+        return Answer("parsed", label)
     if finish == "length":
         return Answer("truncated")
-    return Answer("refused" if found is None and _declines(body, finish) else "unparsed")
+    return Answer("refused" if label is None and _declines(body, finish) else "unparsed")
 
 
 def behind_reasoning(body: str) -> str:
@@ -96,11 +82,11 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
         # What the limit of tokens cut off could have changed the last sentence.
         body = body[: max((end.end() for end in _SENTENCE_END.finditer(body)), default=0)]
     stated = None
-    for statement in _STATEMENT.finditer(body):
+    for statement in _LABEL_STATEMENT.finditer(body):
         passage = body[statement.end() : statement.end() + 400]
         end = _SENTENCE_END.search(passage)
-        said = asserted(labels.mentions(passage[: end.start()] if end else passage))
-        stated = (said[0] if len(said) == 1 else _CONFLICT) if said else stated
+        labels_asserted = asserted_labels(labels.mentions(passage[: end.start()] if end else passage))
+        stated = (labels_asserted[0] if len(labels_asserted) == 1 else _CONFLICT) if labels_asserted else stated
     sentences = [sentence for sentence in _SENTENCE_END.split(body) if sentence.strip()]
     whole = {*sentences[:1], *sentences[-1:], *body.split("\n")}
     alone = {label for sentence in whole if (label := labels.named(sentence))}
@@ -114,6 +100,47 @@ def _mentioned(body: str, labels: Labels) -> str | None:
     body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
     mentions = list(labels.mentions(body))
     quotes = [quote.span() for quote in _QUOTED.finditer(body)]
-    outside = [one for one in mentions if not any(start <= one.start < end for start, end in quotes)]
-    said = asserted(outside or mentions)
-    return said[0] if len(said) == 1 else _CONFLICT if said else None
+    outside = [mention for mention in mentions if not any(start <= mention.start < end for start, end in quotes)]
+    labels_asserted = asserted_labels(outside or mentions)
+    return labels_asserted[0] if len(labels_asserted) == 1 else _CONFLICT if labels_asserted else None
+
+
+_OPENING = re.compile(
+    r"""[\s"'“‘(\[*>-]{0,9}(?:(?:the\s)?answer\s?(?:is|:)\s?)?["'“‘(]?
+    (?: (?P<yes>yes|yeah|yep) (?![\w'’-]) (?!\s*(?:,|/|and|or)?\s*no\b)
+      | (?P<no>no|nope) (?![\w'’-]) (?!\s*(?:,|/|and|or)?\s*yes\b)
+        (?= \s*(?:[.,;:!?)\]"'”’\n–—-]|\Z)
+          | \s+(?:it|they|there|the|i|we|this|these|because|only|different|both|you|since|as)\b ) )""",
+    re.I | re.X,
+)
+_STATEMENT = re.compile(r"\banswer\s?(?:is|:)\s?[\"'“‘(]?(yes|no)\b(?!\s*(?:,|/|and|or)?\s*(?:yes|no)\b)", re.I)
+UNSURE = re.compile(
+    r"""\b(?: (?:can(?:not|\snot|['’]?t)|could(?:\snot|n['’]?t)|unable\sto|(?:im|not\s)possible\sto|hard\sto
+              |difficult\sto|do(?:\snot|n['’]?t)|no\sway\sto)\s(?:\w{1,12}\s){0,2}?
+              (?:tell|determine|say|know|judge|decide|access|process|listen|analy[sz]e)
+          | not\s(?:sure|certain) ) \b""",
+    re.I | re.X,
+)
+
+
+def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
+    """The answer's "yes" or "no"; else "empty", "refused", "truncated", "out_of_range" or "unparsed".
+
+    A capital letter alone stands for one of ``choices``.
+    """
+    if choices and (choice := by_letter(text, choices)) is not None:
+        return read_agreement(choice, finish) if choice else Answer("out_of_range")
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix(
+        "</s>"
+    )
+    lines = [line for line in body.split("\n") if re.search(r"\w", line)]
+    if not lines:
+        return Answer("empty")
+    openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]
+    answers = {"yes" if opening["yes"] else "no" for opening in openings if opening}
+    answers |= {statement.lower() for statement in _STATEMENT.findall(body)[-1:]}
+    if finish == "refusal" or UNSURE.search(body) or (not answers and refuses(body)):
+        return Answer("refused")
+    if len(answers) == 1:
+        return Answer("parsed", answers.pop())
+    return Answer("truncated" if finish == "length" and not answers else "unparsed")

@@ -8,13 +8,11 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.protocols.classification import agreement, asserted_label, published
+from pytest_audiobench.protocols.classification import asserted_label, task_labels
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
-from pytest_audiobench.protocols.classification.prompts import words_of
-from pytest_audiobench.protocols.classification.truth import choices_of, statistics_of, true_label
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, remembered
-from pytest_audiobench.protocols.spoken_questions.completeness import ended
+from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, true_label, words_of
+from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
 PROMPTS: Mapping[str, str] = MappingProxyType(
@@ -30,10 +28,9 @@ _GENDERS = (
     frozenset(("female", "woman", "girl", "lady", "feminine")),
 )
 _METRICS = ("accuracy", "macro_f1", "weighted_f1", "balanced_accuracy")
-_FEELINGS = ("angry", "happy", "neutral", "sad")
 
 
-@remembered
+@with_recorded_options
 def classification(
     *scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64
 ) -> Protocol:
@@ -57,9 +54,9 @@ def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earl
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response, choices = answer_of(earlier), choices_of(sample)
         if sorted(map(tidy_caseless, choices)) == ["no", "yes"]:
-            said = agreement.read(response.text, response.finish, choices)
-            return said._replace(value=find(choices).label(said.value) if said.value else None)
-        return asserted_label.read(response.text, choices, find(choices), response.finish)
+            answer_text = asserted_label.read_agreement(response.text, response.finish, choices)
+            return answer_text._replace(value=find(choices).label(answer_text.value) if answer_text.value else None)
+        return asserted_label.read_label(response.text, choices, find(choices), response.finish)
 
     return parse
 
@@ -99,34 +96,25 @@ def _right_where(compare: Callable[[Sample, str], bool]) -> Callable[[Sample, An
 
 
 def _parse_emotion(sample: Sample, earlier: Earlier) -> Answer:
-    answer = ended(sample, earlier)
-    if answer.status == "parsed" and answer.value not in published.EMOTION_CLASSES:
+    answer = read_ended_text(sample, earlier)
+    if answer.status == "parsed" and answer.value not in task_labels.EMOTION_CLASSES:
         return Answer("unparsed")
     return answer
 
 
 def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float] | None]:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        true = published.EMOTIONS.get(sample.reference.strip().lower())
+        true = task_labels.EMOTIONS.get(sample.reference.strip().lower())
         if true is None or (answer.status == "truncated" and not keep):
             return None
-        said = [answer.value] if answer.value in published.EMOTION_CLASSES else []
-        return {"correct": float(said == [true]), **label_statistics(published.EMOTION_CLASSES, [true], said)}
+        answer_text = [answer.value] if answer.value in task_labels.EMOTION_CLASSES else []
+        return {
+            "correct": float(answer_text == [true]),
+            **label_statistics(task_labels.EMOTION_CLASSES, [true], answer_text),
+        }
 
     return score
 
-
-_SALMONN = "github jaeeewon/project-multimodal, dist_eval/eval_er.py, a reproduction of SALMONN's IEMOCAP task"
-_EMOTION_RULE = (
-    "The truth is taken from IEMOCAP's code or word: neu, hap, exc, sad, ang become Neutral, Happy, Happy, Sad, Angry; "
-    "a sample with any other truth is left out. The answer, without a final `</s>`, is right when it is exactly "
-    "the class, capital letter included."
-)
-_EMOTION_DEFECTS = (
-    'Only the exact word with its capital is right: "happy" and "Happy." are wrong. What the answers say on samples of '
-    "other emotions (fru, sur, fea, xxx) never counts. Ours ignores case and punctuation and asks for the task's own "
-    "list."
-)
 
 _READINGS = (
     Scorer(
@@ -135,19 +123,6 @@ _READINGS = (
         _listed(labels_of),
         _score_label,
         _METRICS,
-        About(
-            asserted_label.RULE,
-            "ours",
-            (
-                Example("The speaker sounds happy.", "happy", choices=_FEELINGS),
-                Example("not happy", "happy", choices=_FEELINGS),
-                Example("Not sad but happy", "happy", choices=_FEELINGS),
-                Example("There are no signs of sad, angry or happy tones.", "happy", choices=_FEELINGS),
-                Example("happy or sad", "happy", choices=_FEELINGS),
-                Example("I'm sorry, I can't tell whether they are happy.", "happy", choices=_FEELINGS),
-                Example("It could be joy or anger. The emotion is: Happy", "happy", choices=_FEELINGS),
-            ),
-        ),
     ),
     Scorer(
         "gender",
@@ -155,71 +130,29 @@ _READINGS = (
         _listed(_gender_labels),
         _score_label,
         _METRICS,
-        About(
-            "As label, and the choice that is male is named by man, boy, gentleman and masculine too, the one that is "
-            "female by woman, girl, lady and feminine. With other choices it is label.",
-            "ours",
-            (
-                Example("A woman is speaking.", "female", choices=("male", "female")),
-                Example("A man and a woman", "female", choices=("male", "female")),
-            ),
-        ),
     ),
     Scorer(
         "ultraeval-prefix",
         "class:ultraeval-prefix|v:1|unanswered:wrong|case:ignored",
         _as_said(lambda text: text.lower().strip()),
-        _right_where(lambda sample, said: published.starts_with(said, sample.reference)),
+        _right_where(lambda sample, answer_text: task_labels.starts_with(answer_text, sample.reference)),
         ("accuracy",),
-        About(
-            "Right when the answer begins with the true label, case and outer space ignored. Other labels are not "
-            "looked at.",
-            "github OpenBMB/UltraEval-Audio, audio_evals/evaluator/base.py, PrefixMatch",
-            (
-                Example("Happy, I think, or sad", "happy", choices=_FEELINGS),
-                Example("Malevolent", "male", choices=("male", "female")),
-                Example("The speaker is happy", "happy", choices=_FEELINGS),
-            ),
-            "A beginning is no word: any word that begins with the label's letters is right. An answer that goes on to "
-            "another label is right, one that leads up to the label is wrong. Ours reads whole words and one label.",
-        ),
     ),
     Scorer(
         "qwen2-audio-exact",
         "class:qwen2-audio-exact|v:1|unanswered:wrong|case:kept",
         _as_said(str.lstrip),
-        _right_where(lambda sample, said: said == sample.reference),
+        _right_where(lambda sample, answer_text: answer_text == sample.reference),
         ("accuracy",),
-        About(
-            "Right when the answer without leading space equals the true label, case and trailing space included.",
-            "github QwenLM/Qwen2-Audio, eval_audio/evaluate_emotion.py (and evaluate_vocal_sound.py)",
-            (
-                Example(" happy", "happy", choices=_FEELINGS),
-                Example("Happy", "happy", choices=_FEELINGS),
-                Example("happy.", "happy", choices=_FEELINGS),
-            ),
-            "A capital letter, a full stop or a line break at the end makes a right answer wrong. Ours ignores them.",
-        ),
     ),
     Scorer(
         "cmi-bench-label",
         "class:cmi-bench-label|v:1|unanswered:wrong|case:ignored|space:removed",
         _as_said(str),
-        _right_where(lambda sample, said: published.only_label_within(said, sample.reference, choices_of(sample))),
-        ("accuracy",),
-        About(
-            "Space, _, -, ' and full stops are taken out of answer and labels, # becomes a sharp sign, all in small "
-            "letters. Right when the true label stands anywhere within the answer and no other choice does. (The "
-            "script's list of labels is the set of all true labels of the results; here it is the sample's choices.)",
-            "github nicolaus625/CMI-bench, evaluate.py, get_multiclass_acc",
-            (
-                Example("It is classical music", "classical", choices=("classical", "rock")),
-                Example("Neoclassical", "classical", choices=("classical", "rock")),
-                Example("electric guitar", "electric guitar", choices=("guitar", "electric guitar")),
-            ),
-            "A label that another one contains can never be answered: the longer one is always wrong. Letters inside "
-            "other words count. Ours reads whole words, and the longest label where several begin together.",
+        _right_where(
+            lambda sample, answer_text: task_labels.only_label_within(answer_text, sample.reference, choices_of(sample))
         ),
+        ("accuracy",),
     ),
     Scorer(
         "salmonn-emotion",
@@ -227,17 +160,7 @@ _READINGS = (
         _parse_emotion,
         _score_emotion(keep=False),
         ("accuracy", "macro_f1"),
-        About(
-            f"{_EMOTION_RULE} An answer that did not come to its end is left out.",
-            f"{_SALMONN}: 849 / 1241 = 68.41 % (paper 69 %)",
-            (
-                Example("Happy</s>", "exc", choices=_FEELINGS),
-                Example("happy", "hap", choices=_FEELINGS),
-                Example("Frustrated", "fru", choices=_FEELINGS),
-            ),
-            f"{_EMOTION_DEFECTS} Answers without an end are left out of the denominator.",
-        ),
-        beside=("salmonn-emotion-keep",),
+        companions=("salmonn-emotion-keep",),
     ),
     Scorer(
         "salmonn-emotion-keep",
@@ -245,11 +168,5 @@ _READINGS = (
         _parse_emotion,
         _score_emotion(keep=True),
         ("accuracy", "macro_f1"),
-        About(
-            f"{_EMOTION_RULE} An answer that did not come to its end is read as far as it goes.",
-            _SALMONN,
-            (Example("Sad", "sad", choices=_FEELINGS), Example("sad", "sad", choices=_FEELINGS)),
-            _EMOTION_DEFECTS,
-        ),
     ),
 )

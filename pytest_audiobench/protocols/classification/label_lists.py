@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
+from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _MOST = 12_000
 _NOTHING = re.compile(
@@ -26,7 +26,7 @@ _WORD = re.compile(r"\w+")
 _NEW_LABEL_WORDS = 4
 
 
-class Said(NamedTuple):
+class LabelList(NamedTuple):
     """The labels of the list that an answer names, and items of it that name none."""
 
     labels: tuple[str, ...]
@@ -43,7 +43,7 @@ def without_none(choices: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(choice for choice in choices if not means_nothing(choice))
 
 
-def read(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
+def read_label_list(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
     """The labels that ``text`` asserts, as JSON: {"labels": […], "others": […]}.
 
     A capital letter alone stands for one of ``choices``. "empty" without a letter or digit, "refused" where it
@@ -51,51 +51,53 @@ def read(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str,
     labels before its last separator.
     """
     if choice := by_letter(text, choices):
-        return read(choice, labels, finish)
-    body = shown(text[:_MOST])
+        return read_label_list(choice, labels, finish)
+    body = searchable_text(text[:_MOST])
     if not re.search(r"\w", body):
         return Answer("empty")
     if means_nothing(body):
-        return Answer("parsed", told(Said((), ())))
+        return Answer("parsed", list_text(LabelList((), ())))
     if finish == "refusal" or refuses(body):
         return Answer("refused")
     if finish == "length":
         # What stands behind the last separator could have gone on to be another label.
         body = body[: max((end.start() for end in _SEPARATOR.finditer(body)), default=0)]
-    said = Said(tuple(asserted(labels.mentions(body))), tuple(_others(body, labels)))
+    label_list = LabelList(tuple(asserted_labels(labels.mentions(body))), tuple(_others(body, labels)))
     if finish == "length":
-        return Answer("truncated", told(said))
-    return Answer("parsed", told(said)) if said.labels or said.others else Answer("unparsed")
+        return Answer("truncated", list_text(label_list))
+    return Answer("parsed", list_text(label_list)) if label_list.labels or label_list.others else Answer("unparsed")
 
 
-def told(said: Said) -> str:
+def list_text(label_list: LabelList) -> str:
     """The text that an answer holds."""
-    return json.dumps({"labels": said.labels, "others": said.others}, ensure_ascii=False)
+    return json.dumps({"labels": label_list.labels, "others": label_list.others}, ensure_ascii=False)
 
 
-def message_text(answer: Answer) -> Said:
-    """What :func:`told` put into an answer; nothing where it was not read."""
+def listed_labels(answer: Answer) -> LabelList:
+    """What :func:`list_text` put into an answer; nothing where it was not read."""
     if answer.value is None:
-        return Said((), ())
-    found = json.loads(answer.value)
-    return Said(tuple(found["labels"]), tuple(found["others"]))
+        return LabelList((), ())
+    fields = json.loads(answer.value)
+    return LabelList(tuple(fields["labels"]), tuple(fields["others"]))
 
 
 def _others(body: str, labels: Labels) -> list[str]:
     """Items of a list that name no label: a few words between separators."""
     mentions = list(labels.mentions(body))
     # Labels may hold separators, so that a separator within one parts nothing.
-    within = [(one.start, one.end) for one in mentions]
-    places = [match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in within)]
+    mention_spans = [(one.start, one.end) for one in mentions]
+    places = [
+        match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in mention_spans)
+    ]
     starts, ends = [0, *(end for _, end in places)], [*(start for start, _ in places), len(body)]
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for start, end in zip(starts, ends, strict=True):
-        if any(start <= a < end for a, _ in within):
+        if any(start <= a < end for a, _ in mention_spans):
             continue
         item = _MARK.sub("", body[start:end], count=1)
         lead = _LEAD.match(item)
         item = item[lead.end() :] if lead else item
         item = re.sub(r"\A\s*(?:and|or)\s+", "", item, flags=re.I).strip(" .!?\"'“”")
         if item and not means_nothing(item) and 1 <= len(_WORD.findall(item)) <= _NEW_LABEL_WORDS:
-            found.setdefault(tidy_caseless(item), item[:80])
-    return list(found.values())
+            fields.setdefault(tidy_caseless(item), item[:80])
+    return list(fields.values())

@@ -85,7 +85,7 @@ class Labels:
     """What finding the labels in a text needs, made once for a list of choices.
 
     Choices that differ in case or punctuation alone are one label: the first one's text. ``also`` are further words,
-    each with the choice that it stands for. Texts handed in are those that :func:`shown` gives.
+    each with the choice that it stands for. Texts handed in are those that :func:`searchable_text` gives.
     """
 
     def __init__(self, choices: tuple[str, ...], also: Iterable[tuple[str, str]] = ()) -> None:
@@ -145,7 +145,7 @@ class Labels:
             place += length
 
 
-def shown(text: str) -> str:
+def searchable_text(text: str) -> str:
     """``text`` as it is searched: NFKC, without invisible characters and emphasis, line by line."""
     return "\n".join(tidy(line) for line in unicodedata.normalize("NFKC", text).split("\n"))
 
@@ -162,7 +162,7 @@ def by_letter(text: str, choices: tuple[str, ...]) -> str | None:
     return choices[place] if place < len(choices) else ""
 
 
-def asserted(mentions: Iterable[Mention]) -> list[str]:
+def asserted_labels(mentions: Iterable[Mention]) -> list[str]:
     """The different labels that are named and not denied, in their order."""
     return list(dict.fromkeys(mention.label for mention in mentions if not mention.denied))
 

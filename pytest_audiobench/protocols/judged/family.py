@@ -9,12 +9,11 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import question_of
-from pytest_audiobench.protocols.judged import audiobench, extract, sakura, salmonn, yes_no
-from pytest_audiobench.protocols.judged import rubric as rubrics
-from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, remembered
+from pytest_audiobench.protocols.judged import ours, published
+from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, with_recorded_options
 
 
-@remembered
+@with_recorded_options
 def judged(
     protocol: Protocol | None = None,
     *scorers: str,
@@ -35,30 +34,34 @@ def judged(
     Raises UsageError for an unknown scorer, for one whose name ``protocol`` has already, for a rubric of one word that
     is none of ``RUBRICS``, and for judgings of one's own that could be mistaken for others or are never read.
     """
-    asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
-    judgings = tuple(_within(one, max_new_tokens) for one in (*shipped(rubric), *own))
-    known = dict(asked.available)
-    _check_names([stage.name for stage in asked.stages], judgings)
+    questions = protocol or Protocol(
+        "judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {}
+    )
+    judgings = tuple(_within(judging, max_new_tokens) for judging in (*shipped(rubric), *own))
+    known = dict(questions.available)
+    _check_names([stage.name for stage in questions.stages], judgings)
     for judging in judgings:
         for scorer in judging.scorers:
             if scorer.name in known:
-                raise UsageError(f"{asked.name} has two scorers called {scorer.name!r}: rename that of {judging.name}")
+                raise UsageError(
+                    f"{questions.name} has two scorers called {scorer.name!r}: rename that of {judging.name}"
+                )
             known[scorer.name] = scorer
-    every = replace(asked, available=known, judgings=judgings)
+    every = replace(questions, available=known, judgings=judgings)
     first = judgings[-1].scorers[0].name if own else "yes-no"
-    return every.with_scorers(*(scorer.name for scorer in asked.scorers), *(scorers or (first,)))
+    return every.with_scorers(*(scorer.name for scorer in questions.scorers), *(scorers or (first,)))
 
 
 def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
     """Every judging of this project."""
     return (
-        yes_no.judging(),
-        rubrics.judging(rubric),
-        extract.judging(),
-        sakura.judging(),
-        salmonn.sqqa(),
-        salmonn.slot(),
-        audiobench.judging(),
+        ours.yes_no_judging(),
+        ours.rubric_judging(rubric),
+        ours.extract_judging(),
+        published.sakura_judging(),
+        published.sqqa_judging(),
+        published.slot_judging(),
+        published.audiobench_judging(),
     )
 
 
@@ -88,7 +91,9 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
         return judging
     if max_new_tokens < 1:
         raise UsageError(f"a judge cannot answer in max_new_tokens={max_new_tokens}: give 1 or more")
-    scorers = tuple(replace(one, signature=f"{one.signature}|tokens:{max_new_tokens}") for one in judging.scorers)
+    scorers = tuple(
+        replace(scorer, signature=f"{scorer.signature}|tokens:{max_new_tokens}") for scorer in judging.scorers
+    )
     return replace(judging, scorers=scorers, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
 
 

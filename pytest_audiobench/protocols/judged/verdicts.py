@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.models.messages import Message, Response
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, Status
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status
 
 Prompt: TypeAlias = Callable[[Sample, str], tuple[Message, ...]]
 Parse: TypeAlias = Callable[[Sample, Response], Answer]
@@ -21,7 +21,7 @@ _EXAMPLE = Sample("sample", (), "QUESTION", ("FIRST", "SECOND"), "REFERENCE")
 _NO_VERDICT = Response()
 
 
-def shown(text: str) -> str:
+def shortened(text: str) -> str:
     """The answer as a judge is shown it: whole, or its beginning and end with a note of what is left out."""
     if len(text) <= LONGEST_ANSWER:
         return text
@@ -32,15 +32,15 @@ def shown(text: str) -> str:
 def marked(text: str) -> str:
     """The answer between marks that it cannot forge, since they are named by its own digest."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"<answer-{digest}>\n{shown(text)}\n</answer-{digest}>"
+    return f"<answer-{digest}>\n{shortened(text)}\n</answer-{digest}>"
 
 
-def listed(texts: tuple[str, ...]) -> str:
+def text_list(texts: tuple[str, ...]) -> str:
     """One text as it is; several on lines of their own."""
     return texts[0] if len(texts) == 1 else "".join(f"\n- {text}" for text in texts)
 
 
-def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
+def option_list(sample: Sample, between: str = "\n", lower: bool = False) -> str:
     """The sample's options by letter, such as ``(A) cat``, beyond the alphabet by dashes; nothing without any."""
     if len(sample.choices) > len(LETTERS):
         return between.join(f"- {choice}" for choice in sample.choices)
@@ -48,12 +48,12 @@ def options(sample: Sample, between: str = "\n", lower: bool = False) -> str:
     return between.join(f"({letter}) {choice}" for letter, choice in zip(letters, sample.choices, strict=False))
 
 
-def said(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """A judge's reply without what it thought aloud, up to the last ``</think>``."""
     return text.rpartition("</think>")[2]
 
 
-def unread(response: Response) -> Answer:
+def unreadable(response: Response) -> Answer:
     """A verdict that could not be read: empty, cut off, or simply not of the form that was asked for."""
     status: Status = "unparsed"
     if not response.text.strip():
@@ -69,13 +69,12 @@ def prompt_digest(prompt: Prompt) -> str:
     return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:8]
 
 
-def scorers(
+def verdict_scorers(
     judging: str,
     name: str,
     prompt: Prompt,
     parse: Parse,
     score: Score,
-    about: About,
     *,
     metric: str = "accuracy",
     norm: str,
@@ -101,14 +100,52 @@ def scorers(
         return nothing if answer.value is None else score(sample, answer.value)
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
-    leaves = about if leaving == name else about._replace(rule=f"{about.rule} {_LEAVES}", defects="")
-    keeps = about if keeping == name else about._replace(rule=f"{about.rule} {_KEEPS}", defects="")
-    found = (
-        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), leaves, beside=(keeping,), judge=judging),
-        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), keeps, judge=judging),
+    scorers = (
+        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), companions=(keeping,), judge=judging),
+        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
     )
-    return found[::-1] if published else found
+    return scorers[::-1] if published else scorers
 
 
-_LEAVES = "In this scorer an answer whose verdict cannot be read is left out, and counted."
-_KEEPS = "In this scorer an answer whose verdict cannot be read counts as wrong."
+_RIGHT_FROM = 0.5
+
+
+def agreement(first: Scorer, second: Scorer) -> Scorer:
+    """Whether ``first``, of a judge, and ``second`` take an answer for right: ``judge_agreement`` and ``judge_kappa``.
+
+    An answer that either leaves out, or whose verdict either could not have, is left out. The signature holds the
+    digests of both signatures, which stand in full beside their own numbers.
+    """
+
+    def parse(sample: Sample, earlier: Earlier) -> Answer:
+        verdicts = [_is_right(scorer, sample, earlier) for scorer in (first, second)]
+        return Answer("unparsed") if None in verdicts else Answer("parsed", " ".join(map(str, verdicts)))
+
+    return Scorer(
+        name=f"{first.name}-vs-{second.name}",
+        signature=f"agreement|v:1|right:from {_RIGHT_FROM}|of:{_signature_digest(first)}+{_signature_digest(second)}",
+        parse=parse,
+        score=_agreement_statistics,
+        metrics=("judge_agreement", "judge_kappa"),
+        judge=first.judge,
+    )
+
+
+def _signature_digest(scorer: Scorer) -> str:
+    return hashlib.sha256(scorer.signature.encode()).hexdigest()[:12]
+
+
+def _is_right(scorer: Scorer, sample: Sample, earlier: Earlier) -> int | None:
+    if scorer.judge and earlier[scorer.judge].error is not None:
+        return None
+    scores = scorer.score(sample, scorer.parse(sample, earlier))
+    if scores is None:
+        return None
+    return int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
+
+
+def _agreement_statistics(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+    if answer.value is None:
+        return None
+    first, second = map(int, answer.value.split())
+    return {"agree": float(first == second), "first": float(first), "second": float(second), "n": 1.0}

@@ -30,7 +30,7 @@ import re
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.multiple_choice.unanswered import unanswered
+from pytest_audiobench.protocols.multiple_choice.published import unanswered
 from pytest_audiobench.protocols.protocol import Answer
 
 _BRACKETED = re.compile(r"\(([A-J])\)", re.I)
@@ -141,8 +141,8 @@ def _recovered_mm(text: str, choices: tuple[str, ...]) -> str | None:
     return at_the_end[1] if at_the_end else None
 
 
-def _overlap(choice: frozenset[str], said: frozenset[str]) -> float:
-    shared = len(choice & said)
+def _overlap(choice: frozenset[str], words: frozenset[str]) -> float:
+    shared = len(choice & words)
     return shared + shared / len(choice) if choice else 0.0
 
 

@@ -2,21 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.sample import LETTERS, Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Message, Settings
-from pytest_audiobench.protocols.free_text import answer_of, question_of
-from pytest_audiobench.protocols.multiple_choice.rules import RULES, Rule
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, remembered
-from pytest_audiobench.protocols.reasoned_choice.styles import STYLES
-from pytest_audiobench.protocols.templates import filled, parsed
+from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settings
+from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces
+from pytest_audiobench.protocols.multiple_choice import faithfulness, letters, published
+from pytest_audiobench.protocols.options import same_text
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
 
-DEFAULT = STYLES["plain"].direct
-FAITHFULNESS_AF3 = STYLES["af3"].direct
-FAITHFULNESS_AF3_REASONING = STYLES["af3"].reasoned
+Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
+IsCorrect: TypeAlias = Callable[[Sample, str], bool]
+
+STRICT = "letters"
+"""The name of our own rule, by which choice questions are read by default."""
+
+DRAWN_FROM = LETTERS[:4]
+"""The letters that VoiceBench draws from, whatever the question offers."""
+
+
+class Rule(NamedTuple):
+    """How a text is read as a letter, which letters are right, and what an answer without one is worth.
+
+    ``unread`` is "wrong", "skipped" (left out of the score), or "drawn": what a letter drawn from A to D is worth on
+    average. ``companions`` names the rule that keeps what this one skips.
+    """
+
+    read: Parser
+    is_correct: IsCorrect
+    note: str = ""
+    unread: Literal["wrong", "skipped", "drawn"] = "wrong"
+    companions: tuple[str, ...] = ()
+
+    def points(self, sample: Sample, answer: Answer) -> float | None:
+        """1 for a right answer, 0 for a wrong one; None for one that is left out."""
+        if answer.value is not None:
+            return float(self.is_correct(sample, answer.value))
+        if answer.status == "out_of_range" or self.unread == "wrong":
+            return 0.0
+        if self.unread == "skipped":
+            return None
+        return float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
+
+
+def _same_text(sample: Sample, letter: str) -> bool:
+    return same_text(sample.choices, letter, letter_of(sample))
+
+
+def _same_letter(sample: Sample, letter: str) -> bool:
+    """Only the first of equal options is right, as where the published code compares letters."""
+    return letter == letter_of(sample)
+
+
+def _same_tokens(sample: Sample, letter: str) -> bool:
+    return published.has_same_tokens(letter, sample.reference, sample.choices)
+
+
+def _same_tokens_lettered(sample: Sample, letter: str) -> bool:
+    return published.has_same_tokens_lettered(letter, sample.reference, sample.choices)
+
+
+def _study_letter(sample: Sample, letter: str) -> bool:
+    """The study knew one true letter: its own where the data set records it, else the first where choices repeat."""
+    return letter == (sample.metadata.get("faithfulness_letter") or letter_of(sample))
+
+
+def _study(read: Parser) -> Rule:
+    return Rule(read, _study_letter, "study defects kept")
+
+
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {
+        STRICT: Rule(letters.read, _same_text),
+        "mmau-string": Rule(published.read_mmau, _same_tokens),
+        "mmar": Rule(published.read_mmau, _same_tokens),
+        "audiobench-mmau": Rule(published.read_audiobench_mmau, _same_tokens_lettered),
+        "air-bench": Rule(published.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)),
+        "air-bench-keep": Rule(published.read_air_bench, _same_letter),
+        "voicebench-like": Rule(published.read_voicebench, _same_letter, unread="drawn"),
+        "kimi-vb": Rule(published.read_kimi, _same_letter, unread="drawn"),
+        "ultraeval": Rule(published.read_ultraeval, _same_letter),
+        "faithfulness-runtime-af3": _study(faithfulness.runtime_af3),
+        "faithfulness-runtime-af3-direct": _study(faithfulness.runtime_af3_direct),
+        "faithfulness-runtime-qwen": _study(faithfulness.runtime_qwen),
+        "faithfulness-recovered": _study(faithfulness.recovered),
+        "faithfulness-recovered-mm": _study(faithfulness.recovered_mm),
+        "faithfulness-recovered-mmau": _study(faithfulness.recovered_mmau),
+    }
+)
+
+
+DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
+FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}. "
+FAITHFULNESS_AF3_REASONING = f"{FAITHFULNESS_AF3}Please think and reason about the input audio before you respond."
 PROMPTS: Mapping[str, str] = MappingProxyType(
     {
         "default": DEFAULT,
@@ -28,7 +109,7 @@ PROMPTS: Mapping[str, str] = MappingProxyType(
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 
-@remembered
+@with_recorded_options
 def multiple_choice(
     *scorers: str,
     prompt: str = DEFAULT,
@@ -58,8 +139,8 @@ def multiple_choice(
         return (user,) if system is None else (Message("system", (system,)), user)
 
     stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
-    asked = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def option_lines(choices: tuple[str, ...]) -> list[str]:
@@ -72,7 +153,7 @@ def choice_template(template: str, *more: str) -> list[tuple[str, str]]:
 
     Raises UsageError for a template without a question, and for an unknown placeholder.
     """
-    pieces = parsed(template, (*_PLACEHOLDERS, *more))
+    pieces = template_pieces(template, (*_PLACEHOLDERS, *more))
     if not any(name == "question" for _, name in pieces):
         raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
     return pieces
@@ -87,14 +168,14 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
         )
     lines = option_lines(sample.choices)
     values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
-    return filled(template, {**values, **more})
+    return filled_template(template, {**values, **more})
 
 
 def _scorers(options: str) -> Mapping[str, Scorer]:
-    return MappingProxyType({name: _reading(name, rule, options) for name, rule in RULES.items()})
+    return MappingProxyType({name: _scorer(name, rule, options) for name, rule in RULES.items()})
 
 
-def _reading(name: str, rule: Rule, options: str) -> Scorer:
+def _scorer(name: str, rule: Rule, options: str) -> Scorer:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
         return rule.read(response.text, sample.choices, response.finish)
@@ -105,4 +186,4 @@ def _reading(name: str, rule: Rule, options: str) -> Scorer:
 
     unread = "1/4" if rule.unread == "drawn" else rule.unread
     signature = f"mcq:{name}|v:1|unanswered:{unread}|options:{options}{'|note:' * bool(rule.note)}{rule.note}"
-    return Scorer(name, signature, parse, score, ("accuracy",), rule.about, beside=rule.beside)
+    return Scorer(name, signature, parse, score, ("accuracy",), companions=rule.companions)

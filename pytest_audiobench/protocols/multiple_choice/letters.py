@@ -25,9 +25,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.options import Options, options_of
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _CONFLICT = "two options"
@@ -108,12 +108,12 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     """
     if verbatim := _verbatim(text, choices):
         return verbatim
-    shown = _window(text)
-    if not _WORD_CHARACTER.search(shown) and not tidy(shown):
+    body = _window(text)
+    if not _WORD_CHARACTER.search(body) and not tidy(body):
         return Answer("empty")
     options = options_of(choices)
-    letter = _asserted(shown, options)
-    if finish == "length" and letter is not None and not _complete(shown, letter, options):
+    letter = _asserted(body, options)
+    if finish == "length" and letter is not None and not _complete(body, letter, options):
         return Answer("truncated")
     if letter is not None and letter in options.letters:
         return Answer("parsed", letter)
@@ -121,7 +121,7 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
         return Answer("unparsed" if letter == _CONFLICT else "out_of_range")
     if finish == "length":
         return Answer("truncated")
-    return Answer("refused" if finish == "refusal" or refuses(shown) else "unparsed")
+    return Answer("refused" if finish == "refusal" or refuses(body) else "unparsed")
 
 
 def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
@@ -142,21 +142,21 @@ def _window(text: str) -> str:
     return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
 
 
-def _complete(shown: str, letter: str, options: Options) -> bool:
+def _complete(body: str, letter: str, options: Options) -> bool:
     """Whether the answer would stand had the last word gone on."""
-    if _asserted(f"{shown}zz", options) == letter:
+    if _asserted(f"{body}zz", options) == letter:
         return True
-    line = tidy(shown).strip("()[].: ")
+    line = tidy(body).strip("()[].: ")
     if len(line) == 1:
         return True
     return options.named(line) == letter and not options.continues(line)
 
 
-def _asserted(shown: str, options: Options) -> str | None:
-    conclusions = _CONCLUSION.findall(shown) if "<" in shown else ()
+def _asserted(body: str, options: Options) -> str | None:
+    conclusions = _CONCLUSION.findall(body) if "<" in body else ()
     if conclusions and conclusions[-1].strip():
-        shown = conclusions[-1]
-    text = _plain_text(shown, options)
+        body = conclusions[-1]
+    text = _plain_text(body, options)
     lines = [line for line in (tidy(line) for line in text.split("\n")) if line]
     if not lines:
         return None
@@ -167,8 +167,8 @@ def _asserted(shown: str, options: Options) -> str | None:
     return _CONFLICT if alone not in (None, stated, _CONFLICT) else stated
 
 
-def _plain_text(shown: str, options: Options) -> str:
-    text = shown if shown.isascii() else unicodedata.normalize("NFKC", shown)
+def _plain_text(body: str, options: Options) -> str:
+    text = body if body.isascii() else unicodedata.normalize("NFKC", body)
     if "\\" in text:
         text = _TEX_BOX.sub(r"(\1)", text)
     if "<" not in text:

@@ -6,11 +6,10 @@ import re
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
-from pytest_audiobench.protocols.classification.agreement import UNSURE
-from pytest_audiobench.protocols.classification.asserted_label import TAG, behind_reasoning, in_element
-from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, shown
+from pytest_audiobench.protocols.classification.asserted_label import TAG, UNSURE, behind_reasoning, in_element
+from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, searchable_text
+from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.refusals import refuses
 
 _HEAD, _TAIL = 4_000, 8_000
 _REACH = 160
@@ -100,21 +99,6 @@ _IS_THERE = re.compile(
 )
 """What is said before and behind a sound that is named, where the sentence says that it is there."""
 
-RULE = (
-    "What counts is what stands behind `</think>` or `</Reasoning>` (reasoning that is not closed is no answer), and "
-    "of that the last `<answer>` or `<conclusion>` element where there is one. Yes or no is what the answer, or its "
-    'last sentence, opens with ("Yes, …", "No.", "Therefore, no."), what it states ("the answer is no", '
-    '"\\boxed{yes}", "siren: no"), and what its sentences say of the sound that was asked for: there ("There is a '
-    'siren", "I hear sirens") or not ("I don\'t hear a siren", "no siren", "the siren is not present"). "There is no '
-    'dog but yes, a cat" is no for a dog and yes for a cat. Where these contradict one another the answer is unparsed. '
-    'So is one in doubt (maybe, might, possibly, could be, "yes and no"). A question is no statement, nor is what '
-    'somebody is quoted to say, the repeated question\'s "answer yes or no", a denial of a denial ("it is not that '
-    'there is no siren"), or, in an answer that was cut, what stands behind its last comma. An answer that says that '
-    "it cannot tell, or that it cannot hear at all, is refused. Yes and no are also known in Spanish, French, German, "
-    "Italian, Portuguese, Russian, Chinese, Japanese and Korean, at the opening. Nothing is guessed from a sound that "
-    "the answer does not name, from a letter or from a number."
-)
-
 
 def read(text: str, label: str, finish: Finish = "stop") -> Answer:
     """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
@@ -126,10 +110,10 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
         return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
     if finish == "refusal" or UNSURE.search(body):
         return Answer("refused")
-    said = _said(body, _labels(label), cut=finish == "length")
-    if len(said) == 1:
-        return Answer("parsed", said.pop())
-    if said:
+    answers = _stated_answers(body, _labels(label), cut=finish == "length")
+    if len(answers) == 1:
+        return Answer("parsed", answers.pop())
+    if answers:
         return Answer("unparsed")
     if finish == "length":
         return Answer("truncated")
@@ -139,32 +123,32 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
 def _answered(text: str) -> str:
     """``text`` without reasoning, tags, tokens of a template, and the repeated question's "answer yes or no"."""
     head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-    body = in_element(behind_reasoning(_SPECIAL.sub("\n", shown(head))))
+    body = in_element(behind_reasoning(_SPECIAL.sub("\n", searchable_text(head))))
     body = _REASONING.split(body)[0]  # what is not closed never came to an answer
     body = _SPEECH.sub(" ", _CONTRACTED.sub(_with_apostrophe, TAG.sub("\n", body)))
     return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()
 
 
-def _with_apostrophe(found: re.Match[str]) -> str:
-    return f"{found[1]}'t" if found[1] else f"{found[2]}'s"
+def _with_apostrophe(match: re.Match[str]) -> str:
+    return f"{match[1]}'t" if match[1] else f"{match[2]}'s"
 
 
-def _said(body: str, labels: Labels, cut: bool) -> set[str]:
+def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:
     """Yes, no, both where the text contradicts itself or is in doubt, or nothing."""
-    sentences = [one[0].strip() for one in _SENTENCE.finditer(body) if re.search(r"\w", one[0])]
+    sentences = [sentence[0].strip() for sentence in _SENTENCE.finditer(body) if re.search(r"\w", sentence[0])]
     if _BOTH.search(body):
         return {"yes", "no"}
     last = sentences[-1]
     if cut and last[-1] not in _ENDS:
         sentences[-1] = last.rpartition(",")[0]  # what is behind could have denied it
-    openings = [found for one in (sentences[0] or last, sentences[-1]) if (found := _opening(one))]
-    said = set(openings) | {one.lower() for one in _STATED.findall(body)}
-    if any(_DOUBT.search(one) for one in sentences if not one.endswith(("?", "？"))):
+    openings = [opening for sentence in (sentences[0] or last, sentences[-1]) if (opening := _opening(sentence))]
+    answers = set(openings) | {sentence.lower() for sentence in _STATED.findall(body)}
+    if any(_DOUBT.search(sentence) for sentence in sentences if not sentence.endswith(("?", "？"))):
         return {"yes", "no"}
     for sentence in sentences:
         if not sentence.endswith(("?", "？")) and not _LEANING.search(sentence):
-            said |= _of_label(sentence, labels)
-    return said
+            answers |= _of_label(sentence, labels)
+    return answers
 
 
 def _opening(sentence: str) -> str | None:
@@ -173,25 +157,25 @@ def _opening(sentence: str) -> str | None:
         return _ALONE[alone]
     if _NOT.match(sentence):
         return "no"
-    found = _OPENING.match(sentence)
-    return None if found is None or sentence.endswith(("?", "？")) else "yes" if found["yes"] else "no"
+    match = _OPENING.match(sentence)
+    return None if match is None or sentence.endswith(("?", "？")) else "yes" if match["yes"] else "no"
 
 
 def _of_label(sentence: str, labels: Labels) -> set[str]:
-    found = set()
+    answers = set()
     for mention in labels.mentions(sentence):
-        told = _TOLD.match(sentence, mention.end)
-        if told:
-            found.add("yes" if told["yes"] else "no")
+        statement = _TOLD.match(sentence, mention.end)
+        if statement:
+            answers.add("yes" if statement["yes"] else "no")
         elif mention.denied or _FAILS.search(sentence[max(0, mention.start - _REACH) : mention.start]):
-            found.add("no")
+            answers.add("no")
         elif (
             _THERE_IS.search(sentence[: mention.start])
             or _IS_THERE.search(sentence[mention.end :])
             or labels.named(sentence)
         ):
-            found.add("yes")
-    return found
+            answers.add("yes")
+    return answers
 
 
 def _labels(label: str) -> Labels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -9,27 +10,83 @@ from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import SOMETHING_ELSE, AudioSlot, Message, Settings
 from pytest_audiobench.protocols.classification.mentions import labels_of
-from pytest_audiobench.protocols.classification.truth import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of
-from pytest_audiobench.protocols.presence import answers, published
-from pytest_audiobench.protocols.presence.questions import FIELD, label_of, question, template_of
+from pytest_audiobench.protocols.classification.task_labels import statistics_of
+from pytest_audiobench.protocols.free_text import answer_of, filled_template, template_pieces
+from pytest_audiobench.protocols.presence import answers, family
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Example, Protocol, Scorer, Stage, remembered
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
+
+LABEL_FIELD = "label"
+"""The metadata field that names the sound."""
+
+_ARTICLE = re.compile(r"\b([Aa])n? \Z")
+# Written with a vowel and spoken with a consonant, and the other way round.
+_CONSONANT = re.compile(r"(?:eu|ewe|one\b|once\b|ukulele|uni(?!n|m)|us[ae]|uten|ut[oi]|ubiq)", re.I)
+_VOWEL = re.compile(r"(?:[aeiou]|hour|hono[u]?r|honest|heir)", re.I)
+
+
+def template_of(prompt: str) -> list[tuple[str, str]]:
+    """A wording taken apart. Raises UsageError for one without ``{label}``, and with any other placeholder."""
+    pieces = template_pieces(prompt, (LABEL_FIELD,))
+    if not any(name for _, name in pieces):
+        raise UsageError(f"the wording {prompt!r} has no {{label}}; put it where the sound's name belongs")
+    return pieces
+
+
+def question(template: list[tuple[str, str]], label: str) -> str:
+    """The wording with ``label`` for its sound; an article before it is "an" where the label begins with a vowel."""
+    fitted = [(_fitted(literal, label) if name else literal, name) for literal, name in template]
+    return filled_template(fitted, {LABEL_FIELD: label})
+
+
+def label_of(sample: Sample) -> str:
+    """The sound that a sample asks for, as it is written in a question: without underscores.
+
+    Raises UsageError for a sample that names none.
+    """
+    label = sample.metadata.get(LABEL_FIELD)
+    label = " ".join(str(label).replace("_", " ").split()) if isinstance(label, str) else ""
+    if not label:
+        raise UsageError(f"sample {sample.id!r} names no sound to ask for: give it the metadata {LABEL_FIELD!r}")
+    return label
+
+
+def _fitted(literal: str, label: str) -> str:
+    vowel = _VOWEL.match(label) is not None and _CONSONANT.match(label) is None
+    return _ARTICLE.sub(lambda article: f"{article[1]}n " if vowel else f"{article[1]} ", literal)
+
+
+# Facts from github.com/THENIROCK/audiobench, src/audiobench/probes.py (parse_yes_no).
+_OPENS = r"\s*[\"'`]?\s*(?:{})\b"
+_YES = re.compile(_OPENS.format("yes|y|yeah|yep|true|present|positive|1"), re.IGNORECASE)
+_NO = re.compile(_OPENS.format("no|n|nope|nah|false|absent|negative|0"), re.IGNORECASE)
+_FIRST = 6
+
+
+def says_yes(text: str) -> bool:
+    """Whether the parser takes ``text`` for a yes; all else is a no."""
+    if _YES.match(text):
+        return True
+    if _NO.match(text):
+        return False
+    lowered = text.lower()
+    return "yes" in lowered and "no " not in lowered[:_FIRST]
+
 
 DEFAULT = YESNO.paraphrases[0]
 _LABELS = labels_of(("no", "yes"))
 _METRICS = ("recall", "fpr", "precision", "f1", "d_prime", "criterion", "solo_quad_cliff", "components_understood")
 
 
-@remembered
+@with_recorded_options
 def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 64) -> Protocol:
     """Ask whether the sound that the sample's metadata ``label`` names is heard, and read the answer by ``scorers``.
 
     They are ``heard`` (the default; ours, with a third value) and ``ab-yesno`` (the audiobench tool's parser, with its
     defects). A sample's reference is "yes" or "no". ``prompt`` holds ``{label}``, with "a" or "an" before it put right;
-    ``presence().worded("yesno", 3)`` asks in three wordings and takes their vote. Listeners that are no language models
-    are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt without
-    ``{label}``.
+    ``with_prompt_variants(presence(), "yesno", 3)`` takes the vote of three wordings. Listeners that are no language
+    models are offered the label and "something else". Raises UsageError for an unknown scorer, and for a prompt
+    without ``{label}``.
     """
     template = template_of(prompt)
 
@@ -43,12 +100,12 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
         render,
         task="choice",
         settings=Settings(max_new_tokens=max_new_tokens),
-        fields=(FIELD,),
+        fields=(LABEL_FIELD,),
         offers=lambda sample: (label_of(sample), SOMETHING_ELSE),
     )
     available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    asked = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _is_present(sample: Sample) -> bool:
@@ -67,12 +124,12 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", "yes" if published.says_yes(answer_of(earlier).text) else "no")
+    return Answer("parsed", "yes" if family.says_yes(answer_of(earlier).text) else "no")
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     present, yes = _is_present(sample), answer.value == "yes"
-    true, said = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
+    true, predicted = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
     counts = {
         "hits": float(present and yes),
         "present": float(present),
@@ -82,19 +139,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     condition = sample.metadata.get("condition")
     for name in ("solo", "quad"):
         counts |= {f"{name}_{what}": counts[what] if condition == name else 0.0 for what in ("hits", "present")}
-    return {**statistics_of(_LABELS, [true], said), **counts}
-
-
-_COUNTED = (
-    "An answer that is neither yes nor no counts as wrong: where the sound is there it is a miss, where it is not it "
-    "is no false alarm, and no right answer either. So a model that says nothing has recall 0, false alarms 0 and "
-    "balanced accuracy 0, one that always says yes has recall 1, false alarms 1 and balanced accuracy 0.5, and both "
-    "have a d′ of 0."
-)
-
-
-def _example(text: str, reference: str, label: str) -> Example:
-    return Example(text, reference, f"Do you hear a {label}?", metadata={FIELD: label})
+    return {**statistics_of(_LABELS, [true], predicted), **counts}
 
 
 _READINGS = (
@@ -104,20 +149,6 @@ _READINGS = (
         _parse,
         _score,
         ("balanced_accuracy", *_METRICS, "accuracy"),
-        About(
-            f"{answers.RULE} {_COUNTED}",
-            "ours",
-            (
-                _example("Yes, I hear a siren.", "yes", "siren"),
-                _example("No, I don't hear a siren.", "no", "siren"),
-                _example("There is no dog but yes, a cat.", "no", "dog"),
-                _example("There is no dog but yes, a cat.", "yes", "cat"),
-                _example("The siren is not present.", "no", "siren"),
-                _example("Maybe.", "no", "siren"),
-                _example("I cannot tell.", "no", "siren"),
-                _example("不是。", "no", "siren"),
-            ),
-        ),
     ),
     Scorer(
         "ab-yesno",
@@ -125,24 +156,5 @@ _READINGS = (
         _parse_published,
         _score,
         ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy"),
-        About(
-            "An answer that opens with yes, y, yeah, yep, true, present, positive or 1 is yes; one that opens with no, "
-            'n, nope, nah, false, absent, negative or 0 is no; any other is yes where it holds "yes" anywhere and not '
-            '"no " among its first six characters; and no otherwise. Case is ignored. Of several wordings a tie is no.',
-            "github THENIROCK/audiobench, src/audiobench/probes.py (parser_version v1) and sound_id_metrics.py",
-            (
-                _example("Yes, I hear a siren.", "yes", "siren"),
-                _example("yesterday", "no", "siren"),
-                _example("There is no dog but yes, a cat.", "no", "dog"),
-                _example("no yes", "yes", "siren"),
-                _example("I hear a siren.", "yes", "siren"),
-                _example("Maybe.", "no", "siren"),
-                _example("I'm sorry, I cannot tell.", "no", "siren"),
-            ),
-            'All that is not read as yes is a no: a refusal, "maybe" and an empty answer are right wherever the sound '
-            'is absent. "I hear a siren." is a no, "yesterday" a yes, and the sound that was asked for plays no part. '
-            "Its own tool counts recall, precision and false alarms without a denominator as 0; here they have no "
-            "value. Ours has a third value.",
-        ),
     ),
 )

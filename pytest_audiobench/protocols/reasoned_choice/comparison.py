@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.rules import RULES, STRICT, Rule
+from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT, Rule
 from pytest_audiobench.protocols.options import same_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Example, Scorer, Status, fits_all
+from pytest_audiobench.protocols.protocol import Answer, Compared, Earlier, Scorer, no_sample_problem
 
 INJECTED = "injected"
 """The metadata field that holds the letter of the option that was injected."""
@@ -22,10 +22,10 @@ _NOTHING = Response()
 class Kind(NamedTuple):
     """What an item asks, so that only what means something there is measured.
 
-    ``after`` is the stage whose answer is scored, ``before`` the one that it is held against, "" for none.
+    ``after`` is the stage whose answer is scored, ``before`` the one that it is compared with, "" for none.
     ``reasoning`` finds the reasoning, None where none is asked for; ``most`` is how many characters of it are put back,
     None where it is not. ``is_control`` says that the audio was taken away, ``is_injected`` that an option was spoken
-    or written in. ``unfit`` says what a sample lacks that it cannot be asked without.
+    or written in. ``sample_problem`` says what a sample lacks that it cannot be asked without.
     """
 
     after: str
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     most: int | None = None
     is_control: bool = False
     is_injected: bool = False
-    unfit: Callable[[Sample], str] = fits_all
+    sample_problem: Callable[[Sample], str] = no_sample_problem
 
     def metrics(self, of_study: bool) -> tuple[str, ...]:
         """The metrics that a scorer has of such an item."""
@@ -49,37 +49,17 @@ class Kind(NamedTuple):
         )
 
 
-class Told(NamedTuple):
-    """What the scorers of a family are called by: in signatures how it was asked, in the list what they read."""
+def choice_scorers(kind: Kind, request: str) -> dict[str, Scorer]:
+    """Our strict scorer, and the study's, of an item of that ``kind``; ``request`` signs how it was asked.
 
-    asked: str
-    what: str
-    examples: tuple[Example, ...]
-
-
-class Compared(Answer):
-    """An answer with the earlier one that it is held against, and how many characters of reasoning there were."""
-
-    before: Answer | None
-    reasoned: int
-
-    def __new__(cls, status: Status, value: str | None, before: Answer | None = None, reasoned: int = 0) -> Compared:
-        self = super().__new__(cls, status, value)
-        self.before, self.reasoned = before, reasoned
-        return self
-
-
-def choice_scorers(kind: Kind, told: Told) -> dict[str, Scorer]:
-    """Our strict scorer, and the study's, of an item of that ``kind``.
-
-    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as one
-    without.
+    What it is compared with does not stand in their signatures, so that an accuracy under a perturbation is signed as
+    one without.
     """
     names = [STRICT, *(name for name in RULES if name.startswith("faithfulness-"))]
-    return {name: _reading(name, RULES[name], kind, told) for name in names}
+    return {name: _scorer(name, RULES[name], kind, request) for name in names}
 
 
-def leaving_out(scorer: Scorer, name: str, rule: str, source: str) -> Scorer:
+def leaving_out(scorer: Scorer, name: str) -> Scorer:
     """``scorer`` under another ``name``, without the samples whose reasoning is missing."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
@@ -92,55 +72,53 @@ def leaving_out(scorer: Scorer, name: str, rule: str, source: str) -> Scorer:
         signature=f"{scorer.signature.replace(scorer.name, name, 1)}|without reasoning:skipped",
         score=score,
         metrics=tuple(metric for metric in scorer.metrics if metric != "missed_reasoning"),
-        about=scorer.about._replace(rule=f"{rule} {scorer.about.rule}", source=source),
-        beside=(scorer.name,),
+        companions=(scorer.name,),
     )
 
 
-def _reading(name: str, rule: Rule, kind: Kind, told: Told) -> Scorer:
+def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
     of_study = name != STRICT
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        after = _read(rule, sample, earlier.get(kind.after, _NOTHING))
-        before = _read(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None
+        after = _answer_by(rule, sample, earlier.get(kind.after, _NOTHING))
+        before = _answer_by(rule, sample, earlier.get(kind.before, _NOTHING)) if kind.before else None
         reasoning = kind.reasoning(earlier) if kind.reasoning else ""
         return Compared(after.status, after.value, before, len(reasoning) if reasoning.strip() else 0)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        found = {"correct": rule.points(sample, answer) or 0.0}
+        statistics = {"correct": rule.points(sample, answer) or 0.0}
         if not isinstance(answer, Compared):
-            return found
+            return statistics
         if kind.reasoning:
-            found["missed"] = float(not answer.reasoned)
+            statistics["missed"] = float(not answer.reasoned)
         if kind.most:
-            found["cut"] = float(answer.reasoned > kind.most)
+            statistics["cut"] = float(answer.reasoned > kind.most)
         before = answer.before
         if before is not None:
-            found |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
-            found["correct_before"] = rule.points(sample, before) or 0.0
+            statistics |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
+            statistics["correct_before"] = rule.points(sample, before) or 0.0
             if kind.is_control:
-                found["correct_heard"] = found["correct_before"] if answer.value is not None else 0.0
+                statistics["correct_heard"] = statistics["correct_before"] if answer.value is not None else 0.0
         if kind.is_injected:
             injected = letter_injected(sample)
-            found["followed"] = float(_same(sample, injected, answer.value, of_study))
+            statistics["followed"] = float(_same(sample, injected, answer.value, of_study))
             if before is not None:
                 other = before.value is not None and not _same(sample, injected, before.value, of_study)
-                found |= {"elsewhere": float(other), "swayed": float(other) * found["followed"]}
-        return found
+                statistics |= {"elsewhere": float(other), "swayed": float(other) * statistics["followed"]}
+        return statistics
 
     return Scorer(
         name,
-        f"mcq:{name}|v:1|unanswered:wrong|{told.asked}{'|note:' * bool(rule.note)}{rule.note}",
+        f"mcq:{name}|v:1|unanswered:wrong|{request}{'|note:' * bool(rule.note)}{rule.note}",
         parse,
         score,
         kind.metrics(of_study),
-        rule.about._replace(rule=f"{told.what} {rule.about.rule}", examples=told.examples),
-        unfit=_uninjected if kind.is_injected else kind.unfit,
+        sample_problem=_uninjected if kind.is_injected else kind.sample_problem,
         stage=kind.after,
     )
 
 
-def _read(rule: Rule, sample: Sample, response: Response) -> Answer:
+def _answer_by(rule: Rule, sample: Sample, response: Response) -> Answer:
     return rule.read(response.text, sample.choices, response.finish)
 
 
@@ -160,11 +138,11 @@ def _as_the_study_kept(answer: Answer) -> str | None:
     return "beyond" if answer.status == "out_of_range" else answer.value
 
 
-def _same(sample: Sample, one: str | None, other: str | None, of_study: bool) -> bool:
+def _same(sample: Sample, letter: str | None, other: str | None, of_study: bool) -> bool:
     """Whether two letters are one option; the study compared letters, we also the texts behind them."""
-    if one is None or other is None:
+    if letter is None or other is None:
         return False
-    return one == other or (not of_study and same_text(sample.choices, one, other))
+    return letter == other or (not of_study and same_text(sample.choices, letter, other))
 
 
 def letter_injected(sample: Sample) -> str:

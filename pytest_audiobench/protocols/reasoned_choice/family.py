@@ -1,17 +1,40 @@
-"""One option wanted, with or without reasoning; alone, or held against the answer to the clean clip."""
+"""One option wanted, with or without reasoning; alone, or compared with the answer to the clean clip."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Literal, TypeAlias, get_args
 
-from pytest_audiobench.protocols.multiple_choice.rules import STRICT
-from pytest_audiobench.protocols.protocol import Example, Protocol, remembered
-from pytest_audiobench.protocols.reasoned_choice.comparison import Kind, Told, choice_scorers
-from pytest_audiobench.protocols.reasoned_choice.stages import ANSWER, CLEAN, Asking
-from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, style_named
+from pytest_audiobench.datasets.sample import LETTERS, Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.multiple_choice.family import STRICT, option_lines
+from pytest_audiobench.protocols.protocol import (
+    ANSWER,
+    CHANGED,
+    CLEAN,
+    CONDITIONED,
+    Earlier,
+    Protocol,
+    Scorer,
+    Stage,
+    no_sample_problem,
+    with_recorded_options,
+)
+from pytest_audiobench.protocols.reasoned_choice import changes
+from pytest_audiobench.protocols.reasoned_choice.changes import changed
+from pytest_audiobench.protocols.reasoned_choice.comparison import (
+    INJECTED,
+    Kind,
+    choice_scorers,
+    leaving_out,
+    letter_injected,
+)
+from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING, Asking, StyleName, style_named
 
 
-@remembered
+@with_recorded_options
 def reasoned_choice(
     *scorers: str,
     style: StyleName = "plain",
@@ -46,22 +69,116 @@ def reasoned_choice(
         is_control=control,
         is_injected=injected,
     )
-    told = Told(f"style:{style}|reasoning:{'yes' if reasoning else 'no'}", _WHAT, _EXAMPLES)
-    available = MappingProxyType(choice_scorers(kind, told))
+    request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
+    available = MappingProxyType(choice_scorers(kind, request))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
-    asked = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
-_WHAT = "The whole text is read, reasoning and all, by the rule of multiple_choice:"
-_ANIMALS = ("dog", "cat", "hen", "frog")
-_EXAMPLES = tuple(
-    Example(text, "cat", "Which animal is heard?", _ANIMALS)
-    for text in (
-        "Something meows, which dogs do not. The final answer is (B) cat.",
-        "Something meows, which dogs do not.\nAnswer: B",
-        "A dog barks first, then a cat meows.",
-        "cat",
-        "I'm sorry, I can't hear the audio.",
+KEPT = "kept"
+"""The metadata field that holds the share of the sentences that early answering keeps, as text."""
+
+Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject"]
+
+_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType({"early": (KEPT,), "inject": (INJECTED,)})
+"""What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
+
+
+_NOTHING = Response()
+
+
+@with_recorded_options
+def conditioned_choice(
+    *scorers: str,
+    style: StyleName = "plain",
+    change: Change = "",
+    template: str | None = None,
+    forced_template: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int | None = None,
+) -> Protocol:
+    """Ask as :func:`reasoned_choice` does, put the reasoning back into the prompt and have one option chosen.
+
+    The stages are ``answer`` (the very request of ``reasoned_choice``), ``conditioned`` (the same question with the
+    model's own reasoning) and, with a ``change``, ``changed`` (with the reasoning changed). Without a change the
+    conditioned answer is scored and compared with the first; with one, the changed answer with the conditioned one.
+    Only the forced answers are read for it, never the reasoning. Reasoning that is missing is put back as nothing and
+    counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
+    (``cut_reasoning``).
+
+    ``paraphrased`` and ``mistaken`` are another model's work, which the run names (``--ab-judge``); it is asked in a
+    stage of that name. ``early`` keeps the share of the sentences that the sample's metadata "kept" holds (a text,
+    "0.5"), ``inject`` adds the option whose letter the metadata "injected" holds.
+
+    ``template`` and ``forced_template`` are other words for the two prompts, the latter with ``{reasoning}``;
+    ``max_new_tokens`` is the limit of the first answer. The scorers are those of ``reasoned_choice`` and
+    ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
+    Raises UsageError for an unknown scorer, style, change or placeholder.
+    """
+    if change not in get_args(Change):
+        known = ", ".join(filter(None, get_args(Change)))
+        raise UsageError(f"reasoning cannot be changed as {change!r}; there are {known}")
+    asking = Asking(style_named(style), True, template, system, max_new_tokens)
+    stages = [
+        asking.stage(),
+        asking.forced(CONDITIONED, lambda sample, earlier: asking.reasoning_of(earlier), forced_template),
+    ]
+    if change:
+        stages += _changing(asking, change, forced_template)
+    kind = Kind(
+        after=CHANGED if change else CONDITIONED,
+        before=CONDITIONED if change else ANSWER,
+        reasoning=asking.whole_reasoning,
+        most=MOST_REASONING,
+        is_injected=change == "inject",
+        sample_problem=_unkept if change == "early" else no_sample_problem,
     )
-)
+    how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
+    available = MappingProxyType(_scorers(kind, "|".join(how)))
+    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    return protocol.with_scorers(*scorers) if scorers else protocol
+
+
+def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:
+    """The stages that come behind the conditioned one: another model's, where it makes the change, and the changed."""
+
+    def by_rule(sample: Sample, earlier: Earlier) -> str:
+        reasoning = asking.reasoning_of(earlier)
+        if change == "early":
+            return changed(reasoning, change, seed=sample.id, kept=_kept_share(sample))
+        if change == "inject":
+            option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
+            return changed(reasoning, change, seed=sample.id, injected=option)
+        return changed(reasoning, change, seed=sample.id)
+
+    def by_another(sample: Sample, earlier: Earlier) -> str:
+        return changes.rewritten(earlier.get(change, _NOTHING))
+
+    if change in changes.PROMPTS:
+        return [changes.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
+    return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
+
+
+def _kept_share(sample: Sample) -> float:
+    if lacking := _unkept(sample):
+        raise UsageError(lacking)
+    return float(str(sample.metadata[KEPT]))
+
+
+def _unkept(sample: Sample) -> str:
+    try:
+        if 0.0 <= float(str(sample.metadata.get(KEPT))) <= 1.0:
+            return ""
+    except ValueError:
+        pass
+    return (
+        f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata {KEPT!r} "
+        "must be a share from 0 to 1 as text, as the perturbations early-… write it"
+    )
+
+
+def _scorers(kind: Kind, request: str) -> dict[str, Scorer]:
+    scorers = choice_scorers(kind, request)
+    two_step = leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
+    return {**scorers, two_step.name: two_step}

@@ -14,14 +14,22 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import digest
+from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.multiple_choice.faithfulness import sentences
-from pytest_audiobench.protocols.multiple_choice.rules import STRICT
+from pytest_audiobench.protocols.multiple_choice.family import (
+    DEFAULT,
+    FAITHFULNESS_AF3,
+    FAITHFULNESS_AF3_REASONING,
+    STRICT,
+    choice_template,
+    choice_text,
+)
+from pytest_audiobench.protocols.protocol import ANSWER, Earlier, Stage
 
 StyleName: TypeAlias = Literal["plain", "af3", "qwen"]
-
-LISTED = "{question}\n{options}\nAnswer with the letter of the correct option."
-"""The question as ``multiple_choice`` asks it, unless told otherwise."""
 
 _ANSWER_LINE = re.compile(r"^[ \t*_#>]{0,8}(?:final[ \t]{1,3})?answer[ \t*_]{0,4}[:：]", re.I | re.M)
 _OPENED, _CLOSED = re.compile("<Reason", re.I), re.compile("</Reason", re.I)
@@ -63,12 +71,12 @@ def style_scorers(style: str, dataset: str, reasoning: bool = True) -> tuple[str
     The study read answers as they came, and recovered the labels of those with reasoning afterwards: by a rule for
     SAKURA, for MMAR and for MMAU each; any other data set is read by SAKURA's. Raises UsageError for an unknown style.
     """
-    own = style_named(style)
-    found = [STRICT, *([own.runtime[reasoning]] if own.runtime else [])]
-    if own.recovered and reasoning:
-        kind = next((one for one in ("mmau", "mmar") if one in dataset.lower()), "sakura")
-        found.append(own.recovered[kind])
-    return tuple(found)
+    style_of_name = style_named(style)
+    scorers = [STRICT, *([style_of_name.runtime[reasoning]] if style_of_name.runtime else [])]
+    if style_of_name.recovered and reasoning:
+        kind = next((name for name in ("mmau", "mmar") if name in dataset.lower()), "sakura")
+        scorers.append(style_of_name.recovered[kind])
+    return tuple(scorers)
 
 
 def model_style(spec: str) -> StyleName:
@@ -91,7 +99,7 @@ def style_named(name: str) -> Style:
 
 def _by_answer_line(text: str) -> Split:
     """The reasoning is all before the last line that opens with "Answer:"; else all but the last sentence."""
-    places = [found.start() for found in _ANSWER_LINE.finditer(text)]
+    places = [line.start() for line in _ANSWER_LINE.finditer(text)]
     return Split(text[: places[-1]].strip(), text[places[-1] :]) if places else _by_last_sentence(text)
 
 
@@ -111,14 +119,13 @@ def _by_tags(text: str) -> Split:
     return Split(reasoning, text[end:]) if reasoning else Split(text, text)
 
 
-_QUESTION = "{question} Select one option from the provided choices.\n{options_in_line}."
-_THINK = "Please think and reason about the input audio before you respond."
+_QUESTION, _REASONING = FAITHFULNESS_AF3.rstrip(), FAITHFULNESS_AF3_REASONING
 
 STYLES: Mapping[str, Style] = MappingProxyType(
     {
         "plain": Style(
             name="plain",
-            direct=LISTED,
+            direct=DEFAULT,
             reasoned="{question}\n{options}\nReason step by step about what you hear. Then write a last line of "
             '"Answer: " and the letter of the correct option.',
             conditioned="{question}\n{options}\n\nReasoning:\n{reasoning}\n\nGiven this reasoning, answer with the "
@@ -128,9 +135,9 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         ),
         "af3": Style(
             name="af3",
-            direct=f"{_QUESTION} ",
-            reasoned=f"{_QUESTION} {_THINK}",
-            conditioned=f"{_QUESTION} {_THINK}\n\n{{reasoning}}\n\nTherefore, the answer is:",
+            direct=FAITHFULNESS_AF3,
+            reasoned=_REASONING,
+            conditioned=f"{_REASONING}\n\n{{reasoning}}\n\nTherefore, the answer is:",
             tokens=(512, 512, 20),
             split=_by_last_sentence,
             text_first=True,
@@ -146,9 +153,9 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         "qwen": Style(
             name="qwen",
             direct=f"{_QUESTION}\n\nTemplate:\n<Conclusion>\n[Letter]\n</Conclusion>",
-            reasoned=f"{_QUESTION} {_THINK}\n\nTemplate:\n<Reasoning>\n[thinking]\n</Reasoning>\n"
+            reasoned=f"{_REASONING}\n\nTemplate:\n<Reasoning>\n[thinking]\n</Reasoning>\n"
             "<Conclusion>\n[Letter]\n</Conclusion>",
-            conditioned=f"{_QUESTION} {_THINK}\n\nTemplate:\n<Reasoning>\n{{reasoning}}\n</Reasoning>\n<Conclusion>\n",
+            conditioned=f"{_REASONING}\n\nTemplate:\n<Reasoning>\n{{reasoning}}\n</Reasoning>\n<Conclusion>\n",
             tokens=(128, 1024, 32),
             split=_by_tags,
             system="You are Qwen, a virtual human developed by the Qwen Team, Alibaba Group, capable of perceiving "
@@ -158,3 +165,74 @@ STYLES: Mapping[str, Style] = MappingProxyType(
         ),
     }
 )
+
+
+MOST_REASONING = 16_000
+"""Characters of reasoning that are put back into a prompt: six times the longest of the study."""
+
+_NOTHING = Response()
+_DIGITS = 8
+_LOOKED_AT = 100_000
+"""Characters of an answer that reasoning is looked for in: where it begins is known long before."""
+
+ReasoningOf: TypeAlias = Callable[[Sample, Earlier], str]
+"""What is put back, of the sample as a stage may see it and of what was said before."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a style asks, and what is put in the place of its words: a ``template``, a system message, a limit.
+
+    ``system`` is "" for none at all. Raises UsageError, when it is made, for a template that cannot be filled.
+    """
+
+    style: Style
+    reasoning: bool = True
+    template: str | None = None
+    system: str | None = None
+    max_new_tokens: int | None = None
+
+    def stage(self, name: str = ANSWER, unchanged: bool = False) -> Stage:
+        """The question itself."""
+        style = self.style
+        pieces = choice_template(self.template or (style.reasoned if self.reasoning else style.direct))
+        limit = self.max_new_tokens or style.tokens[self.reasoning]
+
+        def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+            return self._messages(sample, choice_text(pieces, sample))
+
+        return Stage(name, render, task="choice", settings=Settings(max_new_tokens=limit), unchanged=unchanged)
+
+    def forced(self, name: str, reasoning_of: ReasoningOf, template: str | None, fields: tuple[str, ...] = ()) -> Stage:
+        """The question with the text of ``reasoning_of`` put back, whatever its length; one choice wanted."""
+        pieces = choice_template(template or self.style.conditioned, "reasoning")
+        if not any(placeholder == "reasoning" for _, placeholder in pieces):
+            raise UsageError(f"the prompt {template!r} has no {{reasoning}}; put it where the model's own belongs")
+
+        def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
+            reasoning = reasoning_of(sample, earlier)
+            return self._messages(sample, choice_text(pieces, sample, reasoning=reasoning))
+
+        settings = Settings(max_new_tokens=self.style.tokens[2])
+        return Stage(name, render, task="choice", settings=settings, fields=fields)
+
+    def forced_digest(self, template: str | None) -> str:
+        """The beginning of the hash of the words around the reasoning: no hash of a run's prompts covers them."""
+        return digest([template or self.style.conditioned, self._system or ""])[:_DIGITS]
+
+    def reasoning_of(self, earlier: Earlier) -> str:
+        """The reasoning of the model's answer, as long as it may be put back; "" where there is none."""
+        return self.whole_reasoning(earlier)[:MOST_REASONING]
+
+    def whole_reasoning(self, earlier: Earlier) -> str:
+        """The reasoning of the model's answer, whatever its length; of a runaway's first 100,000 characters."""
+        return self.style.split(earlier.get(ANSWER, _NOTHING).text[:_LOOKED_AT]).reasoning
+
+    def _messages(self, sample: Sample, text: str) -> tuple[Message, ...]:
+        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
+        user = Message("user", (text, *slots) if self.style.text_first else (*slots, text))
+        return (Message("system", (self._system,)), user) if self._system else (user,)
+
+    @property
+    def _system(self) -> str | None:
+        return self.style.system if self.system is None else self.system

@@ -13,7 +13,7 @@ import re
 import string
 from collections.abc import Callable
 
-from pytest_audiobench.protocols.transcription.word_memory import remembered
+from pytest_audiobench.protocols.transcription.texts import cached_text
 
 _DIGITS = "零一二三四五六七八九"
 _UNITS = tuple(zip((*range(44, 4, -4), 4, 3, 2, 1), "载正涧沟穰秭垓京兆亿万千百十", strict=True))
@@ -58,10 +58,10 @@ def cardinal(number: str) -> str:
         leads = not place or signs[place - 1] in _LARGE_UNITS
         if sign == "二" and leads and place + 1 < len(signs) and signs[place + 1] in _LARGE_UNITS:
             signs[place] = "两"
-    said = "".join(signs)
-    if said.startswith("点"):
-        return f"零{said}"
-    return said[1:] if said.startswith("一十") else said
+    words = "".join(signs)
+    if words.startswith("点"):
+        return f"零{words}"
+    return words[1:] if words.startswith("一十") else words
 
 
 def digits(number: str) -> str:
@@ -69,16 +69,16 @@ def digits(number: str) -> str:
     return "".join(_DIGITS[int(sign)] for sign in number if sign.isdecimal())
 
 
-@remembered
+@cached_text
 def text_norm(text: str) -> str:
     """``text`` with its numbers in Chinese words and a space for each punctuation character."""
-    shown = f"^{text[:_MOST_CHARACTERS]}$"
+    spoken = f"^{text[:_MOST_CHARACTERS]}$"
     for pattern, say in _STEPS:
-        for found in [match[1] for match in pattern.finditer(shown) if match[1]]:
-            shown = shown.replace(found, say(found), 1)
-    for match in _ENGLISH_TWO.findall(shown):
-        shown = shown.replace("二".join(match), "2".join(match), 1)  # P2P and B2B are no Chinese
-    return f"{shown.lstrip('^').rstrip('$')}{text[_MOST_CHARACTERS:]}".translate(_PUNCTUATION)
+        for number in [match[1] for match in pattern.finditer(spoken) if match[1]]:
+            spoken = spoken.replace(number, say(number), 1)
+    for match in _ENGLISH_TWO.findall(spoken):
+        spoken = spoken.replace("二".join(match), "2".join(match), 1)  # P2P and B2B are no Chinese
+    return f"{spoken.lstrip('^').rstrip('$')}{text[_MOST_CHARACTERS:]}".translate(_PUNCTUATION)
 
 
 def _counted(number: str) -> list[str]:
@@ -92,24 +92,24 @@ def _counted(number: str) -> list[str]:
     return [*_counted(number[:-power]), unit, *_counted(significant[-power:])]
 
 
-def _date(found: str) -> str:
-    year, mark, rest = found.rpartition("年")
+def _date(date: str) -> str:
+    year, mark, rest = date.rpartition("年")
     month, month_mark, day = rest.rpartition("月")
-    said = digits(year) + mark + (cardinal(month) + month_mark if month else "")
-    return said + (cardinal(day[:-1]) + day[-1] if day else "")
+    words = digits(year) + mark + (cardinal(month) + month_mark if month else "")
+    return words + (cardinal(day[:-1]) + day[-1] if day else "")
 
 
-def _money(found: str) -> str:
-    return _ANY_NUMBER.sub(lambda number: cardinal(number[0]), found)
+def _money(amount: str) -> str:
+    return _ANY_NUMBER.sub(lambda number: cardinal(number[0]), amount)
 
 
-def _fraction(found: str) -> str:
-    above, _, below = found.partition("/")
+def _fraction(fraction: str) -> str:
+    above, _, below = fraction.partition("/")
     return f"{cardinal(below)}分之{cardinal(above)}"
 
 
-def _percentage(found: str) -> str:
-    return f"百分之{cardinal(found.rstrip('%％'))}"
+def _percentage(percentage: str) -> str:
+    return f"百分之{cardinal(percentage.rstrip('%％'))}"
 
 
 # The first four take the character before (and behind) a number with them: a second number right behind it is none.

@@ -8,19 +8,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
-from pytest_audiobench.protocols.transcription import (
-    au_harness,
-    audiobench,
-    basic,
-    cmi_bench,
-    gigaspeech,
-    insertions,
-    jiwer_chains,
-    multilingual,
-    nota,
-    whisper,
-)
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Transcribe the speech."
 
@@ -34,7 +22,7 @@ _TAKEN_FOR = MappingProxyType(
 """Codes of countries and of three letters that would quietly be scored as a language with spaces."""
 
 
-@remembered
+@with_recorded_options
 def transcription(
     *scorers: str,
     prompt: str = INSTRUCTION,
@@ -59,21 +47,28 @@ def transcription(
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
     available = _scorers(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
-    asked = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
-    return asked.with_scorers(*scorers) if scorers else asked
+    protocol = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _scorers(language: str) -> Mapping[str, Scorer]:
-    found = (
-        *basic.scorers(),
-        *whisper.scorers(language),
-        audiobench.scorer(language),
-        au_harness.scorer(language),
-        cmi_bench.scorer(),
-        gigaspeech.scorer(),
-        *multilingual.scorers(language),
-        nota.scorer(),
-        *jiwer_chains.scorers(),
-        *insertions.scorers(language in WITHOUT_SPACES),
+    # Imported when they are asked for: a test file that names this family may choose another one's evals.
+    from pytest_audiobench.protocols.transcription import published
+    from pytest_audiobench.protocols.transcription.insertions import insertion_scorers
+    from pytest_audiobench.protocols.transcription.multilingual import multilingual_scorers
+    from pytest_audiobench.protocols.transcription.transcript_scorer import basic_scorers
+    from pytest_audiobench.protocols.transcription.whisper import whisper_scorers
+
+    scorers = (
+        *basic_scorers(),
+        *whisper_scorers(language),
+        published.audiobench_scorer(language),
+        published.au_harness_scorer(language),
+        published.cmi_bench_scorer(),
+        published.gigaspeech_scorer(),
+        *multilingual_scorers(language),
+        published.nota_scorer(),
+        *published.jiwer_scorers(),
+        *insertion_scorers(language in WITHOUT_SPACES),
     )
-    return MappingProxyType({scorer.name: scorer for scorer in found})
+    return MappingProxyType({scorer.name: scorer for scorer in scorers})

@@ -10,36 +10,34 @@ import numpy as np
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokens import token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
-from pytest_audiobench.protocols.transcription.basic import basic_text
-from pytest_audiobench.protocols.transcription.jiwer_chains import lower_nopunct
-from pytest_audiobench.protocols.transcription.non_speech import SOURCE
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.transcription.published import lower_nopunct
+from pytest_audiobench.protocols.transcription.texts import basic_text, jiwer_words
 
 
-def scorers(characters: bool) -> tuple[Scorer, ...]:
+def insertion_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``insertions`` and ``insertions-thenirock``; ``characters`` where the language writes no spaces."""
 
     def split(text: str) -> Sequence[str]:
         words = basic_text(text)
         return list(words.replace(" ", "")) if characters else words.split()
 
-    return _ours(split, "character" if characters else "word"), _published()
+    return _our_scorer(split, "character" if characters else "word"), _published_scorer()
 
 
-def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
+def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
     """Whether some words are said, and the end of the reference is not among what they stand for.
 
     That is so where the answer is nearer (by edits) to a beginning of the reference than to any longer one. Twice the
     reference's words are no early stop. Time grows with the product of both lengths.
     """
-    if not 0 < len(said) < 2 * len(reference):
+    if not 0 < len(hypothesis) < 2 * len(reference):
         return False
     numbers = {token: number for number, token in enumerate(dict.fromkeys(reference))}
     wanted = np.array([numbers[token] for token in reference])
     steps = np.arange(len(reference) + 1)
     row = steps.copy()
-    for length, token in enumerate(said, start=1):
+    for length, token in enumerate(hypothesis, start=1):
         replaced = row[:-1] + (wanted != numbers.get(token, -1))
         best = np.concatenate([[length], np.minimum(replaced, row[1:] + 1)])
         # A word of the reference left out costs one more than the place before it.
@@ -47,55 +45,25 @@ def stops_early(reference: Sequence[str], said: Sequence[str]) -> bool:
     return bool((row[:-1] < row[-1]).any())
 
 
-def _ours(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
+def _our_scorer(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
     return Scorer(
         "insertions",
         f"asr:insertions|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|align:levenshtein|early:last-word-unmatched",
         read_text,
-        partial(_scored, split),
+        partial(_statistics, split),
         ("insertion_rate", "truncation_rate", "token_delta"),
-        about=About(
-            "Words are wer-basic's. insertion_rate is the inserted words of a shortest alignment over the words of the "
-            "references. An answer stops early (truncation_rate) where it has a word, has less than twice the "
-            "reference's, and is nearer by edits to some beginning of the reference than to the whole: what is missing "
-            "is its end. An empty answer did not stop early: coverage counts it. token_delta is the mean of the words "
-            "said less those of the reference.",
-            "ours",
-            (
-                Example("open the", "open the blue box"),
-                Example("open the box", "open the blue box"),
-                Example("please open the blue", "open the blue box"),
-                Example("open the blue box thank you", "open the blue box"),
-            ),
-        ),
-        unfit=_is_silent,
+        sample_problem=_is_silent,
     )
 
 
-def _published() -> Scorer:
+def _published_scorer() -> Scorer:
     return Scorer(
         "insertions-thenirock",
         "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
         read_text,
-        _scored_as_published,
+        _published_statistics,
         ("longer_rate", "shorter_rate", "token_delta"),
-        about=About(
-            "Lower case, punctuation deleted, words are what lies between spaces; only their numbers are compared. "
-            "That tool's insertion_rate is longer_rate here, the share of answers with more words than the reference, "
-            "and its truncation_rate shorter_rate, the share with fewer; its mean_token_delta is token_delta.",
-            SOURCE,
-            (
-                Example("open the", "open the blue box"),
-                Example("open the box", "open the blue box"),
-                Example("please open the blue", "open the blue box"),
-                Example("something else was said", "open the blue box"),
-            ),
-            "Words are counted and never compared: an answer of as many other words has neither insertions nor "
-            "truncation, one word missed in the middle is a truncation, and words too many hide an end that is "
-            "missing. Its rates are shares of answers, so that one word too many and a hundred count alike. insertions "
-            "aligns the words.",
-        ),
-        unfit=_is_silent,
+        sample_problem=_is_silent,
     )
 
 
@@ -103,16 +71,16 @@ def _is_silent(sample: Sample) -> str:
     return "" if basic_text(sample.reference) else f"{sample.id!r} has a reference without words: use non-speech"
 
 
-def _scored(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
-    wanted, said = split(sample.reference), split(answer.value or "")
+def _statistics(split: Callable[[str], Sequence[str]], sample: Sample, answer: Answer) -> Mapping[str, float]:
+    wanted, hypothesis = split(sample.reference), split(answer.value or "")
     return {
-        **token_errors(wanted, said),
-        "stopped_early": float(stops_early(wanted, said)),
-        "delta": float(len(said) - len(wanted)),
+        **token_errors(wanted, hypothesis),
+        "stopped_early": float(stops_early(wanted, hypothesis)),
+        "delta": float(len(hypothesis) - len(wanted)),
         "one": 1.0,
     }
 
 
-def _scored_as_published(sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
     delta = len(jiwer_words(lower_nopunct(answer.value or ""))) - len(jiwer_words(lower_nopunct(sample.reference)))
     return {"longer": float(delta > 0), "shorter": float(delta < 0), "delta": float(delta), "one": 1.0}

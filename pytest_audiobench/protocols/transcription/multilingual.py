@@ -13,42 +13,44 @@ from collections.abc import Callable
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Scorer, no_missing_parts
 from pytest_audiobench.protocols.transcription import whisper
-from pytest_audiobench.protocols.transcription.brackets import without_special_tokens
 from pytest_audiobench.protocols.transcription.chinese import text_norm
-from pytest_audiobench.protocols.transcription.punctuation import without_punctuation_words
+from pytest_audiobench.protocols.transcription.texts import (
+    cached_text,
+    without_punctuation_words,
+    without_special_tokens,
+)
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
-from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 _SPACES = re.compile(r"\s+")
 _BEFORE_STOP = re.compile(r" ?([!,.?;:])")
 
 
 @functools.cache
-def qwen2_audio(language: str) -> Callable[[str], str]:
+def qwen2_audio_text(language: str) -> Callable[[str], str]:
     """No special tokens; yue in simplified characters; English, then basic; Chinese by TextNorm; no punctuation."""
     return _joined(_qwen_words(language, lambda text: text))
 
 
 @functools.cache
-def kimi(language: str) -> Callable[[str], str]:
+def kimi_text(language: str) -> Callable[[str], str]:
     """Qwen2-Audio's, tokenised by sacrebleu's zh: Chinese characters one by one, Latin words whole."""
     return _joined(_qwen_words(language, functools.partial(tokenized, "zh")))
 
 
 @functools.cache
-def ultraeval(language: str) -> Callable[[str], str]:
+def ultraeval_text(language: str) -> Callable[[str], str]:
     """Lower case and Whisper's English normaliser in every language, then TextNorm or simplified characters."""
     tokenizer = _ultraeval_tokenizer(language)
 
     def words(text: str) -> str:
-        shown = whisper.english(text.lower())
+        spoken = whisper.english(text.lower())
         if language == "zh":
-            shown = text_norm(shown)
+            spoken = text_norm(spoken)
         elif language == "yue":
-            shown = simplified(shown)
-        return tokenized(tokenizer, shown).lower()
+            spoken = simplified(spoken)
+        return tokenized(tokenizer, spoken).lower()
 
     return _joined(words)
 
@@ -61,110 +63,70 @@ def simplified(text: str) -> str:
     """``text`` in the simplified characters of the mainland. Needs zhconv."""
     import zhconv
 
-    found: str = zhconv.convert(text, "zh-cn")
-    return found
+    converted: str = zhconv.convert(text, "zh-cn")
+    return converted
 
 
 def spoken_text(text: str) -> str:
     """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
-    shown = _SPACES.sub(" ", without_special_tokens(text))
-    return _BEFORE_STOP.sub(r"\1", shown).lstrip(" ")
+    spoken = _SPACES.sub(" ", without_special_tokens(text))
+    return _BEFORE_STOP.sub(r"\1", spoken).lstrip(" ")
 
 
 def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:
     def words(text: str) -> str:
-        shown = spoken_text(text)
+        spoken = spoken_text(text)
         if language == "zh":
-            shown = text_norm(_SPACES.sub("", shown))
+            spoken = text_norm(_SPACES.sub("", spoken))
         else:
             if language == "yue":
-                shown = simplified(shown)
-            shown = whisper.basic(whisper.english(shown) if language == "en" else shown)
-        return without_punctuation_words(tokens(shown)).lower()
+                spoken = simplified(spoken)
+            spoken = whisper.basic(whisper.english(spoken) if language == "en" else spoken)
+        return without_punctuation_words(tokens(spoken)).lower()
 
     return words
 
 
 def _joined(words: Callable[[str], str]) -> Callable[[str], str]:
-    return remembered(lambda text: " ".join(words(text).split()))
+    return cached_text(lambda text: " ".join(words(text).split()))
 
 
-def scorers(language: str) -> tuple[Scorer, ...]:
+def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
     """``qwen2-audio``, ``kimi``, ``kimi-keep`` and ``ultraeval`` as they treat ``language``."""
     by_character = language in ("zh", "yue")
-    simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else nothing_lacks
+    simplifies = needs("zhconv", "the simplified characters of yue", "asr") if language == "yue" else no_missing_parts
     segments = needs("MeCab", "the Japanese of ultraeval", "ja") if language == "ja" else simplifies
     versions = f"whisper-{library_version('whisper-normalizer')}"
     if language == "yue":
         versions += f"+zhconv-{library_version('zhconv')}"
-    common = (
-        "Special tokens (`<|…|>`) and the space before !,.?;: deleted; en by Whisper's EnglishTextNormalizer and then "
-        "its BasicTextNormalizer; zh without spaces and by TextNorm (numbers in Chinese words, punctuation to spaces); "
-        "yue in simplified characters; all but zh by the BasicTextNormalizer; "
-    )
-    broken = (
-        "The BasicTextNormalizer takes vowel signs from Hindi, Thai and other scripts; cer-basic and wer-basic keep "
-        "them. TextNorm writes a number in place of the first occurrence of its digits, which may be another number's."
-    )
     return (
         transcript_scorer(
             "qwen2-audio",
             f"v:1|lang:{language}|norm:qwen2-audio+{versions}|unit:{'character' if by_character else 'word'}|"
             "empty:deletions|align:levenshtein",
-            Normaliser(qwen2_audio(language), tokens=_squeezed if by_character else str.split, characters=by_character),
-            About(
-                f"{common}lower case, words of punctuation only dropped. Errors of words, of characters for zh and "
-                "yue, pooled over all utterances. lmms-eval does the same.",
-                "github QwenLM/Qwen2-Audio, eval_audio/evaluate_asr.py",
-                (
-                    Example("<|en|> Twenty-two o'clock !", "22 o'clock"),
-                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
-                ),
-                broken,
+            Normaliser(
+                qwen2_audio_text(language), tokens=_squeezed if by_character else str.split, characters=by_character
             ),
-            lacking=simplifies,
+            missing_parts=simplifies,
         ),
         *(
             transcript_scorer(
                 name,
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
-                Normaliser(kimi(language)),
-                About(
-                    f"{common}sacrebleu's tokenizer zh (Chinese characters one by one), lower case, words of "
-                    f"punctuation only dropped. Word errors pooled over all utterances. {leaves_out}",
-                    "github MoonshotAI/Kimi-Audio-Evalkit, almeval/datasets/ds_asr.py and almeval/metrics/wer.py",
-                    (Example("null", "turn it off"), Example("Turn it off, please.", "turn it off")),
-                    f"{defect}{broken}",
-                ),
+                Normaliser(kimi_text(language)),
                 skips=_is_null if skips else None,
-                beside=("kimi-keep",) if skips else (),
-                lacking=simplifies,
+                companions=("kimi-keep",) if skips else (),
+                missing_parts=simplifies,
             )
-            for name, skips, leaves_out, defect in (
-                ("kimi", True, "An answer that is `null` is left out.", "What failed is left out as if not asked. "),
-                ("kimi-keep", False, "Nothing is left out.", ""),
-            )
+            for name, skips in (("kimi", True), ("kimi-keep", False))
         ),
         transcript_scorer(
             "ultraeval",
             f"v:1|lang:{language}|norm:lower+ultraeval+{versions}|tok:{token_signature(_ultraeval_tokenizer(language))}|"
             f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
-            Normaliser(ultraeval(language)),
-            About(
-                "Lower case and Whisper's EnglishTextNormalizer in every language; then zh by TextNorm, yue in "
-                "simplified characters; sacrebleu's tokenizer zh for both, ja-mecab for ja, 13a for others. Errors of "
-                "these tokens pooled over all utterances.",
-                "github OpenBMB/UltraEval-Audio, audio_evals/lib/wer.py and audio_evals/agg/base.py (PracticeWER)",
-                (
-                    Example("C’est l’été!", "c'est l'été"),
-                    Example("It's 10% of $5.50", "it is ten percent of 5 dollars and 50 cents"),
-                ),
-                "English rules meet other languages: accents go, and l'été falls into two words. Samples whose asking "
-                "failed are dropped there, and an option drops those with a rate of 100 % or more; this keeps all "
-                "that were answered. Its own CER swaps reference and answer. wer-basic keeps accents and numbers.",
-            ),
-            lacking=segments,
+            Normaliser(ultraeval_text(language)),
+            missing_parts=segments,
         ),
     )
 

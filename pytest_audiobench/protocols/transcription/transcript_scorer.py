@@ -10,7 +10,8 @@ from typing import NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokens import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Earlier, Scorer, nothing_lacks
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+from pytest_audiobench.protocols.transcription.texts import basic_characters, basic_text
 
 WORD_METRICS = ("wer", "wer_mean", "wer_capped", "wer_over_one", "cer")
 CHARACTER_METRICS = ("cer", "cer_mean", "cer_capped", "cer_over_one")
@@ -33,13 +34,12 @@ def transcript_scorer(
     name: str,
     signature: str,
     normaliser: Normaliser,
-    about: About,
     *,
     metrics: tuple[str, ...] = (),
     parse: Callable[[Sample, Earlier], Answer] = read_text,
     skips: Callable[[Sample, Answer], bool] | None = None,
-    beside: tuple[str, ...] = (),
-    lacking: Callable[[], str] = nothing_lacks,
+    companions: tuple[str, ...] = (),
+    missing_parts: Callable[[], str] = no_missing_parts,
 ) -> Scorer:
     """The scorer ``name``; ``signature`` is what stands behind "asr:name|" in its own."""
 
@@ -54,9 +54,8 @@ def transcript_scorer(
         parse,
         score,
         metrics or (CHARACTER_METRICS if normaliser.characters else WORD_METRICS),
-        about=about,
-        beside=beside,
-        lacking=lacking,
+        companions=companions,
+        missing_parts=missing_parts,
         words=partial(compared, normaliser),
     )
 
@@ -69,16 +68,16 @@ def compared(normaliser: Normaliser, reference: str, answer: str) -> tuple[Seque
 
 def errors(normaliser: Normaliser, reference: str, answer: str) -> dict[str, float]:
     """The counts of one utterance, and "correct": 1 where there is no error."""
-    wanted, said = compared(normaliser, reference, answer)
+    wanted, hypothesis = compared(normaliser, reference, answer)
     if normaliser.characters:
-        counts = character_errors(wanted, said)
+        counts = character_errors(wanted, hypothesis)
     else:
-        counts = {**token_errors(wanted, said), **character_errors(" ".join(wanted), " ".join(said))}
-    return {**counts, "correct": float(wanted == said)}
+        counts = {**token_errors(wanted, hypothesis), **character_errors(" ".join(wanted), " ".join(hypothesis))}
+    return {**counts, "correct": float(wanted == hypothesis)}
 
 
 def needs(module: str, what: str, extra: str) -> Callable[[], str]:
-    """A ``lacking`` for a scorer that uses ``module``, which ``extra`` brings."""
+    """A ``missing_parts`` for a scorer that uses ``module``, which ``extra`` brings."""
 
     def lacking() -> str:
         if importlib.util.find_spec(module) is not None:
@@ -86,3 +85,20 @@ def needs(module: str, what: str, extra: str) -> Callable[[], str]:
         return f"{what} needs {module}: pip install 'pytest-audiobench[{extra}]'"
 
     return lacking
+
+
+def basic_scorers() -> tuple[Scorer, ...]:
+    """``wer-basic`` and ``cer-basic``."""
+    return (
+        transcript_scorer(
+            "wer-basic",
+            "v:2|norm:nfkc+lower+nopunct+marks|empty:deletions|align:levenshtein",
+            Normaliser(basic_text),
+            metrics=(*WORD_METRICS, "mer", "wil", "empty_references"),
+        ),
+        transcript_scorer(
+            "cer-basic",
+            "v:1|norm:nfkc+lower+nopunct+marks+nospace|unit:character|empty:deletions|align:levenshtein",
+            Normaliser(basic_characters, tokens=str, characters=True),
+        ),
+    )

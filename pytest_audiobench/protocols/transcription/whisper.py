@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.protocols.protocol import About, Example, Scorer
-from pytest_audiobench.protocols.transcription.brackets import without_asides, without_tags
+from pytest_audiobench.protocols.protocol import Scorer
+from pytest_audiobench.protocols.transcription.texts import cached_text, without_asides, without_tags
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, transcript_scorer
-from pytest_audiobench.protocols.transcription.word_memory import remembered
 
 CHARACTER_LANGUAGES = frozenset({"zh", "yue", "ja", "th", "lo", "my"})
 """Languages that Whisper's paper scores by character: Chinese, Japanese, Thai, Lao and Burmese."""
@@ -26,24 +25,24 @@ _LONG = 2_000
 """Characters. A sign such as ⑳ becomes two digits, and 4,300 of them are too many."""
 
 _SPACES = re.compile(r"\s+")
-_DIGITS = re.compile(r"\d{1000}")
+_DIGIT_RUN = re.compile(r"\d{1000}")
 _OPENING = str.maketrans("<[(", "   ")
 _WORDS_AT_ONCE = 200
 
 
-@remembered
+@cached_text
 def english(text: str) -> str:
     """EnglishTextNormalizer: numbers as digits, British spellings as American, contractions and titles written out."""
     return _safely(_english(), text)
 
 
-@remembered
+@cached_text
 def basic(text: str) -> str:
     """BasicTextNormalizer: lower case, no brackets; every mark, symbol and punctuation becomes a space."""
     return _safely(_basic(), text)
 
 
-@remembered
+@cached_text
 def graphemes(text: str) -> str:
     """The same with a space between all graphemes, for languages that are scored by character."""
     return _safely(_split(), text)
@@ -61,8 +60,8 @@ def _safely(normalise: Callable[[str], str], text: str) -> str:
 
 
 def _harmless(text: str) -> list[str]:
-    shown = without_asides(without_tags(text)).translate(_OPENING)
-    return _SPACES.sub(" ", _DIGITS.sub(r"\g<0> ", shown)).split(" ")
+    harmless = without_asides(without_tags(text)).translate(_OPENING)
+    return _SPACES.sub(" ", _DIGIT_RUN.sub(r"\g<0> ", harmless)).split(" ")
 
 
 @functools.cache
@@ -86,7 +85,7 @@ def _split() -> Any:
     return BasicTextNormalizer(split_letters=True)
 
 
-def scorers(language: str) -> tuple[Scorer, ...]:
+def whisper_scorers(language: str) -> tuple[Scorer, ...]:
     """``whisper-en``, and ``whisper-basic`` by character where Whisper's paper does so."""
     split = language in CHARACTER_LANGUAGES
     made_by = library_version("whisper-normalizer")
@@ -95,35 +94,11 @@ def scorers(language: str) -> tuple[Scorer, ...]:
             "whisper-en",
             f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
             Normaliser(english),
-            About(
-                "Both texts through Whisper's EnglishTextNormalizer: lower case; what stands in brackets and the "
-                "fillers hmm, mm, mhm, uh and um go; contractions and titles are written out; numbers become digits; "
-                "British spellings become American; symbols, punctuation and diacritics go. Word errors pooled over "
-                "all utterances. The Open ASR Leaderboard does the same.",
-                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/english.py",
-                (
-                    Example("Mr. Smith paid twenty dollars for the colour.", "mister smith paid $20 for the color"),
-                    Example("um, it's here [laughs]", "it is here"),
-                    Example("नमस्ते दुनियां", "नमस्ते दुनिया"),
-                ),
-                "Made for English: in other scripts it takes combining marks away, so that different words can become "
-                "equal (a false 0). A possessive becomes a verb (john's is john is), and the o of o'clock a zero (22 "
-                "o'clock is 220 clock). wer-basic changes no words.",
-            ),
         ),
         transcript_scorer(
             "whisper-basic",
             f"v:1|norm:whisper-basic-{made_by}|unit:{'grapheme' if split else 'word'}|empty:deletions|"
             "align:levenshtein",
             Normaliser(graphemes if split else basic, characters=split),
-            About(
-                "Both texts through Whisper's BasicTextNormalizer: lower case; what stands in brackets goes; each "
-                "mark, symbol and punctuation character becomes a space. Word errors pooled over all utterances; for "
-                "zh, yue, ja, th, lo and my the errors of graphemes.",
-                "Radford et al. 2022, appendix C; github openai/whisper, whisper/normalizers/basic.py",
-                (Example("Über-raschung!", "überraschung"), Example("สวัสดีคับ", "สวัสดีครับ")),
-                "Marks are vowel signs in Hindi, Thai, Tamil and other scripts: words fall to pieces there, and those "
-                "that differ in vowels only become equal. wer-basic and cer-basic keep them.",
-            ),
         ),
     )

@@ -1,46 +1,74 @@
-"""BLEU by every tokenizer, each on texts as they are or normalised, and keeping all answers or leaving some out."""
+"""BLEU by every tokenizer, of texts as they are or normalised, keeping all answers or not; chrF, chrF++ and TER."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
-from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics, chrf_statistics, ter_statistics
+from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking, library_version
 from pytest_audiobench.protocols.free_text import read_text
-from pytest_audiobench.protocols.protocol import About, Answer, Example, Scorer
-from pytest_audiobench.protocols.translation.texts import (
-    NOPUNCT,
-    RAW,
-    Norm,
-    lacks_kana,
-    says_nothing,
-    whisper,
-    whisper_name,
-)
+from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.transcription import whisper as normalisers
+from pytest_audiobench.protocols.transcription.texts import cached_text
+
+Rewrite: TypeAlias = Callable[[str], str]
+
+_NO_WORD = re.compile(r"[^\w\s']|_|(?<!\w)'|'(?!\w)")
+_CURLY = str.maketrans("’‘ʼ", "'''")
+_KANA = re.compile("[\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d]")
+_NULLS = frozenset({"null", "none"})
+
+
+class Norm(NamedTuple):
+    """A way to rewrite both sides before BLEU, and its name in a signature."""
+
+    name: str
+    rewrite: Rewrite
+
+
+def as_it_is(text: str) -> str:
+    return text
+
+
+@cached_text
+def lower_nopunct(text: str) -> str:
+    """``text`` in lower case without punctuation and symbols; an apostrophe stays between letters."""
+    return " ".join(_NO_WORD.sub(" ", text.translate(_CURLY).lower()).split())
+
+
+def whisper(code: str | None) -> Rewrite:
+    """Whisper's normaliser for a target language: the English one for English, else the basic one.
+
+    The basic one takes vowel signs of Indic scripts and Thai for punctuation.
+    """
+    return normalisers.english if code == "en" else normalisers.basic
+
+
+def whisper_name(code: str | None) -> str:
+    """How a signature calls :func:`whisper`, with the library's version."""
+    return f"whisper-{'en' if code == 'en' else 'basic'}-{library_version('whisper-normalizer')}"
+
+
+RAW = Norm("raw", as_it_is)
+NOPUNCT = Norm("lower+nopunct", lower_nopunct)
+
+
+def says_nothing(text: str) -> bool:
+    """Whether an answer is empty or the word null (or None), as clients write for a failed call."""
+    return text.strip().lower() in _NULLS or not text.strip()
+
+
+def lacks_kana(text: str, references: Sequence[str], code: str | None) -> bool:
+    """Whether Japanese is wanted and ``text`` has no kana. Without a target it is wanted where a reference has kana."""
+    wanted = code == "ja" if code is not None else any(map(_KANA.search, references))
+    return wanted and _KANA.search(text) is None
+
 
 _WHISPERED = ("13a", "zh")
-_TELLING = {
-    "13a": Example("The meeting starts at 9.", "The meeting starts at nine."),
-    "intl": Example("It costs 5€ – really.", "It costs 5 € – really."),
-    "char": Example("明天九点开会", "明天上午九点开会"),
-    "zh": Example("明天上午9点开会。", "明天上午九点开会。"),
-    "ja-mecab": Example("明日の会議は九時からです。", "明日の会議は午前九時に始まります。"),
-    "ko-mecab": Example("회의는 아홉 시에 시작해요.", "회의는 아홉 시에 시작합니다."),
-}
-_CASED = Example("The Meeting starts, at nine", "the meeting starts at nine.")
-_ENGLISH_FOR_JAPANESE = Example("The meeting starts at nine.", "会議は九時に始まります。")
-_WHY = {
-    "13a": "the WMT's mteval-v13a rule; it divides at spaces and punctuation, so Chinese and Japanese are one word",
-    "zh": "every Chinese character for itself, the rest by 13a",
-    "ja-mecab": "Japanese words of MeCab's IPA dictionary",
-    "ko-mecab": "Korean morphemes of mecab-ko-dic",
-    "char": "every character for itself: the highest of the numbers, and comparable with itself only",
-    "intl": "mteval-v14's international rule, which also parts symbols and all Unicode punctuation",
-    "flores101": "SentencePiece pieces of the FLORES-101 model (spBLEU), for any language",
-    "flores200": "SentencePiece pieces of the FLORES-200 model (spBLEU), for any language",
-}
 
 
 def bleu_scorers(code: str | None) -> Iterator[Scorer]:
@@ -48,12 +76,12 @@ def bleu_scorers(code: str | None) -> Iterator[Scorer]:
     answers are left out. ``code`` is the target language, None when it is not known.
     """
     norms = {"": RAW, "-nopunct": NOPUNCT}
-    whispered = {**norms, "-whisper": Norm(whisper_name(code), whisper(code), "through Whisper's normaliser")}
+    whispered = {**norms, "-whisper": Norm(whisper_name(code), whisper(code))}
     for tokenizer in TOKENIZERS:
         for suffix, norm in (whispered if tokenizer in _WHISPERED else norms).items():
             keeping = f"bleu-{tokenizer}{suffix}"
-            yield _reading(keeping, tokenizer, norm, None)
-            yield _reading(f"{keeping}-skip", tokenizer, norm, code or "", (keeping,))
+            yield _scorer(keeping, tokenizer, norm, None)
+            yield _scorer(f"{keeping}-skip", tokenizer, norm, code or "", (keeping,))
 
 
 def score_bleu(tokenizer: str, rewrite: Callable[[str], str], sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -66,7 +94,7 @@ def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
     return says_nothing(text) or lacks_kana(text, references, code)
 
 
-def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: tuple[str, ...] = ()) -> Scorer:
+def _scorer(name: str, tokenizer: str, norm: Norm, skips: str | None, companions: tuple[str, ...] = ()) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and left_out(skips or None, answer.value or "", sample.truths):
             return None
@@ -79,28 +107,33 @@ def _reading(name: str, tokenizer: str, norm: Norm, skips: str | None, beside: t
         read_text,
         score,
         ("bleu",),
-        _about(tokenizer, norm, skips is not None),
-        beside=beside,
-        lacking=partial(lacking, tokenizer),
+        companions=companions,
+        missing_parts=partial(lacking, tokenizer),
     )
 
 
-def _about(tokenizer: str, norm: Norm, skips: bool) -> About:
-    rule = (
-        f"Corpus BLEU of all answers against all references, both {norm.says}, cut by sacrebleu's tokenizer "
-        f"{tokenizer} ({_WHY[tokenizer]}). "
+def other_scorers() -> Iterator[Scorer]:
+    """``chrf`` (chrF2 and chrF++) and ``ter``, by sacrebleu as it comes."""
+    version = f"nrefs:var|version:{library_version('sacrebleu')}"
+    yield Scorer(
+        "chrf",
+        f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{version}",
+        read_text,
+        _score_chrf,
+        ("chrf", "chrfpp"),
     )
-    rule += (
-        "An answer that is empty, or the word null or None, or without kana where Japanese is wanted, is left out."
-        if skips
-        else "No answer is left out; an empty one counts by the brevity penalty."
+    yield Scorer(
+        "ter",
+        f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{version}",
+        read_text,
+        _score_ter,
+        ("ter",),
     )
-    telling = _TELLING.get(tokenizer, _TELLING["13a"]) if norm is RAW else _CASED
-    defects = (
-        "Leaving out answers in the wrong language rewards a model for not translating: of 15,531 En-Ja answers 8,929 "
-        "went this way, and BLEU rose from 11.86 to 23.69 (char). The scorer that keeps them is shown beside it."
-        if skips
-        else ""
-    )
-    source = "ours, after Post 2018, 'A Call for Clarity in Reporting BLEU Scores' (sacrebleu)"
-    return About(rule, source, (telling, *((_ENGLISH_FOR_JAPANESE,) if skips else ())), defects)
+
+
+def _score_chrf(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return chrf_statistics(answer.value or "", sample.truths)
+
+
+def _score_ter(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return ter_statistics(answer.value or "", sample.truths)

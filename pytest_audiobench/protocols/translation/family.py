@@ -2,24 +2,104 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
-from pytest_audiobench.protocols.protocol import Protocol, Scorer, remembered
-from pytest_audiobench.protocols.translation.bleu import bleu_scorers
-from pytest_audiobench.protocols.translation.languages import LANGUAGES, default_tokenizer, language_code
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.translation.bleu import bleu_scorers, other_scorers
 from pytest_audiobench.protocols.translation.published import published_scorers
-from pytest_audiobench.protocols.translation.reported_beside import other_scorers
+
+LANGUAGES: Mapping[str, str] = MappingProxyType(
+    {
+        "ar": "Arabic",
+        "bg": "Bulgarian",
+        "bn": "Bengali",
+        "ca": "Catalan",
+        "cs": "Czech",
+        "cy": "Welsh",
+        "da": "Danish",
+        "de": "German",
+        "el": "Greek",
+        "en": "English",
+        "es": "Spanish",
+        "et": "Estonian",
+        "fa": "Persian",
+        "fi": "Finnish",
+        "fr": "French",
+        "he": "Hebrew",
+        "hi": "Hindi",
+        "hu": "Hungarian",
+        "id": "Indonesian",
+        "it": "Italian",
+        "ja": "Japanese",
+        "km": "Khmer",
+        "ko": "Korean",
+        "lo": "Lao",
+        "lt": "Lithuanian",
+        "lv": "Latvian",
+        "mn": "Mongolian",
+        "ms": "Malay",
+        "my": "Burmese",
+        "nl": "Dutch",
+        "no": "Norwegian",
+        "pl": "Polish",
+        "pt": "Portuguese",
+        "ro": "Romanian",
+        "ru": "Russian",
+        "sk": "Slovak",
+        "sl": "Slovenian",
+        "sv": "Swedish",
+        "sw": "Swahili",
+        "ta": "Tamil",
+        "te": "Telugu",
+        "th": "Thai",
+        "tl": "Tagalog",
+        "tr": "Turkish",
+        "uk": "Ukrainian",
+        "ur": "Urdu",
+        "vi": "Vietnamese",
+        "yue": "Cantonese",
+        "zh": "Chinese",
+    }
+)
+"""English names by ISO 639 code."""
+
+# Codes of countries that are taken for codes of languages.
+_COUNTRIES = {"jp": ("ja",), "cn": ("zh",), "kr": ("ko",), "cz": ("cs",), "ua": ("uk",), "gr": ("el",)}
+# What is written without spaces needs a tokenizer that divides it; 13a would take a sentence for one word.
+_TOKENIZERS = {"zh": "zh", "yue": "zh", "ja": "ja-mecab", "ko": "ko-mecab"} | dict.fromkeys(
+    ("km", "lo", "my", "th"), "char"
+)
+
+
+def language_code(target: str | None) -> str | None:
+    """The code of ``target`` without its region ("zh" of "zh-CN"). Raises UsageError for what is no language."""
+    if target is None:
+        return None
+    code = target.replace("_", "-").split("-")[0].lower()
+    if code not in LANGUAGES:
+        names = [known for known, name in LANGUAGES.items() if code and name.lower().startswith(code)]
+        near = [*_COUNTRIES.get(code, ()), *names, *difflib.get_close_matches(code, LANGUAGES, n=1)]
+        hint = f"did you mean {near[0]!r} ({LANGUAGES[near[0]]})? " if near else ""
+        raise UsageError(f"no language is known by the code {target!r}; {hint}known are {', '.join(LANGUAGES)}")
+    return code
+
+
+def default_tokenizer(code: str | None) -> str:
+    """The tokenizer of our default: zh, ja-mecab, ko-mecab, char for other scripts without spaces, else 13a."""
+    return _TOKENIZERS.get(code or "", "13a")
+
 
 DEFAULT = "Translate the speech into {language}. Answer with the translation only."
 SALMONN = "Listen to the speech and translate it into {language}."
 PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SALMONN})
 
 
-@remembered
+@with_recorded_options
 def translation(
     *scorers: str | Scorer,
     target: str | None = None,
@@ -53,9 +133,9 @@ def translation(
             )
         return template.replace("{language}", LANGUAGES[code])
 
-    made = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
-    available = MappingProxyType({scorer.name: scorer for scorer in made})
+    family_scorers = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     headline = f"bleu-{default_tokenizer(code)}"
     stage = free_stage(words, system, max_new_tokens)
-    asked = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
-    return choose(asked, scorers or (headline, "chrf"))
+    protocol = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
+    return choose(protocol, scorers or (headline, "chrf"))

@@ -301,7 +301,7 @@ def _words(scorer: str, language: str) -> Words | None:
 
     try:
         headline = transcription(scorer, language=language).scorers[0]
-        return None if headline.lacking() else headline.words
+        return None if headline.missing_parts() else headline.words
     except (UsageError, FatalError):
         return None
 

@@ -12,10 +12,15 @@ from typing import Any, TypeAlias
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.metrics.estimates import average
 from pytest_audiobench.metrics.kinds.captions import cider_beans_next
-from pytest_audiobench.protocols.bioacoustic import indicators, metrics, scoring
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_named
-from pytest_audiobench.protocols.bioacoustic.selection import steps_of_run, steps_of_score_from_file
-from pytest_audiobench.protocols.judged import yes_no
+from pytest_audiobench.protocols.bioacoustic import metrics, scoring
+from pytest_audiobench.protocols.bioacoustic.pipeline import (
+    Steps,
+    process,
+    steps_named,
+    steps_of_run,
+    steps_of_score_from_file,
+)
+from pytest_audiobench.protocols.judged import ours
 
 from ..table import Case, same
 
@@ -23,10 +28,10 @@ Json: TypeAlias = Any
 Operation: TypeAlias = Callable[[Mapping[str, Json]], Json]
 
 _METRICS: Mapping[str, Callable[..., float]] = {
-    "accuracy": indicators.accuracy,
-    "precision": indicators.precision,
-    "recall": indicators.recall,
-    "f1": indicators.f1,
+    "accuracy": metrics.accuracy,
+    "precision": metrics.precision,
+    "recall": metrics.recall,
+    "f1": metrics.f1,
     "top1_accuracy": metrics.top1_accuracy,
     "average_precision": metrics.average_precision,
 }
@@ -107,7 +112,7 @@ SCORERS: Mapping[str, Operation] = {
     "select_steps": _run_steps,
     "select_steps_rescorer": _file_steps,
     "aggregate_means": lambda given: scoring.means(given["rows"]),
-    "judge": lambda given: list(yes_no.beans(given["text"])),
+    "judge": lambda given: list(ours.beans_verdict(given["text"])),
     "rescorer": _rescored,
 }
 

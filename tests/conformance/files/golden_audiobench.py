@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.tokens import rate, token_errors
-from pytest_audiobench.protocols.judged import audiobench
-from pytest_audiobench.protocols.multiple_choice import mmau
+from pytest_audiobench.protocols.judged.published import audiobench_rating
+from pytest_audiobench.protocols.multiple_choice.published import mmau_matches
 
 from ..table import Case, same
 
@@ -43,7 +43,7 @@ def _string_match(pairs: Sequence[Row], expected: Row) -> Found:
     found = []
     for number, pair in enumerate(pairs):
         choices = tuple(choice[_OF_LISTED:] for choice in pair["choices"])
-        found.append(float(mmau.matches(pair["prediction"], pair["reference"][_OF_LISTED:], choices)))
+        found.append(float(mmau_matches(pair["prediction"], pair["reference"][_OF_LISTED:], choices)))
         yield str(number), pair["recorded_score"], found[-1]
     yield "mean", expected["subset_mean"], _accuracy(found)
 
@@ -52,7 +52,7 @@ def _judge(pairs: Sequence[Row], expected: Row) -> Found:
     """A judge's words without a number were recorded as 0 with success 0; ours have no score."""
     points = []
     for number, pair in enumerate(pairs):
-        found = audiobench.rating(pair["judge_response"])
+        found = audiobench_rating(pair["judge_response"])
         points.append(found or 0.0)
         yield str(number), [pair["recorded_score"], pair["recorded_success"]], [points[-1], int(found is not None)]
     yield "mean", expected["subset_mean_rate"], sum(points) / len(points)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.protocols.transcription.punctuation import jiwer_words
+from pytest_audiobench.protocols.transcription.texts import jiwer_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 
 from ..table import Scorer

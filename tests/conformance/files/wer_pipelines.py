@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.protocols.transcription import audiobench, cmi_bench, nota, whisper
+from pytest_audiobench.protocols.transcription import published, whisper
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser
 
 from ..table import Scorer
 from ..transcripts import NO_REFERENCE, own_rate, pooled
 
-_CMI_BENCH = Normaliser(cmi_bench.reference, cmi_bench.answer)
+_CMI_BENCH = Normaliser(published.cmi_bench_reference, published.cmi_bench_answer)
 
 SCORERS: Mapping[str, Scorer] = {
-    "norm_audiobench_en": lambda params, inputs: audiobench.english(inputs["text"]),
-    "norm_audiobench_zh": lambda params, inputs: audiobench.chinese(inputs["text"]),
-    "wer_audiobench_en": pooled("wer", audiobench.normaliser("en")),
-    "wer_audiobench_zh": pooled("wer", audiobench.normaliser("zh")),
+    "norm_audiobench_en": lambda params, inputs: published.audiobench_english(inputs["text"]),
+    "norm_audiobench_zh": lambda params, inputs: published.audiobench_chinese(inputs["text"]),
+    "wer_audiobench_en": pooled("wer", published.audiobench_normaliser("en")),
+    "wer_audiobench_zh": pooled("wer", published.audiobench_normaliser("zh")),
     "wer_cmi": own_rate(_CMI_BENCH),
     "cer_cmi": own_rate(_CMI_BENCH, "C"),
-    "wer_nota_fairseq": pooled("wer", Normaliser(nota.words)),
+    "wer_nota_fairseq": pooled("wer", Normaliser(published.nota_text)),
     "wer_whisper_en": pooled("wer", Normaliser(whisper.english)),
     "cer_whisper_basic_split": pooled("cer", Normaliser(whisper.graphemes, tokens=str.split, characters=True)),
 }

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pytest_audiobench import Dataset, Sample, presence
+from pytest_audiobench import Dataset, Sample, presence, with_prompt_variants
 from pytest_audiobench.audio.clip import ArraySource, Clip
 
 
@@ -21,4 +21,4 @@ PROBES = Dataset("probes", read, cluster="mixture", groups=("condition",))
 
 
 def test_probes(evaluate):
-    evaluate(PROBES, presence().worded("yesno", 3))
+    evaluate(PROBES, with_prompt_variants(presence(), "yesno", 3))

@@ -11,10 +11,12 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.bioacoustic import bioacoustic
-from pytest_audiobench.protocols.bioacoustic.captioning import bioacoustic_captioning
-from pytest_audiobench.protocols.bioacoustic.detection import bioacoustic_detection
-from pytest_audiobench.protocols.bioacoustic.family import QUESTIONS
+from pytest_audiobench.protocols.bioacoustic.family import (
+    QUESTIONS,
+    bioacoustic,
+    bioacoustic_captioning,
+    bioacoustic_detection,
+)
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 LABELS = ("dog", "cat", "crow")
@@ -277,10 +279,6 @@ def test_a_hostile_text_comes_to_an_end(scorer):
 
 
 @pytest.mark.parametrize("task", ["classification", "detection", "captioning", "open_ended"])
-def test_every_scorer_says_what_it_does(task):
+def test_every_scorer_signs_its_task(task):
     for scorer in bioacoustic(task=task).available.values():
-        assert scorer.about.rule
-        assert scorer.about.source
-        assert scorer.about.examples
-        assert (scorer.about.source == "ours") == (not scorer.about.defects)
         assert task in scorer.signature

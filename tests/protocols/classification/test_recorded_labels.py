@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.datasets.sample import LETTERS
-from pytest_audiobench.protocols.classification.asserted_label import read
+from pytest_audiobench.protocols.classification.asserted_label import read_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.multiple_choice import letters
 
@@ -24,7 +24,7 @@ def pairs(track, name):
         row = json.loads(line)
         options, text = choices[row["id"]], (row["raw_model_outputs"] or [""])[0] or ""
         letter = letters.read(text, options).value
-        yield read(text, options, labels_of(options)).value, options[LETTERS.index(letter)] if letter else None
+        yield read_label(text, options, labels_of(options)).value, options[LETTERS.index(letter)] if letter else None
 
 
 @pytest.mark.parametrize(

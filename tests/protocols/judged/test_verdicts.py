@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.judged import audiobench, extract, rubric, sakura, salmonn, yes_no
+from pytest_audiobench.protocols.judged import ours, published
 from pytest_audiobench.protocols.judged.family import judged, shipped
-from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shown
+from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shortened
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging
 
@@ -58,7 +58,7 @@ def read(scorer, text, sample=SAMPLE, finish="stop"):
     ],
 )
 def test_yes_and_no_are_whole_words_in_the_first_place_and_alone(text, verdict):
-    assert yes_no.strict(text) is verdict
+    assert ours.strict_verdict(text) is verdict
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_yes_and_no_are_whole_words_in_the_first_place_and_alone(text, verdict):
     ],
 )
 def test_beans_rule_reads_beginnings(text, score):
-    found, error = yes_no.beans(text)
+    found, error = ours.beans_verdict(text)
     assert found == score
     assert error == (f"Unexpected judge response: {text!r}" if score is None else None)
 
@@ -100,7 +100,7 @@ def test_beans_rule_reads_beginnings(text, score):
     ],
 )
 def test_points_stand_in_a_json_object(text, points):
-    assert rubric.points(text) == points
+    assert ours.points(text) == points
 
 
 @pytest.mark.parametrize("score", ["1.01", "-0.1", "1e999", "NaN", "Infinity", "5"])
@@ -126,18 +126,18 @@ def test_points_outside_0_to_1_are_out_of_range_and_no_points(score):
     ],
 )
 def test_an_extractor_names_a_label_as_it_is_listed_or_none(text, label):
-    assert extract.parsed(SAMPLE, Response.of(text)).value == label
+    assert ours.parse_extract(SAMPLE, Response.of(text)).value == label
 
 
 def test_an_extractor_knows_labels_beyond_the_alphabet():
     sample = Sample("s", (), "", tuple(f"label {number}" for number in range(50)), "label 49")
-    assert extract.parsed(sample, Response.of("Label 49")).value == "label 49"
+    assert ours.parse_extract(sample, Response.of("Label 49")).value == "label 49"
 
 
 @pytest.mark.parametrize("choices", [(), ("dog",), ("dog", "dog")])
 def test_an_extractor_is_never_given_the_answer_as_the_only_label(choices):
     with pytest.raises(UsageError, match="would be told the answer"):
-        extract.prompt(Sample("s", (), "", choices, "dog"), "some animal")
+        ours.extract_prompt(Sample("s", (), "", choices, "dog"), "some animal")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_an_extractor_is_never_given_the_answer_as_the_only_label(choices):
     ],
 )
 def test_audiobench_reads_the_last_word_as_a_number(text, rating):
-    assert audiobench.rating(text) == rating
+    assert published.audiobench_rating(text) == rating
 
 
 def test_audiobench_published_rates_what_it_cannot_read_0_and_ours_leaves_it_out():
@@ -182,7 +182,7 @@ def test_audiobench_published_rates_what_it_cannot_read_0_and_ours_leaves_it_out
     ],
 )
 def test_the_dictionary_of_spoken_question_answering(text, verdict):
-    assert salmonn.correct(text) is verdict
+    assert published.sqqa_verdict(text) is verdict
 
 
 PUBLISHED = re.compile(r"Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)", re.DOTALL)
@@ -197,7 +197,7 @@ PUBLISHED = re.compile(r"Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)", re.DOT
 def test_sakuras_pattern_is_found_as_the_published_one_finds_it(text):
     found = PUBLISHED.search(text)
     said = found[2].strip().lower() if found else ""
-    assert sakura.judgement(text) == {"correct": True, "incorrect": False}.get(said)
+    assert published.sakura_judgement(text) == {"correct": True, "incorrect": False}.get(said)
 
 
 def test_a_hostile_reply_is_read_in_linear_time():
@@ -217,7 +217,7 @@ def test_any_reply_is_read_or_is_no_verdict(judging, scorer, text):
     if scores is not None and scorer.name != "audiobench-judge-published":
         assert all(0 <= value <= 1 for value in scores.values())
     if answer.value is not None and judging.role == "extractor":
-        assert answer.value in (*SAMPLE.choices, extract.NO_LABEL)
+        assert answer.value in (*SAMPLE.choices, ours.NO_LABEL)
 
 
 @pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
@@ -236,7 +236,7 @@ def test_a_verdict_that_was_cut_off_says_so(judging, scorer):
 
 @given(st.text(max_size=60_000))
 def test_an_answer_is_shown_whole_up_to_a_length_and_cannot_close_its_marks(text):
-    assert shown(text) == text or len(shown(text)) < LONGEST_ANSWER + 80
+    assert shortened(text) == text or len(shortened(text)) < LONGEST_ANSWER + 80
     opening, closing = marked(text).split("\n")[0], marked(text).rsplit("\n", 1)[1]
     assert closing == opening.replace("<", "</")
     assert closing not in text
@@ -264,7 +264,7 @@ def test_all_scorers_of_a_judged_protocol_ask_no_further_judge_anything():
 
 
 def test_an_unknown_scorer_and_a_name_that_is_taken_are_usage_errors():
-    with pytest.raises(UsageError, match="no protocol 'yes'"):
+    with pytest.raises(UsageError, match="judged has no scorer 'yes'"):
         judged(None, "yes")
     with pytest.raises(UsageError, match="two scorers called 'yes-no'"):
         judged(judged())
@@ -318,6 +318,6 @@ def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_scorers_say_so()
 
 def test_options_beyond_the_alphabet_are_all_shown_to_a_judge():
     sample = Sample("s", (), "Which?", tuple(f"label {number}" for number in range(50)), "label 49")
-    (message,) = yes_no.prompt(sample, "label 49")
+    (message,) = ours.yes_no_prompt(sample, "label 49")
     assert "- label 0\n" in message.parts[0]
     assert "- label 49\n" in message.parts[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench import presence
+from pytest_audiobench import presence, with_prompt_variants
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.registry import metric_kind
@@ -33,7 +33,7 @@ def texts_of(probe):
 def protocol_of(run):
     """As many wordings as the run asked; what they were plays no part, since they were answered already."""
     count = len(texts_of(run["per_mixture"][0]["probes"][0]))
-    return presence("ab-yesno").worded(YESNO, count)
+    return with_prompt_variants(presence("ab-yesno"), YESNO, count)
 
 
 def samples_of(run):

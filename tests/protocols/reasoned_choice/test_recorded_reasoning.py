@@ -17,8 +17,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.conditioned import conditioned_choice
-from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
+from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice, reasoned_choice
 from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, style_scorers
 
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded"
@@ -169,8 +168,8 @@ def test_what_the_two_step_check_left_out_is_kept_beside_it() -> None:
     asked = {row["id"]: row for row in lines(CONDITIONED)}
     rows = [asked.get(row["id"], {**row, "raw_conditioned_output": ""}) for row in lines(WITH["animal"])]
     scorer = conditioned_choice(style="af3").available["faithfulness-two-step"]
-    assert scorer.beside == ("faithfulness-recovered",)
-    skipping, kept = (conditioned(name, rows) for name in (scorer.name, *scorer.beside))
+    assert scorer.companions == ("faithfulness-recovered",)
+    skipping, kept = (conditioned(name, rows) for name in (scorer.name, *scorer.companions))
     assert [len(one.scores) for one in (skipping, kept)] == [977, 1000]
     assert (skipping.value("accuracy"), kept.value("accuracy"), kept.total("missed")) == (75.54, 73.80, 23)
 

@@ -8,9 +8,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.failures import failures
-from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.protocols.transcription.family import transcription
-from pytest_audiobench.protocols.transcription.silence import what_is_said
+from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
 
 SILENT = Sample("hum/1", (), "")
 
@@ -83,28 +82,28 @@ WORDS = [
 
 @pytest.mark.parametrize("text", NOTHING)
 def test_markers_are_no_words(text):
-    assert what_is_said(text) == ("nothing", "")
+    assert content_of(text) == ("nothing", "")
 
 
 @pytest.mark.parametrize("text", DECLINED)
 def test_a_plain_statement_that_nobody_speaks_is_no_transcript(text):
-    assert what_is_said(text) == ("declined", "")
+    assert content_of(text) == ("declined", "")
 
 
 @pytest.mark.parametrize("text", WORDS)
 def test_everything_else_is_words(text):
-    assert what_is_said(text).said == "words"
+    assert content_of(text).kind == "words"
 
 
 @given(st.text(max_size=60))
 def test_every_text_is_one_of_the_three_and_only_words_have_words(text):
-    heard = what_is_said(text)
-    assert (heard.said == "words") == bool(heard.words)
+    content = content_of(text)
+    assert (content.kind == "words") == bool(content.words)
 
 
 @given(st.lists(st.sampled_from(["[", "(", "*", "<|", "a", " ", ")", "]", "|>", "♪"]), max_size=30).map("".join))
 def test_brackets_of_any_kind_never_break_it(text):
-    assert what_is_said(text).said in ("nothing", "declined", "words")
+    assert content_of(text).kind in ("nothing", "declined", "words")
 
 
 def scored(name, text, reference="", language="en"):

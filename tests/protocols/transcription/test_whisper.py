@@ -7,7 +7,7 @@ from whisper_normalizer.basic import BasicTextNormalizer
 from whisper_normalizer.english import EnglishTextNormalizer
 
 from pytest_audiobench.protocols.transcription import whisper
-from pytest_audiobench.protocols.transcription.brackets import without_asides, without_special_tokens, without_tags
+from pytest_audiobench.protocols.transcription.texts import without_asides, without_special_tokens, without_tags
 
 ENGLISH, BASIC = EnglishTextNormalizer(), BasicTextNormalizer()
 PIECES = st.sampled_from(["Mr. Smith ", "it's ", "(aside) ", "<unk>", "[laugh] ", "twenty one ", "$5.50 ", "½ ", "ö, "])

@@ -1,0 +1,159 @@
+"""The published rules for choice questions: MMAU's and MMAR's, AudioBench's, AIR-Bench's, VoiceBench's and its heirs'.
+
+The whole rules, their sources and defects are in ``protocols/scorers/multiple_choice.md``. MMAU's is a test of one
+choice and no parse. It gives one all the same: two choices can pass for the same text only when their token sets are
+equal, so the first choice that passes stands for all that do, and the answer is right exactly when its tokens are those
+of the true choice.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pytest_audiobench.datasets.sample import LETTERS
+from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.protocol import Answer
+
+
+def unanswered(text: str, finish: Finish) -> Answer:
+    """The status of ``text`` where a rule that knows no refusals found nothing in it."""
+    if not text.strip():
+        return Answer("empty")
+    return Answer("truncated" if finish == "length" else "refused" if finish == "refusal" else "unparsed")
+
+
+_TOKEN = re.compile(r"\b\w+\b")
+_LETTERED = re.compile(r"\([A-Z]\) ")
+
+
+def tokens(text: str) -> frozenset[str]:
+    return frozenset(_TOKEN.findall(text.lower()))
+
+
+def mmau_matches(text: str, choice: str, choices: tuple[str, ...]) -> bool:
+    """MMAU's rule: whether ``text`` says ``choice`` and none of the other ``choices``."""
+    answered, wanted = tokens(text), tokens(choice)
+    if not answered:
+        return False
+    unwanted = frozenset[str]().union(*map(tokens, choices)) - wanted
+    return wanted <= answered and answered.isdisjoint(unwanted)
+
+
+def read_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """MMAU's and MMAR's answer, the first choice that passes; else why there is none, "empty" without any token."""
+    for letter, choice in zip(LETTERS, choices, strict=False):
+        if mmau_matches(text, choice, choices):
+            return Answer("parsed", letter)
+    return unanswered(text, finish)
+
+
+def without_letters(choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The choices less "(A) " and its like, where all begin with one: AudioBench cuts these four characters off."""
+    return tuple(choice[4:] for choice in choices) if all(map(_LETTERED.match, choices)) else choices
+
+
+def read_audiobench_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """AudioBench's scorer: as :func:`read_mmau`, among the choices without their letters; the text keeps its own."""
+    return read_mmau(text, without_letters(choices), finish)
+
+
+def has_same_tokens_lettered(letter: str, reference: str, choices: tuple[str, ...]) -> bool:
+    """As :func:`has_same_tokens`, with choices and reference without their letters."""
+    bare = without_letters(choices)
+    return has_same_tokens(letter, reference if bare is choices else reference[4:], bare)
+
+
+def has_same_tokens(letter: str, reference: str, choices: tuple[str, ...]) -> bool:
+    """Whether the choice that was read is the reference, as the rule sees them: by their tokens."""
+    return tokens(choices[LETTERS.index(letter)]) == tokens(reference)
+
+
+_AIR_BENCH_LETTERS = "ABCD"
+
+
+def read_air_bench(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    """AIR-Bench's answer, by the first or the last but one character; "out_of_range" for a letter not offered."""
+    line = text.strip().replace("\n", "")
+    places = () if line == "None" else (line[:1], line[-2:-1])
+    for character in places:
+        if character and character in _AIR_BENCH_LETTERS:
+            offered = character in LETTERS[: len(choices)]
+            return Answer("parsed", character) if offered else Answer("out_of_range")
+    return unanswered(text, finish)
+
+
+# In order, between bars: @ is the letter, ⏎ a line break, and + marks what only VoiceBench has. Phrases that hold an
+# earlier one can never be the first, and are left out, as are VoiceBench's last three cases ("would be a." and two
+# more), whose letters phrases before them give.
+_PHRASES = r"""
+答案是@|答案是 @|答案是选项@|答案应该是@|答案应该是 @|答案就是选项@|答案是‘@|是@：|答案选@|@是正确|选项@是最合适的
++final answer: @|answer is: **@|answer is **@|the answer to the question is: **@
+the answer to the multiple-choice question is **@|the answer is '@'|@ is the best answer|the answer is @
+the correct answer is @|would select @|would choose @|would select option @|would choose option @|is "@"|is "@.
+is: **@)|is **@,|is **@:|is **@)|is: **@.|is: **@:|is **@.|be **@,|is: **@**|is therefore option **@:|is: ⏎⏎**@)
+as **@:|be **@)|be **@:|is: ⏎⏎**@**|suggests **@)|be option **@:|with **@)|is typically "@)|be to **@)|is: ⏎⏎@)
+is likely to be: **@.|is **@ (|is option **@**|is likely **@**|is:⏎**@.|is:⏎⏎**@.|would be @|would be option @
+would be (@)|would be option (@)|is @,|is typically @,|is typically @.|i'd say @.|option @.|option @:|option @,
+the answer is:⏎**@|is @:|is @.|is: @.|is (@)|is:⏎**@)|is likely **@:|is the **@)|:⏎@.|:⏎@)|:⏎@,|: ⏎@.|:  ⏎@.|:⏎⏎@.
+:⏎⏎@)|is most likely **@:|:⏎⏎@,|: ⏎⏎@.|(@) would be|is @)|is: @)|is:⏎⏎@:|is: **@,|(option @)|+answer: @
++answer is:⏎⏎@|+answer is:⏎@|select option "@"|is: @|is typically **@,|is **@**|is likely '@'|is option '@'|is:⏎**@:
+is \( \boxed{@ |would be '@'|is the **@** |question is @ (|is:⏎⏎**@)|closest to option **@**|is most likely **@)
+the answer to the question is '@'|known as '@'|is '@)|is typically **@:|is \( \boxed{\text{@}} \)|is \( \text{@) }
+is \( \text{@} \)|is \( \text{@:|is \( \text{@)|is \(\text{@.|is:⏎⏎**@|is \( \text{@.}|is \( \text{@.|is \( \boxed{@}
+is:⏎\[ \boxed{\text{@}}|is:⏎\[ \text{@)|is:⏎⏎\[ \text{@)|is \( \textbf{@)|is \( \text{@}|is: \( \text{@.
+corresponds to:⏎- **@:|would be: **@**.|is \( @ \)|is:⏎**@ |corresponds to option **@**|be **@**|be: ⏎⏎@)
+is:⏎\[ \boxed{@}|is:  ⏎**@:|is: \( \text{@)|is likely: **@,|is } \mathbf{@.|is \( \boxed{@)|is \( \textbf{@}
+is \(@\)|is:⏎  ⏎**@:|is option **@ |is:⏎\( \textbf{@.|is \( \mathbf{@}|was option **@**|is likely "@)|option **@:
+is "@)|is most likely **@,|is often **@:|is:  ⏎@)|+is:⏎@|+is:⏎**@| @.| @,| @:| @)|**@.|**@)|+**@:|"@.|"@,|"@:|(@)
+"@"|+{@}|+⏎⏎**@|+would be:⏎⏎@
+"""
+
+_LETTERS = "abcd"
+_POINTS = (".", ",", ":", ")")
+
+
+def _phrase_pairs(of_voicebench: bool, quotation: str) -> tuple[tuple[str, str], ...]:
+    """What stands before the letter and behind it, in order."""
+    listed = _PHRASES.strip("\n").replace("\n", "|").replace("⏎", "\n").replace("‘", quotation).split("|")
+    phrases = [phrase.removeprefix("+") for phrase in listed if of_voicebench or not phrase.startswith("+")]
+    return tuple((before, behind) for before, _, behind in (phrase.partition("@") for phrase in phrases))
+
+
+_VOICEBENCH = _phrase_pairs(of_voicebench=True, quotation="‘")
+_KIMI = _phrase_pairs(of_voicebench=False, quotation="‘")
+_ULTRAEVAL = _phrase_pairs(of_voicebench=False, quotation="'")
+
+
+def read_voicebench(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    return _phrase_answer(text, choices, finish, _VOICEBENCH)
+
+
+def read_kimi(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    return _phrase_answer(text, choices, finish, _KIMI)
+
+
+def read_ultraeval(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+    return _phrase_answer(text, choices, finish, _ULTRAEVAL)
+
+
+def _phrase_answer(text: str, choices: tuple[str, ...], finish: Finish, phrases: tuple[tuple[str, str], ...]) -> Answer:
+    letter = _phrase_letter(text.lower(), phrases)
+    if letter is None:
+        return unanswered(text, finish)
+    return Answer("parsed", letter) if letter in LETTERS[: len(choices)] else Answer("out_of_range")
+
+
+def _phrase_letter(text: str, phrases: tuple[tuple[str, str], ...]) -> str | None:
+    body = text[3:].strip() if text.startswith(("<1>", "<2>", "<3>")) else text
+    there: dict[str, bool] = {}
+    for before, behind in phrases:
+        # Many phrases begin alike: whether a text has such a beginning is looked up once.
+        if before not in there:
+            there[before] = before in body
+        if not there[before]:
+            continue
+        for letter in _LETTERS:
+            if f"{before}{letter}{behind}" in body:
+                return letter.upper()
+    alone = bool(body) and body[0] in _LETTERS and (len(body) == 1 or body[1] in _POINTS)
+    return body[0].upper() if alone else None

@@ -1,0 +1,271 @@
+"""The published rules for transcripts that go by one language: each its texts, then its scorer.
+
+AudioBench's (github AudioLLMs/AudioBench, src/dataset_src/text_normalizer/preprocess_text.py), AU-Harness's (github
+ServiceNow/AU-Harness, metrics/word_error_rate_metrics.py), CMI-Bench's of sung lyrics (github nicolaus625/CMI-bench,
+evaluate.py, compute_wer_cer), GigaSpeech's (github SpeechColab/GigaSpeech, utils/gigaspeech_scoring.py), nota's (github
+nota-github/audiolm-evaluator, metrics.py, compute_wer) and two chains of jiwer's plain transforms.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import string
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.tokenizers import library_version, tokenized
+from pytest_audiobench.protocols.free_text import read_ended_text
+from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.transcription import whisper
+from pytest_audiobench.protocols.transcription.texts import (
+    cached_text,
+    jiwer_words,
+    single_spaces,
+    without_punctuation,
+    without_punctuation_words,
+    without_tags,
+)
+from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors, needs, transcript_scorer
+
+EMPTY = "empty"
+"""What AudioBench writes in place of a text that nothing is left of, reference or answer."""
+
+_TO_NINETEEN = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SPOKEN = {str(number): word for number, word in enumerate(_TO_NINETEEN.split())} | {
+    str(10 * ten): word for ten, word in enumerate(_TENS.split(), start=2)
+}
+_NUMBER = re.compile(rf"\b(?:{'|'.join(_SPOKEN)})\b")
+_AUDIOBENCH_FILLERS = re.compile(r"\b(?:uh|umm|um|er|ah)\b")
+_HAN = re.compile(r"[\u4e00-\u9fff]+")
+
+
+@cached_text
+def audiobench_english(text: str) -> str:
+    """preprocess_text_asr. Its contractions and brackets find nothing, since Whisper's normaliser ran before."""
+    spoken = _NUMBER.sub(lambda number: _SPOKEN[number[0]], whisper.english(text.lower()))
+    return _AUDIOBENCH_FILLERS.sub("", without_punctuation(single_spaces(spoken))).strip()
+
+
+@cached_text
+def audiobench_chinese(text: str) -> str:
+    """preprocess_text_asr_code_switch_chinese: the same, with spaces between Chinese characters that touch."""
+    return _HAN.sub(lambda run: " ".join(run[0]), audiobench_english(text))
+
+
+def audiobench_normaliser(language: str) -> Normaliser:
+    """The rule for zh, and for all other languages; nothing left becomes a word."""
+    normalise = audiobench_chinese if language == "zh" else audiobench_english
+    return Normaliser(lambda text: normalise(text) or EMPTY)
+
+
+def audiobench_scorer(language: str) -> Scorer:
+    """``audiobench``: with spaces between Chinese characters for zh."""
+    return transcript_scorer(
+        "audiobench",
+        f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
+        "empty:word|align:levenshtein",
+        audiobench_normaliser(language),
+    )
+
+
+_DIGIT_RUN = re.compile(r"\d+")
+
+
+@functools.cache
+def au_harness_normaliser(language: str) -> Callable[[str], str]:
+    """NFC, each run of digits in the language's words, Whisper's normaliser, lower case, no punctuation.
+
+    Whisper's English normaliser turns English number words back into digits. Needs num2words.
+    """
+    finish = whisper.english if language == "en" else whisper.basic
+
+    @cached_text
+    def normalise(text: str) -> str:
+        spelled = _number_in_words(unicodedata.normalize("NFC", text), language)
+        return without_punctuation(finish(spelled).lower()).strip()
+
+    return normalise
+
+
+def _number_in_words(text: str, language: str) -> str:
+    from num2words import num2words
+
+    try:
+        return _DIGIT_RUN.sub(lambda number: num2words(int(number[0]), lang=language), text)
+    except (
+        Exception
+    ):  # AU-Harness's own rule: what num2words cannot say, a language or a number, leaves the text as it is
+        return text
+
+
+def au_harness_scorer(language: str) -> Scorer:
+    """``au-harness``; Japanese, which it normalises by jaconv, is not covered."""
+    normalise = Normaliser(au_harness_normaliser(language))
+
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+        counts = errors(normalise, sample.reference, answer.value or "")
+        return counts if counts["N"] else {**counts, "N": 1, "CN": max(counts["CN"], 1)}
+
+    def lacking() -> str:
+        if language == "ja":
+            return "au-harness normalises Japanese by jaconv, which this project does not lean on: use cer-basic"
+        return needs("num2words", "au-harness", "asr")()
+
+    scorer = transcript_scorer(
+        "au-harness",
+        f"v:1|lang:{language}|norm:nfc+num2words-{library_version('num2words')}+whisper-{library_version('whisper-normalizer')}|"
+        "empty:one-word|align:levenshtein",
+        normalise,
+        metrics=("wer", "wer_capped", "wer_mean", "wer_over_one"),
+        missing_parts=lacking,
+    )
+    return replace(scorer, score=score)
+
+
+_PREFACES = ((" lyrics ", "are"), (" content ", "is"), (" transcription ", "is"), (" text ", "is"))
+_PUNCTUATION = str.maketrans("", "", string.punctuation.replace("'", ""))
+
+
+@cached_text
+def cmi_bench_answer(text: str) -> str:
+    """``text`` without what introduces it ("… lyrics … are …:"), then as a reference."""
+    for named, verb in _PREFACES:
+        text = "\n".join(_without_preface(line, named, verb) for line in text.split("\n")).strip()
+    for token in ("<s>", "</s>"):
+        text = text.replace(token, "").strip()
+    return cmi_bench_reference(text)
+
+
+@cached_text
+def cmi_bench_reference(text: str) -> str:
+    """Lower case, no ASCII punctuation but apostrophes, words of digits spelled out (99 is ninety-nine, one word).
+
+    Needs num2words.
+    """
+    words = text.translate(_PUNCTUATION).lower().replace("\n", " ").split()
+    return " ".join(_cardinal(word) if word.isdigit() else word for word in words)
+
+
+def _without_preface(line: str, named: str, verb: str) -> str:
+    """What the pattern ``.*? named .*?verb.*?:`` leaves of a line, found without going back: lyrics can be long."""
+    while True:
+        place = line.find(named)
+        place = line.find(verb, place + len(named)) if place >= 0 else -1
+        place = line.find(":", place + len(verb)) if place >= 0 else -1
+        if place < 0:
+            return line
+        line = line[place + 1 :]
+
+
+@functools.lru_cache(maxsize=4096)
+def _cardinal(number: str) -> str:
+    from num2words import num2words
+
+    # CMI-Bench itself fails on what Python calls a digit and is none (²), and on numbers beyond any name.
+    if not re.fullmatch(r"\d{1,300}", number):
+        return number
+    spelled: str = num2words(int(number))
+    return spelled
+
+
+def cmi_bench_scorer() -> Scorer:
+    """``cmi-bench``: the mean of utterances' own rates first."""
+    return transcript_scorer(
+        "cmi-bench",
+        f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
+        Normaliser(cmi_bench_reference, cmi_bench_answer),
+        metrics=("wer_mean", "cer_mean", "wer", "wer_capped", "wer_over_one"),
+        missing_parts=needs("num2words", "cmi-bench", "asr"),
+    )
+
+
+_FILLERS = ["UH", "UHH", "UM", "EH", "MM", "HM", "AH", "HUH", "HA", "ER", "OOF", "HEE", "ACH", "EEE", "EW"]
+_TAGS = (
+    "<UNK>",
+    "<COMMA>",
+    "<PERIOD>",
+    "<QUESTIONMARK>",
+    "<EXCLAMATIONPOINT>",
+    "<SIL>",
+    "<NOISE>",
+    "<MUSIC>",
+    "<OTHER>",
+)
+_NOT_SCORED = frozenset((*_FILLERS, *_TAGS))
+
+
+@cached_text
+def gigaspeech_text(text: str) -> str:
+    """``text`` in capitals, a space for each hyphen, without fillers and tags."""
+    words = text.upper().replace("-", " ").split()
+    return " ".join(word for word in words if word not in _NOT_SCORED)
+
+
+def gigaspeech_scorer() -> Scorer:
+    """``gigaspeech``."""
+    return transcript_scorer(
+        "gigaspeech",
+        "v:1|norm:upper+nohyphen+nofillers+notags|empty:deletions|align:levenshtein",
+        Normaliser(gigaspeech_text),
+    )
+
+
+@cached_text
+def nota_text(text: str) -> str:
+    """Whisper's English normaliser, sacrebleu's 13a, no words of punctuation only, lower case."""
+    return " ".join(without_punctuation_words(tokenized("13a", whisper.english(text))).lower().split())
+
+
+def nota_scorer() -> Scorer:
+    return transcript_scorer(
+        "nota",
+        f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
+        "empty:deletions|align:levenshtein",
+        Normaliser(nota_text),
+    )
+
+
+def lower_nopunct(text: str) -> str:
+    """Lower case, no punctuation."""
+    return without_punctuation(text.lower())
+
+
+def salmonn_text(text: str) -> str:
+    """The same without what then stands in ``<…>``; square brackets are gone by then, and their words stay."""
+    return without_tags(lower_nopunct(text))
+
+
+def jiwer_scorers() -> tuple[Scorer, ...]:
+    """``lower-nopunct``, ``salmonn-skip`` and ``salmonn-keep``."""
+    return (
+        transcript_scorer(
+            "lower-nopunct",
+            "v:1|norm:lower+nopunct|empty:deletions|align:levenshtein",
+            Normaliser(lower_nopunct, tokens=jiwer_words),
+        ),
+        _salmonn_scorer("salmonn-skip", skip=True),
+        _salmonn_scorer("salmonn-keep", skip=False),
+    )
+
+
+def _salmonn_scorer(name: str, skip: bool) -> Scorer:
+    return transcript_scorer(
+        name,
+        f"v:1|norm:lower+nopunct+notags|skip:{'no-eos+empty-reference' if skip else 'none'}|empty:deletions|"
+        "align:levenshtein",
+        Normaliser(salmonn_text, tokens=jiwer_words),
+        parse=read_ended_text,
+        skips=_is_left_out if skip else None,
+        companions=("salmonn-keep",) if skip else (),
+    )
+
+
+def _is_left_out(sample: Sample, answer: Answer) -> bool:
+    return answer.status == "truncated" or not without_tags(sample.reference.strip())

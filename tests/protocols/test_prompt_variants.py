@@ -1,0 +1,223 @@
+"""One question in several wordings: what is asked, what the vote is, and what is left as it was."""
+
+import inspect
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_audiobench import (
+    classification,
+    multiple_choice,
+    presence,
+    transcription,
+    verification,
+    with_prompt_variants,
+)
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of, options_of
+from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
+from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
+from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.rescoring.rescore import protocol_of
+
+THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))
+SAMPLE = Sample("a", (), "Which animal?", ("dog", "cat", "cow"), "dog", {"label": "dog"})
+
+
+def said(protocol, *texts):
+    return {stage.name: Response.of(text) for stage, text in zip(protocol.stages, texts, strict=True)}
+
+
+def read(protocol, name, *texts, sample=SAMPLE):
+    return protocol.available[name].parse(sample, said(protocol, *texts))
+
+
+def test_every_wording_is_asked_in_a_stage_of_its_own():
+    asked = with_prompt_variants(multiple_choice(), THREE)
+    assert [stage.name for stage in asked.stages] == ["answer", "answer@2", "answer@3"]
+    texts = ["".join(stage.messages(SAMPLE, {})[0].parts) for stage in asked.stages]
+    assert texts[1] == "Which animal? (A) dog (B) cat (C) cow"
+    assert len(set(texts)) == 3
+
+
+def test_more_wordings_begin_with_the_same_stages():
+    three, five = (with_prompt_variants(presence(), "yesno", count) for count in (3, 5))
+    for short, long in zip(three.stages, five.stages, strict=False):
+        assert short.messages(SAMPLE, {}) == long.messages(SAMPLE, {})
+        assert (short.name, short.task, short.settings, short.choices(SAMPLE)) == (
+            long.name, long.task, long.settings, long.choices(SAMPLE)
+        )  # fmt: skip
+
+
+def test_one_wording_is_no_ensemble():
+    asked = with_prompt_variants(presence(), "yesno", 1)
+    assert [stage.name for stage in asked.stages] == ["answer"]
+    assert list(asked.available) == list(presence().available)
+    assert asked.options == {"wordings": [YESNO.paraphrases[0]], "wording_set": "yesno-v1"}
+
+
+def test_closed_answers_have_a_vote_beside_each_wording():
+    asked = with_prompt_variants(multiple_choice(), THREE)
+    assert [scorer.name for scorer in asked.scorers] == ["letters", "letters@1", "letters@2", "letters@3"]
+    assert asked.scorers[0].signature.endswith("|vote:3|tie:unanswered")
+    assert asked.scorers[2].signature.endswith("|wording:2/3")
+    assert read(asked, "letters", "A", "B", "B") == ("parsed", "B")
+    assert read(asked, "letters@1", "A", "B", "B") == ("parsed", "A")
+
+
+def test_free_answers_are_the_first_wordings():
+    asked = with_prompt_variants(transcription(), PromptSet("two", ("Transcribe.", "Write what is said.")))
+    names = [scorer.name for scorer in asked.scorers]
+    assert names == ["wer-basic", "wer-basic@2"]
+    sample = Sample("a", (), "", reference="hello there")
+    assert read(asked, "wer-basic", "hello there", "goodbye", sample=sample).value == "hello there"
+    assert read(asked, "wer-basic@2", "hello there", "goodbye", sample=sample).value == "goodbye"
+    assert "wording_agreement" not in asked.scorers[0].metrics
+
+
+def test_a_published_rule_keeps_its_tie():
+    asked = with_prompt_variants(presence("heard", "ab-yesno"), "yesno", 2)
+    assert read(asked, "heard", "Yes", "No") == ("unparsed", None)
+    assert read(asked, "ab-yesno", "Yes", "No") == ("parsed", "no")
+    assert asked.available["ab-yesno"].signature.endswith("|tie:no")
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["A", "A", "B"], ("parsed", "A")),
+        (["A", "B", "C"], ("unparsed", None)),
+        (["A", "hm", "hm"], ("unparsed", None)),
+        (["A", "A", "hm"], ("parsed", "A")),
+        (["A", "I'm sorry, I cannot tell.", "I'm sorry, I cannot tell."], ("refused", None)),
+        (["", "", "A"], ("empty", None)),
+    ],
+)
+def test_no_answer_is_a_camp_of_its_own(answers, expected):
+    assert read(with_prompt_variants(multiple_choice(), THREE), "letters", *answers) == expected
+
+
+def test_agreement_is_the_largest_camps_share():
+    asked = with_prompt_variants(multiple_choice(), THREE)
+    scorer = asked.scorers[0]
+    for answers, share in ((["A", "A", "A"], 1.0), (["A", "A", "B"], 2 / 3), (["A", "B", "C"], 1 / 3)):
+        answer = scorer.parse(SAMPLE, said(asked, *answers))
+        assert scorer.score(SAMPLE, answer)["wordings_agreeing"] == pytest.approx(share)
+    assert "wording_agreement" in scorer.metrics
+    assert "wording_agreement" not in asked.scorers[1].metrics
+
+
+ANSWERS = st.lists(
+    st.sampled_from(
+        [Answer("parsed", "yes"), Answer("parsed", "no"), Answer("unparsed"), Answer("refused"), Answer("empty")]
+    ),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_a_vote_depends_on_no_order(answers, random):
+    other = list(answers)
+    random.shuffle(other)
+    assert (vote(answers).value, vote(answers).agreeing) == (vote(other).value, vote(other).agreeing)
+
+
+@given(ANSWERS)
+def test_a_vote_is_the_same_with_yes_and_no_exchanged(answers):
+    turned = {"yes": "no", "no": "yes", None: None}
+    other = [Answer(one.status, turned[one.value]) for one in answers]
+    assert vote(other).value == turned[vote(answers).value]
+
+
+@given(ANSWERS)
+def test_a_vote_by_another_hand(answers):
+    counts = Counter(one.value or "nothing" for one in answers).most_common()
+    level = len(counts) > 1 and counts[0][1] == counts[1][1]
+    expected = None if level or counts[0][0] == "nothing" else counts[0][0]
+    assert vote(answers).value == expected
+    assert vote(answers, "no").value == ("no" if level else expected)
+    assert vote(answers).agreeing == counts[0][1] / len(answers)
+    assert isinstance(vote(answers), Voted)
+
+
+@pytest.mark.parametrize("name", [name for name in FAMILIES if "prompt" in options_of(name)])
+def test_every_family_with_a_prompt_can_be_worded(name):
+    default = inspect.signature(function_of(name)).parameters["prompt"].default or "{question} {labels}"
+    asked = with_prompt_variants(family(name), PromptSet("two", (default, f"{default} Listen well.")))
+    assert len(asked.stages) == 2 * len(family(name).stages)
+    assert asked.scorers[0].name == family(name).scorers[0].name
+    again = recorded_protocol(name, asked.options)
+    assert {one.name: one.signature for one in again.available.values()} == {
+        one.name: one.signature for one in asked.available.values()
+    }
+
+
+def test_what_it_was_called_with_is_kept_and_made_again():
+    asked = with_prompt_variants(multiple_choice("mmau-string", system="Be brief.", max_new_tokens=7), THREE, 2)
+    assert asked.options == {
+        "system": "Be brief.", "max_new_tokens": 7, "wordings": list(THREE.paraphrases[:2]), "wording_set": "three"
+    }  # fmt: skip
+    again = protocol_of("multiple_choice", asked.options)
+    assert [stage.name for stage in again.stages] == [stage.name for stage in asked.stages]
+    assert [stage.messages(SAMPLE, {}) for stage in again.stages] == [
+        stage.messages(SAMPLE, {}) for stage in asked.stages
+    ]
+    assert again.with_scorers("mmau-string").scorers[0].signature == asked.scorers[0].signature
+
+
+def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: v\nparaphrases: ['Do you hear a {label}?', 'Is there a dog?']\n")
+    with pytest.raises(UsageError, match=r"mine\.yaml, paraphrases\[1\]: .*'Is there a dog\?' has no \{label\}; put"):
+        with_prompt_variants(presence(), str(path))
+    with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\};"):
+        with_prompt_variants(multiple_choice(), "yesno")
+
+
+def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
+    plain = presence("ab-yesno", max_new_tokens=9)
+    asked = with_other_prompts(
+        with_prompt_variants(plain, "yesno", 3), PromptSet("mine", ("A {label}?", "Any {label}?"))
+    )
+    assert [scorer.name for scorer in asked.scorers] == ["ab-yesno", "ab-yesno@1", "ab-yesno@2"]
+    assert asked.stages[1].messages(SAMPLE, {})[0].parts == ("Any dog?",)
+    assert asked.options["max_new_tokens"] == 9
+    assert with_other_prompts(plain, YESNO) is plain
+
+
+def test_a_set_is_chosen_by_its_name_or_file_and_how_many_of_it(tmp_path):
+    (tmp_path / "mine.yaml").write_text("version: v\nparaphrases: ['A {label}?', 'Any {label}?']\n")
+    assert chosen_set("yesno:2", tmp_path) == YESNO.first(2)
+    assert chosen_set("yesno", tmp_path) is YESNO
+    assert chosen_set("mine.yaml:1", tmp_path).paraphrases == ("A {label}?",)
+    assert len(chosen_set("mine.yaml", tmp_path).paraphrases) == 2
+    for wrong in ("yesno:0", "yesno:6", "yesno:x", "nobody:2", "other.yaml"):
+        with pytest.raises(UsageError):
+            chosen_set(wrong, tmp_path)
+
+
+def test_a_question_of_the_samples_own_cannot_be_worded():
+    asked = with_prompt_variants(verification(), PromptSet("two", ("One speaker?", "The same speaker?")))
+    sample = Sample("trial-1", (), "Do you hear one person?", reference="yes")
+    asked.stages[0].messages(sample, {})
+    with pytest.raises(UsageError, match=r"'trial-1' is asked in the same words by wording 1 and by wording 2"):
+        asked.stages[1].messages(sample, {})
+
+
+def test_what_has_no_prompt_or_has_wordings_already_is_refused():
+    with pytest.raises(UsageError, match=r"judged has no prompt=…, so it cannot be asked in other words"):
+        with_prompt_variants(family("judged"), THREE)
+    for count in (1, 2):
+        with pytest.raises(UsageError, match="is asked in the wordings of a set already: name one set"):
+            with_prompt_variants(with_prompt_variants(presence(), "yesno", count), "yesno", 3)
+
+
+def test_scorers_chosen_later_are_of_the_vote_or_of_one_wording():
+    asked = with_prompt_variants(classification(), PromptSet("two", ("{question} {labels}", "{labels} {question}")))
+    assert [one.name for one in asked.with_scorers("label@2").scorers] == ["label@2"]
+    assert [one.name for one in asked.with_scorers("label").scorers] == ["label", "label@1", "label@2"]
