@@ -228,7 +228,7 @@ def ours(folder: Path, checkpoint: Path, device: str, batch: int, tokens: int) -
             (AudioIndex, "digest_of", "hash"),
             (AudioIndex, "facts_of", "hash"),
             (asking._Decoding, "results", "decode"),
-            (asking, "_decoded", "decode"),
+            (asking, "_decode_requests", "decode"),
             (Generator, "_prompt", "front end"),
             (Generator, "_inputs", "front end"),
             (Engine, "on_device", "transfer"),

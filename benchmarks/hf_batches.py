@@ -94,7 +94,7 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
     model.load()
     bits = batching.window_bits(len(work.asks))
     planned = [
-        batching.Planned(
+        batching.PlannedRequest(
             bytes.fromhex(ask.request.key),
             batching.duration_bucket(ask.audio[0].duration_s),
             batching.window_of(batching.sample_hash(ask.request.sample_id), bits),
@@ -103,7 +103,7 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
         )
         for ask in work.asks
     ]
-    batches = batching.batches(planned, model.limits)
+    batches = batching.planned_batches(planned, model.limits)
 
     def run() -> list[str]:
         texts = [""] * len(work.asks)

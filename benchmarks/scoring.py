@@ -29,7 +29,7 @@ from measure import Spent, here, ratios, yardstick
 from rapidfuzz.distance import Levenshtein
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.scores import score_answers
+from pytest_audiobench.evaluation.scoring import score_answers
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.registry import metric_kind

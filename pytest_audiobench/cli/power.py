@@ -51,9 +51,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.baseline_sources import baseline_from
     from pytest_audiobench.comparison.power_text import text as power_table
     from pytest_audiobench.errors import UsageError
-    from pytest_audiobench.gate.margins import read_margin
-    from pytest_audiobench.gate.name_patterns import matches
-    from pytest_audiobench.gate.power import Asked, power_of
+    from pytest_audiobench.gate.config import matches
+    from pytest_audiobench.gate.grammar import read_margin
+    from pytest_audiobench.gate.power import PowerQuery, power_of
 
     for text in (args.drop, args.max_drop):
         read_margin(text)
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
             measured = dict.fromkeys(name for side in sides for name in side.metrics.get(side.headline, ()))
             raise UsageError(f"no eval here measures {args.metric!r}; they measure {', '.join(measured)}")
         sides = having
-    question = Asked(
+    question = PowerQuery(
         args.drop, args.max_drop, args.metric, args.alpha, args.lines or len(sides), args.power, args.flips
     )
     powers, notes = [], []

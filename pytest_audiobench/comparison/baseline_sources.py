@@ -15,7 +15,7 @@ from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_pa
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
-from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
+from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.report.run_files import RECORD
 from pytest_audiobench.report.run_reader import Run, load_run
 
@@ -129,7 +129,7 @@ def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline |
 
 
 def _of_file(content: bytes, source: str, place: str, name: str) -> Baseline:
-    contents = decoded(content, name)
+    contents = decode_baseline(content, name)
     return Baseline(source, place, hashlib.sha256(content).hexdigest(), {contents.alias: contents})
 
 

@@ -9,7 +9,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
-from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, paired
+from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
 from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
@@ -106,7 +106,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
         return name, now.name if now else "–", *_value_cells(was, now), "another headline: not compared"
     if left.scorers[left.headline] != right.scorers[right.headline]:
         return name, now.name, *_value_cells(was, now), f"another version of {right.headline}: not compared"
-    pairs = paired(left, right, right.headline)
+    pairs = pair_samples(left, right, right.headline)
     count = _moved(now.name, right.headline, pairs.rows)
     counted = [
         f"{number} {what}"

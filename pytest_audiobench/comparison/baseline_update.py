@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.baseline_sources import Baseline
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.decoding import decoded, read_bounded
-from pytest_audiobench.gate.baseline.encoding import encoded
+from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
+from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.atomic_files import write_bytes
 
 
@@ -50,9 +50,9 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
         )
     reduced = contents.reduced(wanted.scorers, wanted.texts)
-    before = decoded(read_bounded(out), str(out)) if out.exists() else None
-    content = encoded(reduced)
-    decoded(content, str(out))
+    before = decode_baseline(read_bounded(out), str(out)) if out.exists() else None
+    content = encode_baseline(reduced)
+    decode_baseline(content, str(out))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(out, content)
     return BaselineUpdate(reduced, len(content), before)

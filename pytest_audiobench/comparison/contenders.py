@@ -12,7 +12,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, art
 from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
-from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.config import matches
 from pytest_audiobench.report.run_files import RECORD
 
 

@@ -11,10 +11,10 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.rows import PlannedLine
 from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.curves import series, step, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
+from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
+from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.evaluation.scoring import finite
-from pytest_audiobench.gate.pairing import paired
+from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind, span
 from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import wrapped
@@ -127,7 +127,7 @@ def _difference(
 ) -> tuple[Drop, int] | None:
     """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
-        paired(side, other, line.scorer).rows
+        pair_samples(side, other, line.scorer).rows
         for side, other in zip(first, others, strict=True)
         if side is not None and other is not None
     ]
@@ -144,8 +144,8 @@ def _difference(
 def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Points | None:
     """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
 
-    def asked(row: ComparableSample) -> Asked:
-        return Asked(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
+    def asked(row: ComparableSample) -> SampleScore:
+        return SampleScore(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 
     sums = Samples([map(asked, side_rows) for side_rows in rows]).sums(line.kind)
     return None if isinstance(sums, str) else sums.points(range(len(rows)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from pytest_audiobench.gate.power import Asked, Power, plain
+from pytest_audiobench.gate.power import Power, PowerQuery, plain
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
 from pytest_audiobench.report.escapes import escaped
@@ -15,7 +15,7 @@ from pytest_audiobench.report.tabular import bar, csv_text, json_text
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
 
 
-def text(rows: Sequence[Power], question: Asked, notes: Sequence[str], format_: str) -> str:
+def text(rows: Sequence[Power], question: PowerQuery, notes: Sequence[str], format_: str) -> str:
     """The rows in one of the formats table, markdown, csv and json; programs get no notes."""
     if format_ == "json":
         return json_text([plain(row) for row in rows])
@@ -25,7 +25,7 @@ def text(rows: Sequence[Power], question: Asked, notes: Sequence[str], format_: 
     return "\n".join(lines) + "\n"
 
 
-def _table(powers: Sequence[Power], question: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from wrapped(_question(question), "")
     yield ""
     rows = [
@@ -47,7 +47,7 @@ def _table(powers: Sequence[Power], question: Asked, notes: Sequence[str]) -> It
         yield from wrapped(note)
 
 
-def _markdown(powers: Sequence[Power], question: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _markdown(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from (escaped(_question(question)), "", bar(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for power in powers:
         yield bar(map(escaped, _cells(power, len({each.model for each in powers}) > 1)))
@@ -55,7 +55,7 @@ def _markdown(powers: Sequence[Power], question: Asked, notes: Sequence[str]) ->
     yield from (f"- {escaped(note)}" for note in _notes(powers, question, notes))
 
 
-def _question(question: Asked) -> str:
+def _question(question: PowerQuery) -> str:
     level = f"{question.alpha:g} / {question.lines}" if question.lines > 1 else f"{question.alpha:g}"
     return (
         f"How many samples a drop of {question.drop} needs to be called a regression: margin {question.margin}, "
@@ -75,7 +75,7 @@ def _cells(power: Power, several: bool) -> tuple[str, ...]:
     )
 
 
-def _notes(powers: Sequence[Power], question: Asked, notes: Sequence[str]) -> Iterator[str]:
+def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield (
         "sees: the smallest drop that is called a regression at the present n, "
         f"{100.0 * question.power:g} times in 100; needed: samples for {question.drop}"

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.config import matches
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD

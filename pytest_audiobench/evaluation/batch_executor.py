@@ -1,24 +1,26 @@
-"""Asking a model for what is not known yet: claims, decoding ahead, retries, one transaction a batch."""
+"""The execution of batches that the store does not hold: locks, decoding ahead, retries, one transaction a batch."""
 
 from __future__ import annotations
 
+import fcntl
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
+from types import TracebackType
 from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError
-from pytest_audiobench.evaluation import batching
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batching import PlannedRequest, answer_key, batch_key, full_batches, planned_batches
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.evaluation.text_repair import message
-from pytest_audiobench.evaluation.time_spent import Time
+from pytest_audiobench.evaluation.store import Store, message
 from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
+from pytest_audiobench.models.model import Limits
 
 _DECODERS = 4
 _AHEAD = 2
@@ -34,152 +36,180 @@ _Played: TypeAlias = "tuple[PlayedAudio, ...] | AudioError"
 
 @dataclass
 class Counts:
-    """How asking went. ``noise`` counts answers that differed when asked again."""
+    """How asking went."""
 
     asked: int = 0
     known: int = 0
     noise: int = 0
+    """Answers that differed when asked again."""
     repaired: int = 0
     oom_splits: int = 0
 
 
+@dataclass
+class Time:
+    """Seconds by the clock."""
+
+    loading_s: float = 0.0
+    """Within ``Model.load``."""
+    model_s: float = 0.0
+    """Within ``Model.ask``, without waiting for other workers where they share it."""
+    asking_s: float = 0.0
+    """From the first to the last missing answer, without the loading."""
+    planned_s: float = 0.0
+    """The clips of all planned batches, added up."""
+    filled_s: float = 0.0
+    """What the front end makes of them."""
+
+    def add_batch(self, durations_s: Sequence[float], limits: Limits) -> None:
+        """Count a planned batch: every clip is filled up to the longest, or to the front end's own length."""
+        window_s = limits.max_clip_s or float("inf")
+        played = [min(duration_s, window_s) for duration_s in durations_s]
+        self.planned_s += sum(played)
+        self.filled_s += len(played) * max(limits.pads_to_s or 0.0, max(played, default=0.0))
+
+
 @dataclass(frozen=True)
 class _Batch:
-    """Requests to be asked together; ``keys`` are their answers' keys, ``claim`` those that one asker holds."""
+    """Requests to be asked together."""
 
     requests: tuple[Request, ...]
     keys: tuple[bytes, ...]
-    claims: tuple[bytes, ...]
+    """Their answers'."""
+    lock_keys: tuple[bytes, ...]
 
 
 class BatchExecutor:
-    """Asks one ask set after another, sharing its work with every process that uses the same store."""
+    """The model's batches of one stage after another, shared with every process that uses the same store."""
 
-    def __init__(self, handle: ModelHandle, store: Store, claims: BatchLocks, progress: Progress) -> None:
-        self.handle, self._store, self._claims, self._progress = handle, store, claims, progress
+    def __init__(self, handle: ModelHandle, store: Store, locks: BatchLocks, progress: Progress) -> None:
+        self.handle, self._store, self._locks, self._progress = handle, store, locks, progress
         self.counts = Counts()
         self.time = Time()
         self._failed_in_a_row = 0
 
-    def responses(
+    def execute(
         self,
         requests: Sequence[Request],
-        planned: Sequence[batching.Planned],
+        planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
         """The response to every request, by request key; those that could not be asked carry an error.
 
         ``batches`` (positions in ``requests``, each in one of them) takes the place of the plan.
         """
-        keys = [item.key for item in planned]
-        cut = [] if batches is None else [list(batch) for batch in batches]
+        keys = [request.key for request in planned]
+        positions = [] if batches is None else [list(batch) for batch in batches]
         if self.handle.planned:
-            cut = cut or batching.batches(planned, self.handle.limits)
-            for batch in cut:
+            positions = positions or planned_batches(planned, self.handle.limits)
+            for batch in positions:
                 self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
-                whole = batching.batch_key([planned[i].key for i in batch])
+                whole = batch_key([planned[i].key for i in batch])
                 for i in batch:
-                    keys[i] = batching.answer_key(planned[i].key, whole)
-        held: dict[bytes, Response] = self._known(keys)
+                    keys[i] = answer_key(planned[i].key, whole)
+        responses = self._stored(keys)
         if self.handle.planned:
             # A batch is known whole or asked whole: what it would be asked again for is not known, nor counted so.
-            whole_batches = [batch for batch in cut if all(keys[i] in held for i in batch)]
-            held = {keys[i]: held[keys[i]] for batch in whole_batches for i in batch}
-        self.counts.known += len(held)
-        missing = [keys[i] for i in range(len(keys)) if keys[i] not in held]
-        self._progress(len(held), len(keys))
+            complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
+            responses = {keys[i]: responses[keys[i]] for batch in complete for i in batch}
+        self.counts.known += len(responses)
+        missing = [i for i, key in enumerate(keys) if key not in responses]
+        self._progress(len(responses), len(keys))
         if missing:
             started, loading_s = time.perf_counter(), self.time.loading_s
             if not self.handle.planned:
-                cut = batching.filled([i for i in range(len(keys)) if keys[i] not in held], planned, self.handle.limits)
-            held |= self._ask_missing([self._batch(requests, keys, batch) for batch in cut], held, len(keys))
+                positions = full_batches(missing, planned, self.handle.limits)
+            todo = [self._batch(requests, keys, batch) for batch in positions]
+            todo = [batch for batch in todo if any(key not in responses for key in batch.keys)]
+            responses |= self._execute_missing(todo, len(responses), len(keys))
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
-        return {request.key: held[key] for request, key in zip(requests, keys, strict=True)}
+        return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
-    def _known(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
-        held = self._store.get_many(keys)
-        if len(held) < len(keys):
-            missing = [key for key in keys if key not in held]
-            held |= {key: Response(error=text) for key, text in self._store.failures(missing).items()}
-        return held
+    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
+        """What the store holds of these: answers, and failures that would only repeat."""
+        responses = self._store.get_many(keys)
+        if len(responses) < len(keys):
+            missing = [key for key in keys if key not in responses]
+            responses |= {key: Response(error=text) for key, text in self._store.failures(missing).items()}
+        return responses
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
-        own = tuple(keys[i] for i in positions)
+        batch_keys = tuple(keys[i] for i in positions)
         # A planned batch is known or asked whole, so its first answer's key stands for all of it.
-        return _Batch(tuple(requests[i] for i in positions), own, own[:1] if self.handle.planned else own)
+        lock_keys = batch_keys[:1] if self.handle.planned else batch_keys
+        return _Batch(tuple(requests[i] for i in positions), batch_keys, lock_keys)
 
-    def _ask_missing(
-        self, batches: Sequence[_Batch], known: Mapping[bytes, Response], total: int
-    ) -> dict[bytes, Response]:
-        todo = [batch for batch in batches if any(key not in known for key in batch.keys)]
-        answered: dict[bytes, Response] = {}
+    def _execute_missing(self, batches: Sequence[_Batch], stored: int, total: int) -> dict[bytes, Response]:
+        responses: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
-        with self._decoded_ahead(todo, eager=True) as stream:
+        with self._decoded_ahead(batches, eager=True) as stream:
             for batch, audio in stream:
-                with self._claimed(batch, wait=False) as ours:
-                    if ours:
-                        answered |= self._settle(batch, audio)
+                with self._locked(batch, wait=False) as is_ours:
+                    if is_ours:
+                        responses |= self._execute_batch(batch, audio)
                     else:
                         waiting.append(batch)
-                self._progress(len(known) + len(answered), total)
+                self._progress(stored + len(responses), total)
         # Whoever holds these batches will most likely answer them: decode only if it does not.
         with self._decoded_ahead(waiting, eager=False) as stream:
             for batch, audio in stream:
-                with self._claimed(batch, wait=True):
-                    answered |= self._settle(batch, audio)
-                self._progress(len(known) + len(answered), total)
-        return answered
+                with self._locked(batch, wait=True):
+                    responses |= self._execute_batch(batch, audio)
+                self._progress(stored + len(responses), total)
+        return responses
 
     @contextmanager
-    def _claimed(self, batch: _Batch, wait: bool) -> Iterator[bool]:
-        # BatchLocks are taken in one order everywhere, so that two waiting askers cannot hold what the other wants.
-        taken: list[bytes] = []
-        for key in sorted(batch.claims):
-            if not self._claims.take(key, wait):
+    def _locked(self, batch: _Batch, wait: bool) -> Iterator[bool]:
+        """Holds the batch's locks within the block; yields whether all of them could be had."""
+        # Locks are taken in one order everywhere, so that two waiting processes cannot hold what the other wants.
+        acquired: list[bytes] = []
+        for key in sorted(batch.lock_keys):
+            if not self._locks.acquire(key, wait):
                 break
-            taken.append(key)
+            acquired.append(key)
         try:
-            yield len(taken) == len(batch.claims)
+            yield len(acquired) == len(batch.lock_keys)
         finally:
-            for key in taken:
-                self._claims.free(key)
+            for key in acquired:
+                self._locks.release(key)
 
-    def _settle(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
-        """The batch's responses: from the store when another asker was quicker, else asked now."""
-        held = self._known(batch.keys)
-        if len(held) == len(batch.keys):
-            self.counts.known += len(held)
-            return held
-        if not self.handle.planned and held:
-            self.counts.known += len(held)
-            batch = _without(batch, held)
-        heard = audio.results(batch.requests)
-        fit = [i for i, played in enumerate(heard) if not isinstance(played, AudioError)]
-        failures = {
-            batch.keys[i]: (message(played), not isinstance(played, FileUnreachable))
-            for i, played in enumerate(heard)
-            if isinstance(played, AudioError)
-        }
-        asks = [Ask(batch.requests[i], heard[i]) for i in fit]  # type: ignore[arg-type]
+    def _execute_batch(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
+        """The batch's responses: from the store when another process was quicker, else from the model."""
+        stored = self._stored(batch.keys)
+        if len(stored) == len(batch.keys):
+            self.counts.known += len(stored)
+            return stored
+        if not self.handle.planned and stored:
+            self.counts.known += len(stored)
+            batch = _without(batch, stored)
+        failures: dict[bytes, tuple[str, bool]] = {}
+        playable: list[tuple[bytes, Ask]] = []
+        for key, request, played in zip(batch.keys, batch.requests, audio.results(batch.requests), strict=True):
+            if isinstance(played, AudioError):
+                failures[key] = (message(played), not isinstance(played, FileUnreachable))
+            else:
+                playable.append((key, Ask(request, played)))
+        responses, share_s = self._model_responses([ask for _, ask in playable])
         answers = {}
-        responses, share_s = self._asked(asks)
-        for i, (ask, response) in enumerate(zip(asks, responses, strict=True)):
-            key = batch.keys[fit[i]]
+        for (key, ask), response in zip(playable, responses, strict=True):
             if response.error is not None:
                 failures[key] = (message(response.error), False)
-            else:
-                cut = tuple(played.truncated_s for played in ask.audio)
-                own_s = share_s if response.share_s is None else response.share_s
-                response = replace(response, truncated_s=cut if any(cut) else (), share_s=own_s)
-                answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
+                continue
+            truncated_s = tuple(played.truncated_s for played in ask.audio)
+            response = replace(
+                response,
+                truncated_s=truncated_s if any(truncated_s) else (),
+                share_s=share_s if response.share_s is None else response.share_s,
+            )
+            answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
         self.counts.repaired += written.repaired
         # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
-        return {key: Response(error=text) for key, (text, _) in failures.items()} | held | written.held
+        return {key: Response(error=text) for key, (text, _) in failures.items()} | stored | written.responses
 
-    def _asked(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
+    def _model_responses(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
         """The model's responses, and each one's share of the seconds that the model took for them."""
         if not asks:
             return [], 0.0
@@ -194,29 +224,29 @@ class BatchExecutor:
                 break
             except TransientError as error:
                 if attempt == _TRIES - 1:
-                    return self._failed(asks, error, f"{error} (asked {_TRIES} times)"), 0.0
+                    return self._failed_responses(asks, error, f"{error} (asked {_TRIES} times)"), 0.0
                 time.sleep(_FIRST_WAIT_S * 2**attempt)
             except FatalError:
                 raise
             except SampleError as error:
                 return [Response(error=str(error))] * len(asks), 0.0
             except Exception as error:
-                return self._failed(asks, error, f"{type(error).__name__}: {error}"), 0.0
-        took_s = time.perf_counter() - started
-        # A model that workers share tells each answer's share: the clock counts waiting for other workers' batches too.
-        told_s = [response.share_s for response in responses if response.share_s is not None]
-        self.time.model_s += sum(told_s) if len(told_s) == len(asks) else took_s
+                return self._failed_responses(asks, error, f"{type(error).__name__}: {error}"), 0.0
+        wall_s = time.perf_counter() - started
+        # A model that workers share gives each answer's share: the clock counts waiting for other workers' batches too.
+        shares_s = [response.share_s for response in responses if response.share_s is not None]
+        self.time.model_s += sum(shares_s) if len(shares_s) == len(asks) else wall_s
         self.counts.oom_splits += self.handle.oom_splits - splits
         self._failed_in_a_row = 0
         if len(responses) != len(asks):
             raise FatalError(f"{self.handle.spec} gave {len(responses)} answers to {len(asks)} requests")
-        return responses, took_s / len(asks)
+        return responses, wall_s / len(asks)
 
-    def _failed(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
+    def _failed_responses(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:
-            many = f"{_FAILED_BATCHES} batches in a row"
-            raise FatalError(f"{self.handle.spec} failed {many} ({why}); what it had answered is kept") from error
+            batches = f"{_FAILED_BATCHES} batches in a row"
+            raise FatalError(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
     @contextmanager
@@ -252,7 +282,7 @@ class _Decoding:
         if self._handle.listens and not self._portions:
             # A portion for each thread: handing over every clip by itself costs more than a short clip's decoding.
             portions = [self._requests[start::_DECODERS] for start in range(_DECODERS)]
-            self._portions = [self._pool.submit(_decoded, part, self._handle) for part in portions if part]
+            self._portions = [self._pool.submit(_decode_requests, part, self._handle) for part in portions if part]
 
     def results(self, requests: Sequence[Request]) -> list[_Played]:
         self.start()
@@ -261,7 +291,7 @@ class _Decoding:
         return [self._played.get(request.key, ()) for request in requests]
 
 
-def _decoded(requests: Sequence[Request], handle: ModelHandle) -> dict[str, _Played]:
+def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[str, _Played]:
     limits = handle.limits
     played: dict[str, _Played] = {}
     for request in requests:
@@ -273,16 +303,52 @@ def _decoded(requests: Sequence[Request], handle: ModelHandle) -> dict[str, _Pla
     return played
 
 
-def _without(batch: _Batch, known: Mapping[bytes, Response]) -> _Batch:
-    left = [i for i, key in enumerate(batch.keys) if key not in known]
+def _without(batch: _Batch, stored: Mapping[bytes, Response]) -> _Batch:
+    left = [i for i, key in enumerate(batch.keys) if key not in stored]
     keys = tuple(batch.keys[i] for i in left)
     return _Batch(tuple(batch.requests[i] for i in left), keys, keys)
 
 
-def _trace(heard: PlayedAudio) -> dict[str, object]:
+def _trace(played: PlayedAudio) -> dict[str, object]:
     return {
-        "pcm": heard.pcm_digest,
-        "frames": heard.frames,
-        "rate_hz": heard.source_rate_hz,
-        "decoder": heard.decoder,
+        "pcm": played.pcm_digest,
+        "frames": played.frames,
+        "rate_hz": played.source_rate_hz,
+        "decoder": played.decoder,
     }
+
+
+class BatchLocks:
+    """The locks of this process on batches, which the operating system frees when it dies.
+
+    A lock is a byte range at an offset derived from the key, in one file beside the store: nothing expires and nothing
+    is left to clean. Two keys that share an offset (62 bits) would only wait for one another. Not for use by several
+    threads (POSIX locks belong to a process).
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+
+    def acquire(self, key: bytes, wait: bool = False) -> bool:
+        """Whether the key is ours now; with ``wait``, blocks until it is."""
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(key))
+        except (BlockingIOError, PermissionError):
+            return False
+        return True
+
+    def release(self, key: bytes) -> None:
+        fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, _offset(key))
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+    def __enter__(self) -> BatchLocks:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+def _offset(key: bytes) -> int:
+    return int.from_bytes(key[:8], "big") >> 2

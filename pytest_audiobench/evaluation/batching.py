@@ -1,11 +1,10 @@
 """Which requests sit in one batch: a property of the data, never of the run.
 
-The unit of planning is an *ask set*: the requests of one stage, one data slice, one model and one
-epoch. A sample's *window* is the top bits of the SHA-256 of its id; within a window, requests sort by
-(duration bucket, that hash), and batches are cut at the adapter's limits and at bucket edges. Since outputs
-of real models change with the batch they sit in, this is what makes a run that was selected with
-``-k``, limited, spread over workers, or killed and resumed equal to a whole one. Nothing of it depends on the
-model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
+The unit of planning is the requests of one stage, one selection, one model and one epoch. A sample's *window* is the
+top bits of the SHA-256 of its id; within a window, requests sort by (duration bucket, that hash), and batches are cut
+at the adapter's limits and at bucket edges. Since outputs of real models change with the batch they sit in, this is
+what makes a run that was selected with ``-k``, limited, spread over workers, or killed and resumed equal to a whole
+one. Nothing of it depends on the model or the epoch: two checkpoints, and two epochs, are asked in the same batches.
 """
 
 from __future__ import annotations
@@ -21,14 +20,17 @@ WINDOW_SAMPLES = 32
 """Windows hold 32 to 64 samples on average: a few batches, and the grain of a limited run."""
 
 
-class Planned(NamedTuple):
-    """A request as the plan sees it; ``window`` and ``hashed`` are its sample's, ``bucket`` that of its duration."""
+class PlannedRequest(NamedTuple):
+    """A request as the plan sees it."""
 
     key: bytes
     bucket: int
+    """That of its duration."""
     window: int
+    """Its sample's."""
     duration_s: float
-    hashed: bytes
+    id_hash: bytes
+    """The hash of its sample's id."""
 
 
 def sample_hash(sample_id: str) -> bytes:
@@ -41,8 +43,8 @@ def window_bits(slice_size: int) -> int:
     return max(0, int(math.log2(slice_size / WINDOW_SAMPLES))) if slice_size > WINDOW_SAMPLES else 0
 
 
-def window_of(hashed: bytes, bits: int) -> int:
-    return int.from_bytes(hashed[:4], "big") >> (32 - bits)
+def window_of(id_hash: bytes, bits: int) -> int:
+    return int.from_bytes(id_hash[:4], "big") >> (32 - bits)
 
 
 def duration_bucket(duration_s: float | None) -> int:
@@ -50,8 +52,8 @@ def duration_bucket(duration_s: float | None) -> int:
     return 0 if duration_s is None or duration_s <= 1.0 else math.ceil(math.log2(duration_s))
 
 
-def taken(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
-    """Positions of the samples that a run takes, in hash order.
+def limited_positions(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
+    """The positions of the samples that a run takes, in hash order.
 
     Without a limit, all. With one, the first ``limit``; where batches are planned (``whole_windows``),
     the window that holds the last of them is taken whole, so that the batches are a prefix of a full run's.
@@ -68,34 +70,36 @@ def taken(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> li
     return order[:end]
 
 
-def batches(requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
-    """Positions of ``requests``, cut into batches."""
-    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].hashed))
-    cut: list[list[int]] = []
+def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
+    """The positions of ``requests``, cut into batches by window and duration."""
+    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].id_hash))
+    batches: list[list[int]] = []
     seconds, edge = 0.0, None
     for position in order:
         request = requests[position]
         here = (request.window, request.bucket)
-        full = bool(cut) and (len(cut[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s)
+        full = bool(batches) and (
+            len(batches[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
+        )
         if here != edge or full:
-            cut.append([])
+            batches.append([])
             seconds, edge = 0.0, here
-        cut[-1].append(position)
+        batches[-1].append(position)
         seconds += request.duration_s
-    return cut
+    return batches
 
 
-def filled(positions: Sequence[int], requests: Sequence[Planned], limits: Limits) -> list[list[int]]:
+def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
     """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
-    cut: list[list[int]] = []
+    batches: list[list[int]] = []
     seconds = 0.0
     for position in positions:
         seconds += requests[position].duration_s
-        if not cut or len(cut[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
-            cut.append([])
+        if not batches or len(batches[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
+            batches.append([])
             seconds = requests[position].duration_s
-        cut[-1].append(position)
-    return cut
+        batches[-1].append(position)
+    return batches
 
 
 def batch_key(keys: Sequence[bytes]) -> bytes:

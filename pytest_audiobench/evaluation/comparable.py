@@ -1,6 +1,6 @@
-"""One eval by one model as far as another run of it can be held against it: a row per sample, and what was hashed.
+"""One eval by one model as another run of it can be compared with: a row per sample, and what was hashed.
 
-Whether it comes from the evals of this process, from a run's files or from a baseline, a side looks the same.
+Whether it comes from the evals of this process, from a run's files or from a baseline, it looks the same.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ DIGITS = 16
 
 
 class ComparableSample(NamedTuple):
-    """One sample in one epoch.
-
-    ``audio`` and ``prompt`` are digests of its clips' keys and of the first stage's messages (in each wording), None
-    where they are not known (a replay without audio, a sample that could not be asked); ``truth`` is that of its
-    choices and references. ``statuses`` and ``scores`` are by scorer; a score of None means that the asking failed
-    (the status is "error") or that the scorer leaves the answer out.
-    ``failures`` are the classes that the headline scorer sees. ``text`` is the answer, where the source keeps texts.
-    """
+    """One sample in one epoch."""
 
     sample_id: str
     epoch: int
     audio: str | None
+    """The digest of its clips' keys; None where they are not known, as in a replay without audio."""
     prompt: str | None
+    """The digest of the first stage's messages (in each wording); None for a sample that could not be asked."""
     cluster: str | None
     groups: Mapping[str, str]
     statuses: Mapping[str, str]
+    """By scorer; "error" where the asking failed."""
     scores: Mapping[str, Statistics | None]
+    """By scorer; None where the asking failed or the scorer leaves the answer out."""
     failures: tuple[str, ...] = ()
+    """The classes that the headline scorer sees."""
     text: str | None = None
+    """The answer, where the source keeps texts."""
     truth: str | None = None
+    """The digest of its choices and references."""
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -58,31 +58,33 @@ class ComparableSample(NamedTuple):
 
 @dataclass(frozen=True)
 class ComparableEval:
-    """``scorers`` maps names to signatures, the headline first, and ``metrics`` to the names of what each measures;
-    ``hashes`` are an item's (``evaluation/hashes.py``).
-
-    ``model`` is the alias, ``spec`` what it stood for. ``cluster`` says which metadata field names the clusters (None:
-    the clip). ``noise`` is the model's noise floor where it has been measured (``evaluation/model_notes.py``). ``source`` says
-    for people where the side comes from. ``perturbation`` is the item's, as run.json holds it; None for none, and where
-    the source does not know it (a baseline's file).
-    """
+    """One eval by one model."""
 
     source: str
+    """Where it comes from, for people."""
     eval: str
     suite: str
     model: str
+    """The alias."""
     spec: str
+    """What the alias stood for."""
     dataset: str
     protocol: str
     epochs: int
     limited: bool
     cluster: str | None
+    """The metadata field that names the clusters; None: the clip."""
     scorers: Mapping[str, str]
+    """Signatures by name, the headline first."""
     metrics: Mapping[str, Sequence[str]]
+    """The names of what each scorer measures."""
     hashes: Mapping[str, str]
+    """An item's (``evaluation/hashes.py``)."""
     rows: Sequence[ComparableSample]
     noise: Mapping[str, Any] | None = None
+    """The model's noise floor where it has been measured (``evaluation/lazy_model.py``)."""
     perturbation: Mapping[str, Any] | None = None
+    """As run.json holds it; None for none, and where the source does not know it (a baseline's file)."""
 
     @property
     def headline(self) -> str:
@@ -91,7 +93,7 @@ class ComparableEval:
 
 
 def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], spec: str = "") -> ComparableEval:
-    """The side of an eval that was just evaluated, from its record and its rows by scorer."""
+    """The comparable form of an eval that was just evaluated, from its record and its rows by scorer."""
     return ComparableEval(
         source="this run",
         eval=record.eval,
@@ -104,18 +106,18 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
         limited=record.limited,
         cluster=record.cluster,
         scorers={scorer.name: scorer.signature for scorer in record.scorers},
-        metrics=measured([(one.scorer, one.name) for one in record.metrics if not one.group]),
+        metrics=metrics_by_scorer([(metric.scorer, metric.name) for metric in record.metrics if not metric.group]),
         hashes=record.hashes,
-        rows=list(_rows(record, rows)),
+        rows=list(_comparable_rows(record, rows)),
     )
 
 
 def comparable_ahead(
-    eval_: str, handle: ModelHandle, slice_: Selection, protocol: Protocol, epochs: int
+    eval_: str, handle: ModelHandle, selection: Selection, protocol: Protocol, epochs: int
 ) -> ComparableEval:
-    """The side of an eval that nothing was asked for yet: its rows hold what is certain by now, and no score.
+    """The comparable form of an eval before anything is asked: its rows hold what is certain by now, and no score.
 
-    Each row that can be asked counts as answered, so that what a baseline lacks, or knows with other audio or another
+    Each row that can be asked counts as answers, so that what a baseline lacks, or knows with other audio or another
     prompt, shows before hours of asking.
     """
     return ComparableEval(
@@ -124,56 +126,56 @@ def comparable_ahead(
         suite="",
         model=handle.alias,
         spec=handle.spec,
-        dataset=slice_.dataset.name,
+        dataset=selection.dataset.name,
         protocol=protocol.name,
         epochs=epochs,
-        limited=slice_.limited,
-        cluster=slice_.dataset.cluster,
+        limited=selection.limited,
+        cluster=selection.dataset.cluster,
         scorers={scorer.name: scorer.signature for scorer in protocol.scorers},
         metrics={scorer.name: scorer.metrics for scorer in protocol.scorers},
         hashes={"settings": settings_hash(protocol)},
-        rows=[row for epoch in range(epochs) for row in _rows_ahead(slice_, protocol, epoch)],
+        rows=[row for epoch in range(epochs) for row in _rows_ahead(selection, protocol, epoch)],
     )
 
 
-def _rows_ahead(slice_: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
-    for taken in slice_.taken:
-        openings = () if taken.error else protocol.openings
-        asked = {stage.name: stage.messages(as_played(taken, stage).sample, {}) for stage in openings}
-        messages = {stage: messages_payload(one) for stage, one in asked.items()}
-        status = "error" if taken.error else "parsed"
+def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
+    for selected in selection.samples:
+        openings = () if selected.error else protocol.openings
+        messages_of = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
+        messages = {stage: messages_payload(stage_messages) for stage, stage_messages in messages_of.items()}
+        status = "error" if selected.error else "parsed"
         yield ComparableSample(
-            sample_id=taken.sample.id,
+            sample_id=selected.sample.id,
             epoch=epoch,
-            audio=audio_digest(taken.clip_keys),
+            audio=audio_digest(selected.clip_keys),
             prompt=prompt_digest(messages),
             cluster=None,
             groups={},
             statuses=dict.fromkeys([scorer.name for scorer in protocol.scorers], status),
-            scores={scorer.name: None if taken.error else {} for scorer in protocol.scorers},
-            truth=truth_digest(taken.sample.choices, taken.sample.reference, taken.sample.references),
+            scores={scorer.name: None if selected.error else {} for scorer in protocol.scorers},
+            truth=truth_digest(selected.sample.choices, selected.sample.reference, selected.sample.references),
         )
 
 
 def statistics_of(row: ComparableSample, scorer: str, metric: str) -> Statistics | None:
     """What ``metric`` is made of in a sample, as ``scorer`` saw it: its scores, None where it has none; for one of
-    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answered.
+    :data:`pytest_audiobench.evaluation.scoring.SHARES` how it was answers.
     """
     scores, status = row.scores.get(scorer), row.statuses[scorer]
     if metric not in SHARES:
         return scores
     # The other classes are what the headline made of the answer, which this scorer may read otherwise.
-    told = tuple(name for name in row.failures if name in WORDINGS)
-    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, told)
+    wordings = tuple(name for name in row.failures if name in WORDINGS)
+    return share_statistics("errors" if status == "error" else status, status != "error" and scores is None, wordings)
 
 
-def measured(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
+def metrics_by_scorer(pairs: Sequence[tuple[str | None, str]]) -> dict[str, list[str]]:
     """The names of metrics by scorer, in order, from (scorer, name) pairs; numbers of a test's own are left out."""
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for scorer, name in pairs:
-        if scorer is not None and name not in found.setdefault(scorer, []):
-            found[scorer].append(name)
-    return found
+        if scorer is not None and name not in names.setdefault(scorer, []):
+            names[scorer].append(name)
+    return names
 
 
 def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
@@ -186,13 +188,13 @@ def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
 def prompt_digest(messages: Mapping[str, object]) -> str | None:
     """The digest of the messages of the stages that ask of the sample alone, one for each wording.
 
-    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they are not
-    known.
+    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they
+    are not known.
     """
-    asked = [messages[stage] for stage in opening_stages(messages)]
-    if not asked or None in asked:
+    openings = [messages[stage] for stage in opening_stages(messages)]
+    if not openings or None in openings:
         return None
-    return digest_of_trusted(asked if len(asked) > 1 else asked[0])[:DIGITS]
+    return digest_of_trusted(openings if len(openings) > 1 else openings[0])[:DIGITS]
 
 
 def truth_digest(choices: Sequence[str], reference: str, references: Sequence[str]) -> str:
@@ -200,34 +202,34 @@ def truth_digest(choices: Sequence[str], reference: str, references: Sequence[st
     return digest_of_trusted([list(choices), reference, list(references)])[:DIGITS]
 
 
-def cluster_of(taken: SelectedSample, field: str | None) -> str | None:
+def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     """A sample's cluster: what its metadata say in ``field``, else its recording; None where that is not known."""
     # Named even where nothing repeats within this eval: another of its suite may ask about the same recording.
     if field is not None:
-        return str(taken.sample.metadata[field]) if field in taken.sample.metadata else None
-    return taken.recording
+        return str(selected.sample.metadata[field]) if field in selected.sample.metadata else None
+    return selected.recording
 
 
-def _prompt(answered: SampleAnswers) -> str | None:
-    asked = {stage: messages_payload(messages) for stage, messages in answered.messages.items()}
+def _prompt_of(answers: SampleAnswers) -> str | None:
+    messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
     # A sample that failed in one wording was not asked in those behind it.
-    return None if answered.error is not None and len(opening_stages(asked)) > 1 else prompt_digest(asked)
+    return None if answers.error is not None and len(opening_stages(messages)) > 1 else prompt_digest(messages)
 
 
-def _rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
+def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
-        answered = first.answered
-        sample = answered.taken.sample
+        answers = first.answers
+        sample = answers.selected.sample
         metadata = sample.metadata
-        responses = answered.responses
+        responses = answers.responses
         answering = first_wording_stages(responses)
         yield ComparableSample(
-            sample_id=answered.sample_id,
-            epoch=answered.epoch,
-            audio=audio_digest(answered.taken.clip_keys),
-            prompt=_prompt(answered),
-            cluster=cluster_of(answered.taken, record.cluster),
+            sample_id=answers.sample_id,
+            epoch=answers.epoch,
+            audio=audio_digest(answers.selected.clip_keys),
+            prompt=_prompt_of(answers),
+            cluster=cluster_of(answers.selected, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={
                 name: "error" if row.answer is None else row.answer.status

@@ -1,4 +1,4 @@
-"""What was said for what was true, label by label."""
+"""The confusion matrix of an eval: how often each label was answered for each true one."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
+from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
 from pytest_audiobench.errors import UsageError
 
 NO_ANSWER = "(no answer)"
 OTHER = "(other)"
-"""What was read but is no label of the sample's list."""
+"""An answer that is no label of the sample's list."""
 
 _MOST_LABELS = 1_000
 
@@ -35,13 +35,13 @@ def confusion(samples: Iterable[Mapping[str, Any]], is_letter: bool) -> Any:
     for sample in samples:
         tally.add(sample)
     labels, columns = sorted(tally.labels), tally.columns
-    table = [[tally.counts[true, said] for said in columns] for true in labels]
+    table = [[tally.counts[true, answer] for answer in columns] for true in labels]
     return pandas.DataFrame(table, index=pandas.Index(labels, name="true"), columns=columns)
 
 
 @dataclass
 class Tally:
-    """How often what was said for what was true, (true, said) → samples; ``is_letter`` as for ``confusion``."""
+    """The counts of (true label, answer); ``is_letter`` as for ``confusion``."""
 
     is_letter: bool
     labels: set[str] = field(default_factory=set)
@@ -63,17 +63,17 @@ class Tally:
 
     def true(self, sample: Mapping[str, Any]) -> str:
         """The sample's label that is true, as its list writes it."""
-        return _named(sample["reference"], sample["choices"]) or str(sample["reference"])
+        return _choice(sample["reference"], sample["choices"]) or str(sample["reference"])
 
     def said(self, sample: Mapping[str, Any]) -> str:
         """The sample's label that was said, or what stands for none."""
-        return _said(sample["value"], sample["choices"], self.is_letter)
+        return _label_of_answer(sample["value"], sample["choices"], self.is_letter)
 
     @property
     def columns(self) -> list[str]:
         """The labels, sorted, then what stands for an answer that is none of them, where there was one."""
-        said = {said for _, said in self.counts}
-        return [*sorted(self.labels), *(what for what in (OTHER, NO_ANSWER) if what in said - self.labels)]
+        answers = {answers for _, answers in self.counts}
+        return [*sorted(self.labels), *(label for label in (OTHER, NO_ANSWER) if label in answers - self.labels)]
 
 
 def gives_letters(signature: str) -> bool:
@@ -81,21 +81,21 @@ def gives_letters(signature: str) -> bool:
     return signature.startswith("mcq:")
 
 
-def _said(value: str | None, choices: Sequence[str], is_letter: bool) -> str:
+def _label_of_answer(value: str | None, choices: Sequence[str], is_letter: bool) -> str:
     if value is None:
         return NO_ANSWER
     if is_letter:
         place = LETTERS.find(value)
         return choices[place] if 0 <= place < len(choices) else OTHER
-    return _named(value, choices) or OTHER
+    return _choice(value, choices) or OTHER
 
 
-def _named(text: str, choices: Sequence[str]) -> str | None:
+def _choice(text: str, choices: Sequence[str]) -> str | None:
     """The choice that ``text`` is, blind to case and punctuation unless one is the very same."""
-    return text if text in choices else _tidied(tuple(choices)).get(tidy_caseless(text))
+    return text if text in choices else _by_tidy_text(tuple(choices)).get(tidy_caseless(text))
 
 
 @lru_cache(maxsize=256)
-def _tidied(choices: tuple[str, ...]) -> Mapping[str, str]:
+def _by_tidy_text(choices: tuple[str, ...]) -> Mapping[str, str]:
     """The first label of each tidied text."""
     return {tidy_caseless(choice): choice for choice in reversed(choices)}

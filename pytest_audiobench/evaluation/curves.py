@@ -1,45 +1,49 @@
-"""What perturbations do to a suite's numbers: curves over doses, the mean over perturbations, differences from the clean one.
+"""The figures over a suite's perturbations: curves over doses, means, differences from the clean one.
 
-Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of ratios
-over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only metrics
-that are ratios of sums have such figures; the others have their points, and the reason why no more.
+Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of
+ratios over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only
+metrics that are ratios of sums have such figures; the others have their points, and the reason why no more.
 """
 
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeAlias, cast
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, cast
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.curve_records import (
+    CLEAN,
     CurveRecord,
     DifferenceRecord,
     FigureRecord,
+    Identity,
+    Json,
     PerturbationsRecord,
     PointRecord,
+    Rows,
+    SampleScore,
+    Series,
     SlopeRecord,
+    series,
+    unperturbed,
 )
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Samples
 from pytest_audiobench.evaluation.scoring import SHARES, finite
-from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, span
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.stats.drops import Drop, Question
+from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.multiple_testing import holm_of_known
-from pytest_audiobench.stats.weighted_sums import area_weights, contrast, mean_interval, slope_weights, trend_p
-
-CLEAN = "clean"
-"""The perturbation that others are held against, by its name."""
+from pytest_audiobench.stats.paired import ratio_drop
+from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, mean_interval, slope_weights, trend_p
 
 TREND = "; p: trend test on each one's own slope (summary measures: Matthews et al. 1990, BMJ 300:230)"
 """Begins what a slope's method says of its p."""
-
-Json: TypeAlias = Mapping[str, Any]
-
-
-Rows: TypeAlias = Mapping[int, Sequence[Asked]]
-"""What one scorer made of the samples of each item, by the item's place."""
 
 
 class Figures(NamedTuple):
@@ -47,35 +51,20 @@ class Figures(NamedTuple):
     perturbations: list[PerturbationsRecord]
 
 
-class Series(NamedTuple):
-    """The places of evals that are one data set under several perturbations.
-
-    ``name`` tells them from another series of the data set; it is empty where there is no other.
-    """
-
-    name: str
-    places: list[int]
-
-
-def unperturbed(dataset: str, perturbation: Json | None) -> str:
-    """The name of the data set that a perturbation was put upon."""
-    return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation['name']}")
-
-
 def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
     """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by scorer and signature."""
-    found = Figures([], [])
+    figures_ = Figures([], [])
     for name, places in series(items):
-        for (scorer, signature), own in rows.items():
-            having = [place for place in places if _coverage(items[place], scorer, signature) is not None]
-            kept: dict[tuple[int, ...], Samples] = {}
-            for metric, measured in _measured(items, having, scorer, signature).items():
-                samples = kept.setdefault(tuple(measured), Samples([own.get(place, ()) for place in measured]))
-                of = _Metric(items, Series(name, measured), metric, scorer, signature, samples)
-                if len(of.points) > 1:
-                    found.curves.extend(_held_together(list(of.curves())))
-                    found.perturbations.append(of.summary())
-    return found
+        for (scorer, signature), scores in rows.items():
+            covered = [place for place in places if _coverage(items[place], scorer, signature) is not None]
+            samples_of: dict[tuple[int, ...], Samples] = {}
+            for metric, measured in _places_by_metric(items, covered, scorer, signature).items():
+                samples = samples_of.setdefault(tuple(measured), Samples([scores.get(place, ()) for place in measured]))
+                metric_series = _MetricSeries(items, Series(name, measured), metric, scorer, signature, samples)
+                if len(metric_series.points) > 1:
+                    figures_.curves.extend(_slopes_with_holm(list(metric_series.curves())))
+                    figures_.perturbations.append(metric_series.summary())
+    return figures_
 
 
 def step(doses: Sequence[float]) -> float:
@@ -85,78 +74,45 @@ def step(doses: Sequence[float]) -> float:
     return float(10.0 ** math.floor(math.log10(width)))
 
 
-def series(items: Sequence[Json]) -> list[Series]:
-    """The items that belong together; of each ``eval``, ``dataset`` and ``perturbation`` are looked at.
-
-    Where a perturbation occurs twice, evals are told apart by what is left of their names without it.
-    """
-    found: dict[str, list[int]] = {}
-    for place, item in enumerate(items):
-        if item.get("perturbation"):
-            found.setdefault(unperturbed(item["dataset"], item["perturbation"]), []).append(place)
-    told_apart: list[Series] = []
-    for places in found.values():
-        names = [items[place]["perturbation"]["name"] for place in places]
-        if len(set(names)) == len(names):
-            told_apart.append(Series("", places))
-            continue
-        apart: dict[str, list[int]] = {}
-        for place, name in zip(places, names, strict=True):
-            apart.setdefault(_without(items[place]["eval"], name), []).append(place)
-        told_apart.extend(Series(*one) for one in apart.items())
-    return [
-        one
-        for one in told_apart
-        if len({items[place]["perturbation"]["name"] for place in one.places}) == len(one.places)
-    ]
-
-
-def _without(eval_: str, perturbation: str) -> str:
-    """``clean_speech[a]`` for ``clean_speech[clean-a]``: the last place is that among the parameters."""
-    found = [*re.finditer(rf"(?<![^\W_]){re.escape(perturbation)}(?![^\W_])", eval_)]
-    if not found:
-        return eval_
-    left, right = eval_[: found[-1].start()], eval_[found[-1].end() :]
-    if right[:1] in ("-", "_"):
-        right = right[1:]
-    elif left[-1:] in ("-", "_"):
-        left = left[:-1]
-    return f"{left}{right}".removesuffix("[]")
-
-
 def _coverage(item: Json, scorer: str, signature: str) -> Json | None:
     return next((r["coverage"] for r in item["scorers"] if (r["name"], r["signature"]) == (scorer, signature)), None)
 
 
-def _measured(items: Sequence[Json], places: Sequence[int], scorer: str, signature: str) -> dict[str, list[int]]:
+def _places_by_metric(
+    items: Sequence[Json], places: Sequence[int], scorer: str, signature: str
+) -> dict[str, list[int]]:
     """What the scorer measured, each with the items that it measured it of; shares of answers are each point's own."""
-    found: dict[str, list[int]] = {}
+    by_metric: dict[str, list[int]] = {}
     for place in places:
-        for m in items[place]["metrics"]:
-            if (m["scorer"], m["signature"]) == (scorer, signature) and not m["group"] and m["name"] not in SHARES:
-                found.setdefault(m["name"], []).append(place)
-    return found
+        for entry in items[place]["metrics"]:
+            if (
+                (entry["scorer"], entry["signature"]) == (scorer, signature)
+                and not entry["group"]
+                and entry["name"] not in SHARES
+            ):
+                by_metric.setdefault(entry["name"], []).append(place)
+    return by_metric
 
 
-class _Metric:
+class _MetricSeries:
     """One metric by one scorer over the perturbations of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], own: Series, metric: str, scorer: str, signature: str, samples: Samples
+        self, items: Sequence[Json], series: Series, metric: str, scorer: str, signature: str, samples: Samples
     ) -> None:
         self._about = (metric, scorer, signature)
-        self._series, places = own
+        self._series, places = series
         self.points: list[PointRecord] = []
         self._columns: dict[str, int] = {}
         for column, place in enumerate(places):
             item = items[place]
-            measured = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
-            if one := next((m for m in measured if not m["group"]), None):
-                self.points.append(_point(item, one, _coverage(item, scorer, signature) or {}))
+            entries = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
+            if entry := next((m for m in entries if not m["group"]), None):
+                self.points.append(_point(item, entry, _coverage(item, scorer, signature) or {}))
                 self._columns[item["perturbation"]["name"]] = column
-                self._unit, self._direction = one["unit"], one["direction"]
+                self._unit, self._direction = entry["unit"], entry["direction"]
                 self._dataset = unperturbed(item["dataset"], item["perturbation"])
-        self._told = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
+        self._perturbations = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
         # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
         self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
@@ -166,14 +122,14 @@ class _Metric:
         families: dict[tuple[str, str], list[PointRecord]] = {}
         for point in self.points:
             if point.dose is not None:
-                families.setdefault((point.family, self._told[point.perturbation]["unit"]), []).append(point)
+                families.setdefault((point.family, self._perturbations[point.perturbation]["unit"]), []).append(point)
         for (family, unit), points in families.items():
             if len({point.dose for point in points}) > 1:
                 yield self._curve(family, unit, points)
 
     def _curve(self, family: str, unit: str, points: Sequence[PointRecord]) -> CurveRecord:
         metric, scorer, signature = self._about
-        sides = {self._told[point.perturbation]["harder"] for point in points}
+        sides = {self._perturbations[point.perturbation]["harder"] for point in points}
         harder = sides.pop() if len(sides) == 1 else ""
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
@@ -196,17 +152,19 @@ class _Metric:
     def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
-        how = f"least squares over {len(points)} perturbations, all alike"
+        method_ = f"least squares over {len(points)} perturbations, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
-        own, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
+        scored, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
         most = span(self._unit)
-        drop = contrast(own, weights, most)
-        method = f"{how}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        numbers = (finite(own.value(weights)), finite(drop.lower), finite(drop.upper))
-        p = finite(trend_p(own, weights, most, self._worse(harder)))
-        told = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
-        return SlopeRecord(*numbers, f"{method}{told}", per, p)
+        drop = contrast(scored, weights, most)
+        method = (
+            f"{method_}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
+        )
+        numbers = (finite(scored.value(weights)), finite(drop.lower), finite(drop.upper))
+        p = finite(trend_p(scored, weights, most, self._worse(harder)))
+        test = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
+        return SlopeRecord(*numbers, f"{method}{test}", per, p)
 
     def _worse(self, harder: Harder) -> int:
         """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
@@ -229,17 +187,17 @@ class _Metric:
             points=self.points,
             weights={point.perturbation: weight for point, weight in zip(self.points, weights, strict=True)},
             mean=self._mean(self.points, weights, "mean of"),
-            differences=_adjusted(list(self._differences())),
+            differences=_with_holm(list(self._differences())),
         )
 
     def _mean(self, points: Sequence[PointRecord], weights: Sequence[float], how: str) -> FigureRecord:
         if isinstance(self._sums, str):
             return FigureRecord(None, None, None, f"no mean: {self._sums}")
-        own = self._sums.points(self._of(points))
+        scored = self._sums.points(self._of(points))
         least, most = RANGES.get(self._unit, (0.0, math.inf))
-        found = mean_interval(own, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
-        method = f"{how} {len(points)} perturbations; {found.method}"
-        return FigureRecord(finite(own.value(weights)), finite(found.lower), finite(found.upper), method)
+        interval = mean_interval(scored, weights, most, likely=1.0 if self._unit in FRACTIONS else None, least=least)
+        method = f"{how} {len(points)} perturbations; {interval.method}"
+        return FigureRecord(finite(scored.value(weights)), finite(interval.lower), finite(interval.upper), method)
 
     def _of(self, points: Sequence[PointRecord]) -> list[int]:
         return [self._columns[point.perturbation] for point in points]
@@ -253,30 +211,32 @@ class _Metric:
                 yield self._difference(point.perturbation, reference)
 
     def _reference(self, point: PointRecord) -> str | None:
-        """The perturbation named clean; else the easiest dose of the point's family, where it is known which that is."""
-        if any(one.perturbation == CLEAN for one in self.points):
+        """The perturbation named clean; else the easiest dose of the point's family, where that is known."""
+        if any(other.perturbation == CLEAN for other in self.points):
             return CLEAN
-        told = self._told[point.perturbation]
-        own = [one for one in self.points if one.family == point.family and one.dose is not None]
-        if point.dose is None or not told["harder"] or len(own) < 2:
+        perturbation = self._perturbations[point.perturbation]
+        family = [other for other in self.points if other.family == point.family and other.dose is not None]
+        if point.dose is None or not perturbation["harder"] or len(family) < 2:
             return None
-        return min(own, key=lambda one: _dose(one) if told["harder"] == "higher" else -_dose(one)).perturbation
+        return min(
+            family, key=lambda other: _dose(other) if perturbation["harder"] == "higher" else -_dose(other)
+        ).perturbation
 
     def _difference(self, perturbation: str, reference: str) -> DifferenceRecord:
         assert not isinstance(self._sums, str)
-        found = self._sums.difference(self._columns[reference], self._columns[perturbation])
+        difference = self._sums.difference(self._columns[reference], self._columns[perturbation])
         return DifferenceRecord(
             perturbation=perturbation,
             reference=reference,
-            drop=finite(found.drop.value),
-            lower=finite(found.drop.lower),
-            upper=finite(found.drop.upper),
-            p=finite(found.drop.p),
+            drop=finite(difference.drop.value),
+            lower=finite(difference.drop.lower),
+            upper=finite(difference.drop.upper),
+            p=finite(difference.drop.p),
             p_holm=None,
-            pairs=found.pairs,
-            worse=found.worse,
-            better=found.better,
-            method=found.drop.method,
+            pairs=difference.pairs,
+            worse=difference.worse,
+            better=difference.better,
+            method=difference.drop.method,
         )
 
 
@@ -301,13 +261,88 @@ def _dose(point: PointRecord) -> float:
     return float(point.dose)
 
 
-def _adjusted(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
+def _with_holm(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
     """With p values adjusted by Holm's method."""
-    adjusted = holm_of_known([one.p for one in differences])
-    return [replace(one, p_holm=p) for one, p in zip(differences, adjusted, strict=True)]
+    adjusted = holm_of_known([difference.p for difference in differences])
+    return [replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)]
 
 
-def _held_together(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
+def _slopes_with_holm(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
     """With the p values of their slopes adjusted by Holm's method."""
-    adjusted = holm_of_known([one.slope.p for one in curves])
-    return [replace(one, slope=replace(one.slope, p_holm=p)) for one, p in zip(curves, adjusted, strict=True)]
+    adjusted = holm_of_known([curve.slope.p for curve in curves])
+    return [replace(curve, slope=replace(curve.slope, p_holm=p)) for curve, p in zip(curves, adjusted, strict=True)]
+
+
+class Difference(NamedTuple):
+    """A paired drop, how many samples are in a pair, and of how many the own score became worse or better."""
+
+    drop: Drop
+    pairs: int
+    worse: int
+    better: int
+
+
+class Samples:
+    """Every sample that has a score under any perturbation; ``columns`` hold what was asked under each."""
+
+    def __init__(self, columns: Sequence[Iterable[SampleScore]]) -> None:
+        clusters: dict[Identity, Hashable] = {}
+        scored: list[dict[Identity, Statistics]] = []
+        for scores in columns:
+            scored.append(by_identity := {})
+            for sample in scores:
+                if sample.statistics is not None:
+                    by_identity[sample.identity] = sample.statistics
+                    clusters.setdefault(sample.identity, sample.cluster)
+        self.clusters = list(clusters.values())
+        self._columns = [[by_identity.get(identity) for identity in clusters] for by_identity in scored]
+
+    def sums(self, kind: MetricKind) -> Sums | str:
+        """Numerators and denominators by sample and perturbation; or why there are none."""
+        if kind.parts is None:
+            return f"{kind.name} is no ratio of sums over samples"
+        # Few different statistics occur, and a pool keeps each once.
+        parts_of: dict[int, tuple[float, float]] = {}
+        parts = np.zeros((len(self._columns), len(self.clusters), 2))
+        try:
+            for column, row in zip(self._columns, parts, strict=True):
+                for place, statistics in enumerate(column):
+                    if statistics is not None:
+                        if id(statistics) not in parts_of:
+                            parts_of[id(statistics)] = kind.parts(statistics)
+                        row[place] = parts_of[id(statistics)]
+        except KeyError as error:
+            return f"a sample lacks the statistic {error}"
+        except (ArithmeticError, ValueError, UsageError) as error:
+            return str(error)
+        scored = np.array([[statistics is not None for statistics in column] for column in self._columns], dtype=bool)
+        return Sums(kind, parts[:, :, 0].T, parts[:, :, 1].T, scored.reshape(len(parts), -1).T, self.clusters)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """What a metric is made of, shape (samples, perturbations) each; ``scored`` says which samples have a score."""
+
+    kind: MetricKind
+    tops: Floats
+    wholes: Floats
+    scored: npt.NDArray[np.bool_]
+    clusters: Sequence[Hashable]
+
+    def points(self, columns: Sequence[int]) -> Points:
+        """The samples that have a score under any of ``columns``."""
+        places = list(columns)
+        scored = self.scored[:, places].any(axis=1)
+        clusters = [self.clusters[place] for place in np.flatnonzero(scored)]
+        return Points(self.tops[scored][:, places], self.wholes[scored][:, places], clusters)
+
+    def difference(self, before: int, after: int) -> Difference:
+        """How much worse the column ``after`` is than ``before``, on the samples scored in both."""
+        in_both = self.scored[:, before] & self.scored[:, after]
+        sides = [np.stack([self.tops[in_both, at], self.wholes[in_both, at]], axis=1) for at in (before, after)]
+        clusters = [self.clusters[place] for place in np.flatnonzero(in_both)]
+        higher = self.kind.direction == "higher"
+        drop = ratio_drop(sides[0], sides[1], clusters, Question(margin=0.0), higher, span(self.kind.unit))
+        values = [side[:, 0] / np.maximum(side[:, 1], 1.0) for side in sides]
+        losses = (values[0] - values[1]) * (1.0 if higher else -1.0)
+        return Difference(drop, int(in_both.sum()), int((losses > 0.0).sum()), int((losses < 0.0).sum()))

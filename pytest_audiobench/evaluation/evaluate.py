@@ -1,4 +1,4 @@
-"""One eval from data to numbers: take the samples, gather the answers, read, score, estimate, record."""
+"""One eval from data to numbers: samples selected, answers collected, scored, estimated, recorded."""
 
 from __future__ import annotations
 
@@ -7,26 +7,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor, Progress
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
-from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scores import EvalScores, score_answers
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.protocols.catalogue import scorer_names
 from pytest_audiobench.protocols.prompt_sets import PromptSet
-from pytest_audiobench.protocols.prompt_variants import reworded
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
 _ERRORS_NAMED = 20
@@ -38,7 +35,7 @@ class RunContext:
 
     run: str
     store: Store
-    claims: BatchLocks
+    locks: BatchLocks
     index: AudioIndex
     limit: int | None = None
     epochs: int = 1
@@ -49,22 +46,21 @@ class RunContext:
 
 @dataclass(frozen=True)
 class EvalSpec:
-    """One eval × model as the run names it; ``index`` is its place in the collection.
-
-    ``samples`` is how many it wants, None for all. ``ready`` is called with what is to be asked, before the first
-    request, and may raise to prevent it.
-    """
+    """One eval × model as the run names it."""
 
     index: int
+    """Its place in the collection."""
     nodeid: str
     eval: str
     suite: str
     places: Places
     samples: int | None = None
+    """How many it wants; None for all."""
     part: int = 0
     control: bool = False
     progress: Callable[[int, int], None] = field(default=lambda done, total: None)
-    ready: Callable[[Selection, Protocol], None] = field(default=lambda slice_, protocol: None)
+    ready: Callable[[Selection, Protocol], None] = field(default=lambda selection, protocol: None)
+    """Called with what is to be asked, before the first request; may raise to prevent it."""
 
 
 @dataclass(frozen=True)
@@ -72,14 +68,14 @@ class Evaluation:
     """A finished eval: the result for the test, and the rows that the report's files are written from."""
 
     result: Result
-    slice: Selection
+    selection: Selection
     protocol: Protocol
-    answered: Sequence[SampleAnswers]
+    answers: Sequence[SampleAnswers]
     rows: Mapping[str, Sequence[ScoredSample]]
 
 
 def evaluate(
-    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
     """Evaluate a model on a data set slice by a protocol.
 
@@ -87,76 +83,93 @@ def evaluate(
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
     with collector_paused():
-        return _evaluated(bench, handle, item, dataset, protocol)
+        return _evaluate(context, handle, spec, dataset, protocol)
 
 
-def _evaluated(
-    bench: RunContext, handle: ModelHandle, item: EvalSpec, dataset: Dataset, protocol: Protocol
+def _evaluate(
+    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
-    if bench.prompts is not None:
-        protocol = reworded(protocol, bench.prompts)
-    chosen = [name for name in bench.scorers if name in protocol.available or name == ALL]
-    if chosen:
-        protocol = protocol.with_scorers(*chosen)
-    if len(chosen) < len(bench.scorers):
-        _check_names(bench.scorers, protocol)
-    protocol, cautions = with_judges(with_rewriters(protocol, bench.judges), bench.judges)
+    protocol, cautions = _configured(protocol, context)
     _check_tasks(handle, dataset, protocol)
-    _check_parts(protocol)
-    slice_ = select(dataset, item.places, bench.index, handle, bench.limit, item.samples)
-    protocol = protocol.fitting([one.sample for one in slice_.taken])
-    item.ready(slice_, protocol)
-    asker = BatchExecutor(handle, bench.store, bench.claims, item.progress)
-    judges = judges_of(bench, protocol, item.progress)
-    answered = collect_answers(slice_, protocol, asker, bench.epochs, judges)
-    sheet = score_answers(protocol, answered, clusters(slice_), slice_.groups, bench.epochs)
+    _check_requirements(protocol)
+    selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
+    protocol = protocol.fitting([selected.sample for selected in selection.samples])
+    spec.ready(selection, protocol)
+    executor = BatchExecutor(handle, context.store, context.locks, spec.progress)
+    judges = judge_executors(context, protocol, spec.progress)
+    answers = collect_answers(selection, protocol, executor, context.epochs, judges)
+    scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
     record = ItemRecord(
-        index=item.index,
-        nodeid=item.nodeid,
-        eval=item.eval,
-        suite=item.suite,
+        index=spec.index,
+        nodeid=spec.nodeid,
+        eval=spec.eval,
+        suite=spec.suite,
         model=handle.alias,
         dataset=dataset.name,
         protocol=protocol.name,
-        n=len(slice_.taken),
-        epochs=bench.epochs,
-        limited=slice_.limited,
-        scorers=sheet.scorers,
-        metrics=sheet.metrics,
+        n=len(selection.samples),
+        epochs=context.epochs,
+        limited=selection.limited,
+        scorers=scores.scorers,
+        metrics=scores.metrics,
         hashes=item_hashes(
-            slice_,
+            selection,
             protocol,
             handle.digest,
-            bench.epochs,
-            answered,
-            {alias: one.handle.digest for alias, one in judges.items()},
+            context.epochs,
+            answers,
+            {alias: judge.handle.digest for alias, judge in judges.items()},
         ),
-        asking=dict(vars(asker.counts)) | {"truncated_clips": _cut(answered)},
-        errors=errors_named(answered),
-        judges=_judges(judges, answered),
+        asking=dict(vars(executor.counts)) | {"truncated_clips": _truncated_clips(answers)},
+        errors=first_errors(answers),
+        judges=_judge_counts(judges, answers),
         options=dict(protocol.options),
-        groups=list(slice_.groups),
+        groups=list(selection.groups),
         cluster=dataset.cluster,
-        part=item.part,
-        control=item.control,
-        agreement=sheet.agreement,
+        part=spec.part,
+        control=spec.control,
+        agreement=scores.agreement,
         perturbation=_perturbation(dataset),
         stages=[
-            StageRecord(one.name, one.role, one.task, settings_payload(one), one.judge, one.version)
-            for one in protocol.stages
+            StageRecord(stage.name, stage.role, stage.task, settings_payload(stage), stage.judge, stage.version)
+            for stage in protocol.stages
         ],
     )
     # A replay or a guess is no model at work: how fast it is would only be misread.
-    record.taken = speed.sums(answered, asker.time, handle.peak_memory_bytes) if handle.listens else {}
+    record.taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record.speed = speed.figures(record.taken)
-    record.warnings = [*_warnings(record, slice_, protocol, answered), *cautions, *_unread(sheet, protocol)]
-    result = Result(record, sheet.rows, protocol.scorers, sheet.clustered)
-    return Evaluation(result, slice_, protocol, answered, sheet.rows)
+    record.warnings = [
+        *_warnings(record, selection, protocol, answers),
+        *cautions,
+        *_unreadable_verdicts(scores, protocol),
+    ]
+    result = Result(record, scores.rows, protocol.scorers, scores.clustered)
+    return Evaluation(result, selection, protocol, answers, scores.rows)
+
+
+def _configured(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
+    """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
+    if context.prompts is not None:
+        from pytest_audiobench.protocols.prompt_variants import reworded
+
+        protocol = reworded(protocol, context.prompts)
+    scorers = [name for name in context.scorers if name in protocol.available or name == ALL]
+    if scorers:
+        protocol = protocol.with_scorers(*scorers)
+    if len(scorers) < len(context.scorers):
+        _check_names(context.scorers, protocol)
+    cautions: Sequence[str] = ()
+    if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
+        from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
+
+        protocol, cautions = with_judges(with_rewriters(protocol, context.judges), context.judges)
+    return protocol, cautions
 
 
 def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
-    one = dataset.perturbation
-    return None if one is None else PerturbationRecord(one.name, one.family, one.dose, one.unit, one.harder)
+    if (it := dataset.perturbation) is None:
+        return None
+    return PerturbationRecord(it.name, it.family, it.dose, it.unit, it.harder)
 
 
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
@@ -176,72 +189,74 @@ def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> N
             )
 
 
-def _check_parts(protocol: Protocol) -> None:
+def _check_requirements(protocol: Protocol) -> None:
     """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
     for scorer in protocol.scorers:
         if lacking := scorer.lacking():
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
-def _cut(answered: Sequence[SampleAnswers]) -> int:
-    return sum(any(response.truncated_s for response in one.responses.values()) for one in answered)
+def _truncated_clips(answers: Sequence[SampleAnswers]) -> int:
+    return sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
 
 
-def errors_named(answered: Iterable[SampleAnswers]) -> list[dict[str, str]]:
+def first_errors(answers: Iterable[SampleAnswers]) -> list[dict[str, str]]:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
-    kept = list(answered)
-    failed = [(one, str(one.error)) for one in kept if one.error is not None]
-    failed += [(one, f"{stage}: {error}") for one in kept for stage, error in unjudged(one)]
-    return [{"sample_id": one.sample_id, "message": message} for one, message in failed[:_ERRORS_NAMED]]
+    samples = list(answers)
+    failed = [(sample, str(sample.error)) for sample in samples if sample.error is not None]
+    failed += [(sample, f"{stage}: {error}") for sample in samples for stage, error in failed_verdicts(sample)]
+    return [{"sample_id": sample.sample_id, "message": message} for sample, message in failed[:_ERRORS_NAMED]]
 
 
-def _unread(sheet: EvalScores, protocol: Protocol) -> list[str]:
+def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
-    found: dict[str, str] = {}
-    for scorer, record in zip(protocol.scorers, sheet.scorers, strict=True):
-        asked = record.coverage["n"] - record.coverage["errors"]
-        unread = asked - record.coverage["parsed"]
-        if scorer.judge and unread:
-            found.setdefault(scorer.judge, f"{unread} of {asked} verdicts of {scorer.judge} could not be read")
-    return list(found.values())
+    warnings: dict[str, str] = {}
+    for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
+        judged = record.coverage["n"] - record.coverage["errors"]
+        unreadable = judged - record.coverage["parsed"]
+        if scorer.judge and unreadable:
+            warnings.setdefault(scorer.judge, f"{unreadable} of {judged} verdicts of {scorer.judge} could not be read")
+    return list(warnings.values())
 
 
-def unjudged(one: SampleAnswers) -> list[tuple[str, str]]:
+def failed_verdicts(sample: SampleAnswers) -> list[tuple[str, str]]:
     """The stages whose verdict on an answer could not be had, each with its error."""
-    return [(stage, verdict.error) for stage, verdict in one.verdicts.items() if verdict.error is not None]
+    return [(stage, verdict.error) for stage, verdict in sample.verdicts.items() if verdict.error is not None]
 
 
-def judges_of(bench: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
+def judge_executors(context: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
     """The judges that a protocol names, ready to be asked."""
     aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
-    return {alias: BatchExecutor(bench.judges[alias], bench.store, bench.claims, progress) for alias in aliases}
+    return {alias: BatchExecutor(context.judges[alias], context.store, context.locks, progress) for alias in aliases}
 
 
-def _judges(judges: Mapping[str, BatchExecutor], answered: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
+def _judge_counts(judges: Mapping[str, BatchExecutor], answers: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
     """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
-    failed = Counter(stage.partition("@")[2] for one in answered for stage, _ in unjudged(one))
-    return {alias: dict(vars(asker.counts)) | {"errors": failed[alias]} for alias, asker in judges.items()}
+    failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
+    return {alias: dict(vars(executor.counts)) | {"errors": failed[alias]} for alias, executor in judges.items()}
 
 
 def _warnings(
-    record: ItemRecord, slice_: Selection, protocol: Protocol, answered: Sequence[SampleAnswers]
+    record: ItemRecord, selection: Selection, protocol: Protocol, answers: Sequence[SampleAnswers]
 ) -> list[str]:
-    found = [*slice_.notes, *protocol.notes]
+    warnings = [*selection.notes, *protocol.notes]
     if record.limited:
-        taken = f"limited to {record.n} of {slice_.size} samples"
-        found.append(f"{taken}: its numbers are never comparable with a full run's")
-    cut = record.asking["truncated_clips"]
-    if cut:
-        longest = max(lost for one in answered for r in one.responses.values() for lost in r.truncated_s)
-        of = f"{cut} of {len(answered)} samples"
-        found.append(f"{of} were cut to the model's window (up to {longest:.1f} s lost)")
-    for name, what in (
+        limit = f"limited to {record.n} of {selection.size} samples"
+        warnings.append(f"{limit}: its numbers are never comparable with a full run's")
+    truncated = record.asking["truncated_clips"]
+    if truncated:
+        longest = max(
+            seconds for sample in answers for response in sample.responses.values() for seconds in response.truncated_s
+        )
+        share = f"{truncated} of {len(answers)} samples"
+        warnings.append(f"{share} were cut to the model's window (up to {longest:.1f} s lost)")
+    for name, text in (
         ("noise", "answers differed when asked again"),
         ("repaired", "texts held invalid characters or were cut"),
         ("oom_splits", "batches were split for want of memory"),
     ):
         if record.asking[name]:
-            found.append(f"{record.asking[name]} {what}")
+            warnings.append(f"{record.asking[name]} {text}")
     if record.hashes["audio"] == ABSENT:
-        found.append("the audio is not on this machine: the answers are scored without a clip's identity")
-    return found
+        warnings.append("the audio is not on this machine: the answers are scored without a clip's identity")
+    return warnings

@@ -20,41 +20,45 @@ from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer, Sta
 
 ABSENT = "absent"
 """Stands for the audio's hash where the audio of a replay is not on this machine, and for what nobody recorded."""
-ASKED = ("data", "audio", "prompts", "settings", "seeds", "model")
+INPUTS = ("data", "audio", "prompts", "settings", "seeds", "model")
 """The components of ``input_hash``, beside the data set's name."""
 
 
 def item_hashes(
-    slice_: Selection,
+    selection: Selection,
     protocol: Protocol,
     model: str,
     epochs: int,
-    answered: Sequence[SampleAnswers],
+    answers: Sequence[SampleAnswers],
     judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """All component hashes and the three that are built from them; ``answered`` in (epoch, sample) order.
+    """All component hashes and the three that are built from them; ``answers`` in (epoch, sample) order.
 
     ``judges`` are the judges' digests by alias; aliases are in no hash.
     """
     openings = [stage.name for stage in protocol.openings]
-    asked = {
-        "data": digest_of_trusted([sample_payload(one.sample) for one in slice_.taken]),
-        "audio": _audio(slice_, any(stage.unchanged for stage in protocol.stages)),
+    components = {
+        "data": digest_of_trusted([sample_payload(selected.sample) for selected in selection.samples]),
+        "audio": _audio(selection.samples, any(stage.unchanged for stage in protocol.stages)),
         "prompts": digest_of_trusted(
-            [[one.sample_id, *(_asked(one, stage) for stage in openings)] for one in answered if one.epoch == 0]
+            [
+                [sample.sample_id, *(_messages(sample, stage) for stage in openings)]
+                for sample in answers
+                if sample.epoch == 0
+            ]
         ),
         "settings": settings_hash(protocol),
         "seeds": digest({"epochs": epochs}),
         "model": model,
     }
-    answers = digest_of_trusted([answer_payload(one) for one in answered])
     judging = [stage for stage in protocol.stages if stage.role in WEIGHING]
-    verdicts = _verdicts(judging, judges, answered) if judging else ""
-    return scored_hashes(slice_.dataset.name, asked, answers, protocol.scorers, verdicts)
+    verdicts = _verdicts(judging, judges, answers) if judging else ""
+    answers_hash = digest_of_trusted([answer_payload(sample) for sample in answers])
+    return scored_hashes(selection.dataset.name, components, answers_hash, protocol.scorers, verdicts)
 
 
-def _asked(one: SampleAnswers, stage: str) -> list[list[object]] | None:
-    return messages_payload(one.messages[stage]) if stage in one.messages else None
+def _messages(sample: SampleAnswers, stage: str) -> list[list[object]] | None:
+    return messages_payload(sample.messages[stage]) if stage in sample.messages else None
 
 
 def settings_hash(protocol: Protocol) -> str:
@@ -72,13 +76,13 @@ def settings_hash(protocol: Protocol) -> str:
 
 
 def scored_hashes(
-    dataset: str, asked: Mapping[str, str], answers: str, scorers: Sequence[Scorer], verdicts: str = ""
+    dataset: str, components: Mapping[str, str], answers: str, scorers: Sequence[Scorer], verdicts: str = ""
 ) -> dict[str, str]:
-    """``asked`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
+    """``components`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
 
     ``verdicts`` is the hash of what judges said, empty without any.
     """
-    hashes = {name: asked[name] for name in ASKED}
+    hashes = {name: components[name] for name in INPUTS}
     hashes["input_hash"] = digest({"dataset": dataset, **hashes})
     hashes["answers"] = answers
     hashes["run_hash"] = digest({name: hashes[name] for name in ("input_hash", "answers")})
@@ -91,7 +95,7 @@ def scored_hashes(
     return hashes
 
 
-def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Sequence[SampleAnswers]) -> str:
+def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answers: Sequence[SampleAnswers]) -> str:
     return digest_of_trusted(
         [
             [
@@ -99,14 +103,14 @@ def _verdicts(judging: Sequence[Stage], judges: Mapping[str, str], answered: Seq
                 stage.role,
                 settings_payload(stage),
                 judges[stage.judge],
-                [[one.sample_id, one.epoch, *_said(one.verdicts.get(stage.name))] for one in answered],
+                [[sample.sample_id, sample.epoch, *_outputs(sample.verdicts.get(stage.name))] for sample in answers],
             ]
             for stage in judging
         ]
     )
 
 
-def _said(response: Response | None) -> list[object]:
+def _outputs(response: Response | None) -> list[object]:
     if response is None or response.error is not None:
         return ["error"]
     return [[output.parts, output.finish] for output in response.outputs]
@@ -128,17 +132,14 @@ def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
     return sorted([name, str(value)] for name, value in metadata.items())
 
 
-def _audio(slice_: Selection, with_unchanged: bool) -> str:
-    if all(one.clip_keys is None for one in slice_.taken):
+def _audio(samples: Sequence[SelectedSample], with_unchanged: bool) -> str:
+    if all(selected.clip_keys is None for selected in samples):
         return ABSENT
     if not with_unchanged:
-        return digest_of_trusted([one.clip_keys for one in slice_.taken])
-    before = [one.unchanged or one for one in slice_.taken]
-    return digest_of_trusted([audio_payload(*keys) for keys in zip(_keys(slice_.taken), _keys(before), strict=True)])
-
-
-def _keys(taken: Sequence[SelectedSample]) -> list[tuple[str, ...] | None]:
-    return [one.clip_keys for one in taken]
+        return digest_of_trusted([selected.clip_keys for selected in samples])
+    return digest_of_trusted(
+        [audio_payload(selected.clip_keys, (selected.unchanged or selected).clip_keys) for selected in samples]
+    )
 
 
 def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | None) -> list[Sequence[object] | None]:
@@ -146,10 +147,10 @@ def audio_payload(keys: Sequence[object] | None, unchanged: Sequence[object] | N
     return [keys, unchanged]
 
 
-def answer_payload(one: SampleAnswers) -> list[object]:
+def answer_payload(sample: SampleAnswers) -> list[object]:
     """What the answers' hash covers of a sample in one epoch."""
-    payload = [one.sample_id, one.epoch, None if one.error is None else "error", _texts(one.responses)]
-    return [*payload, _texts(one.rewritten)] if one.rewritten else payload
+    payload = [sample.sample_id, sample.epoch, None if sample.error is None else "error", _texts(sample.responses)]
+    return [*payload, _texts(sample.rewritten)] if sample.rewritten else payload
 
 
 def _texts(responses: Mapping[str, Response]) -> list[object]:

@@ -34,28 +34,32 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     UnsuitableModel, naming the option, when there are none, and when no judge can be asked; UsageError for a protocol
     with a judge's stage of its own.
     """
-    if by_hand := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
+    if own_stages := [stage.name for stage in protocol.stages if stage.role in WEIGHING]:
         raise UsageError(
-            f"{protocol.name} has the stage {by_hand[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
+            f"{protocol.name} has the stage {own_stages[0]!r} of a judge: write it as a Judging, for judged(…, own=…)"
         )
-    asked = [one for one in protocol.judgings if any(scorer.judge == one.name for scorer in protocol.scorers)]
-    if not asked:
+    judgings = [
+        judging for judging in protocol.judgings if any(scorer.judge == judging.name for scorer in protocol.scorers)
+    ]
+    if not judgings:
         return Judged(protocol)
     if not judges:
         return _by_rule_alone(protocol)
     # All that is asked of one judge is asked in a row, so that one that fills a device is loaded once.
-    pairs = [(one, alias) for alias, handle in judges.items() for one in asked if handle.can_judge(one.name)]
-    for one in asked:
-        if not any(one is other for other, _ in pairs):
+    pairs = [
+        (judging, alias) for alias, handle in judges.items() for judging in judgings if handle.can_judge(judging.name)
+    ]
+    for judging in judgings:
+        if not any(judging is other for other, _ in pairs):
             raise UnsuitableModel(
-                f"{one.name} can be put to none of this run's judges ({', '.join(judges)}): name another"
+                f"{judging.name} can be put to none of this run's judges ({', '.join(judges)}): name another"
             )
     answer = protocol.answering.name
-    stages = tuple(_stage(one, alias, answer) for one, alias in pairs)
-    own = {one.name: [alias for other, alias in pairs if other is one] for one in asked}
-    scorers = tuple(bound for scorer in protocol.scorers for bound in _bound(scorer, own, judges))
+    stages = tuple(_stage(judging, alias, answer) for judging, alias in pairs)
+    aliases = {judging.name: [alias for other, alias in pairs if other is judging] for judging in judgings}
+    scorers = tuple(bound for scorer in protocol.scorers for bound in _scorers_by_judge(scorer, aliases, judges))
     scorers += tuple(_agreements(protocol.scorers, scorers))
-    warnings = tuple(_unasked(asked, own, judges))
+    warnings = tuple(_omitted_warnings(judgings, aliases, judges))
     return Judged(replace(protocol, stages=(*protocol.stages, *stages), scorers=scorers), warnings)
 
 
@@ -66,10 +70,10 @@ def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Pro
     """
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol
-    return replace(protocol, stages=tuple(_put(stage, judges) for stage in protocol.stages))
+    return replace(protocol, stages=tuple(_with_judge(stage, judges) for stage in protocol.stages))
 
 
-def _put(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
+def _with_judge(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
     if stage.role != "rewriter":
         return stage
     alias = next((alias for alias, handle in judges.items() if handle.can_judge(stage.name)), None)
@@ -90,12 +94,12 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     return Judged(replace(protocol, scorers=left), (warning,))
 
 
-def _unasked(
-    asked: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
+def _omitted_warnings(
+    judgings: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
 ) -> Iterator[str]:
     """The judges of the run that are not asked a judging which others are."""
     for alias in judges:
-        if names := [one.name for one in asked if alias not in aliases[one.name]]:
+        if names := [judging.name for judging in judgings if alias not in aliases[judging.name]]:
             yield f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
 
 
@@ -124,7 +128,9 @@ def _stage(judging: Judging, alias: str, answer: str) -> Stage:
     return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
 
 
-def _bound(scorer: Scorer, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]) -> Iterator[Scorer]:
+def _scorers_by_judge(
+    scorer: Scorer, aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
+) -> Iterator[Scorer]:
     """The scorer for each judge that is asked for it; itself where it reads no judge."""
     if not scorer.judge:
         yield scorer

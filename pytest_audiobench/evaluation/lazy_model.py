@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, get_args
 
+from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.model import Hearing, Limits, Model
+from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 
 
 class ModelHandle:
@@ -106,3 +109,80 @@ class ModelHandle:
             self._peak_memory_bytes, self._hearing = self.peak_memory_bytes, self.hearing
             self._model.close()
             self._loaded = False
+
+
+_UNKNOWN = Hearing("unproven", "it tells nothing of what it is played: run a listening eval")
+_LOADING = "loading"
+_LONGEST = 500
+"""Characters of one piece of evidence."""
+
+
+def stored_hearing(store: Store, handle: ModelHandle) -> Hearing:
+    """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs.
+
+    One proof is enough; where a listening eval failed to show it, the evidence says so.
+    """
+    if handle.hearing is not None:
+        store_hearing(store, handle, _LOADING, handle.hearing)
+    hearings = list(_hearings(store, handle))
+    proofs = [hearing.evidence for hearing in hearings if hearing.status == "proven"]
+    doubts = [hearing.evidence for hearing in hearings if hearing.status == "unproven"]
+    if proofs:
+        return Hearing("proven", "; ".join([proofs[-1], *doubts]))
+    return Hearing("unproven", "; ".join(doubts)) if doubts else _UNKNOWN
+
+
+def store_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) -> None:
+    """Remember what ``by`` (loading, or a listening eval's data set) showed of exactly this model (its digest)."""
+    name, text = f"hearing:{handle.digest}:{by}", json.dumps([hearing.status, hearing.evidence[:_LONGEST]])
+    if dict(store.notes(name)).get(name) != text:
+        store.keep_note(name, text)
+
+
+def stored_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
+    """The model's noise floor, where determinism evals have measured it: the worst of them, and each."""
+    measured = list(_noises(store, handle))
+    if not measured:
+        return None
+    return {
+        "same_answers": min(noise["same_answers"] for noise in measured),
+        "score_shift": max(noise["score_shift"] for noise in measured),
+        "measured": measured,
+    }
+
+
+def store_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> None:
+    """Remember how far exactly this model's repetitions differ, by data set, number of samples and conditions."""
+    which = digest([noise["dataset"], noise["n"], sorted(noise["conditions"])])
+    store.keep_note(f"noise:{handle.digest}:{which}", json.dumps(noise, allow_nan=False))
+
+
+def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
+    for _, text in store.notes(f"hearing:{handle.digest}:"):
+        note = _json_or_none(text)
+        if isinstance(note, list) and len(note) == 2 and note[0] in get_args(HearingStatus):
+            yield Hearing(note[0], str(note[1])[:_LONGEST])
+
+
+def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
+    for _, text in store.notes(f"noise:{handle.digest}:"):
+        note = _json_or_none(text)
+        if not isinstance(note, dict) or not isinstance(note.get("conditions"), dict):
+            continue
+        shares = [note, *note["conditions"].values()]
+        if all(
+            isinstance(share, dict) and _are_finite(share.get("same_answers"), share.get("score_shift"))
+            for share in shares
+        ):
+            yield note
+
+
+def _json_or_none(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _are_finite(*values: object) -> bool:
+    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)

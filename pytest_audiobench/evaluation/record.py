@@ -1,4 +1,4 @@
-"""What a run leaves behind, as plain values: one record per item, one per run, one line per sample.
+"""The records of a run, as plain values: one per item, one per run, one line per sample.
 
 Everything here is JSON-ready: no NaN (a value that is no number is None, and ``method`` says why), no
 paths of this machine, no times inside what is hashed.
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from pytest_audiobench.datasets.perturbations.dose import Harder, is_dose
+from pytest_audiobench.datasets.perturbations.perturbation import Harder, is_dose
 
 SCHEMA = "audiobench.run/1"
 
@@ -23,7 +23,7 @@ RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_
 
 @dataclass(frozen=True)
 class MetricRecord:
-    """One number with its perturbations. ``scorer`` is None for a number that a test recorded itself."""
+    """One number with its interval."""
 
     name: str
     value: float | None
@@ -34,6 +34,7 @@ class MetricRecord:
     direction: Literal["higher", "lower"]
     method: str
     scorer: str | None = None
+    """None for a number that a test recorded itself."""
     signature: str | None = None
     group: Mapping[str, str] = field(default_factory=dict)
 
@@ -50,16 +51,7 @@ class VerdictRecord:
 
 @dataclass(frozen=True)
 class RegressionRecord:
-    """One metric held against the baseline's on the samples that both answered, and what became of it.
-
-    ``drop`` is how much worse this run is than the baseline (positive is worse, whichever way the metric points), with
-    its interval (``lower``, ``upper``) and the one-sided bound that "pass" rests on; all in the metric's own unit, as
-    ``margin`` and ``detectable`` are. ``p`` is that of "the drop is at most the margin"; it is held against ``alpha``
-    divided by ``lines``. ``p_holm`` is adjusted over the run's lines and changes no status. ``detectable`` is the
-    smallest drop that this comparison would have called regressed four times in five.
-    ``worse`` and ``better`` count the pairs whose own score moved; ``left_out`` the samples that are in no pair, by
-    reason (only_here, only_in_baseline, audio, prompt, truth, errors, skipped), and ``examples`` names some of them.
-    """
+    """One metric compared with the baseline's on the samples that both answered; drops are in the metric's own unit."""
 
     status: RegressionStatus
     metric: str
@@ -70,46 +62,55 @@ class RegressionRecord:
     baseline: float | None
     value: float | None
     drop: float | None
+    """How much worse this run is: positive is worse, whichever way the metric points."""
     lower: float | None
     upper: float | None
     bound: float | None
+    """The one-sided bound that "pass" rests on."""
     margin: float | None
     p: float | None
+    """Of "the drop is at most the margin"; compared with ``alpha`` divided by ``lines``."""
     alpha: float
     lines: int
     detectable: float | None
+    """The smallest drop that this comparison would have called regressed four times in five."""
     pairs: int
     clusters: int | None
     worse: int
+    """Pairs whose own score became worse."""
     better: int
     left_out: Mapping[str, int]
+    """Samples in no pair, by reason (only_here, only_in_baseline, audio, prompt, truth, errors, skipped)."""
     examples: Mapping[str, Sequence[str]]
+    """Some of their ids."""
     method: str
     detail: str
     p_holm: float | None = None
+    """Adjusted over the run's lines; changes no status."""
 
 
 @dataclass(frozen=True)
 class ScorerRecord:
-    """A scorer's view of the answers, with the counts of what it made of them (epochs added up)."""
+    """A scorer's view of the answers."""
 
     name: str
     signature: str
     coverage: Mapping[str, int]
+    """n, parsed, unparsed, refused, empty, out_of_range, truncated, errors, skipped; epochs added up."""
 
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A question of an eval as the hash of its settings covers it; ``judge`` is the alias of who is asked, "" for the
-    model. ``version`` is that of a rewriter's prompt.
-    """
+    """A question of an eval as the hash of its settings covers it."""
 
     name: str
     role: str
     task: str
     settings: Mapping[str, str | int]
     judge: str = ""
+    """The alias of who is asked; "" for the model."""
     version: str = ""
+    """That of a rewriter's prompt."""
 
 
 @dataclass(frozen=True)
@@ -123,54 +124,39 @@ class PerturbationRecord:
     harder: Harder
 
     @classmethod
-    def read(cls, told: Mapping[str, Any] | None) -> PerturbationRecord | None:
-        """What a run.json says, which anyone may have edited. Raises KeyError or TypeError where it is no perturbation."""
-        if told is None:
+    def read(cls, value: Mapping[str, Any] | None) -> PerturbationRecord | None:
+        """The record in a run.json, which anyone may have edited. Raises KeyError or TypeError where it is none."""
+        if value is None:
             return None
-        texts = [told[name] for name in ("name", "family", "unit", "harder")]
-        dose = told["dose"]
+        texts = [value[name] for name in ("name", "family", "unit", "harder")]
+        dose = value["dose"]
         if {type(text) for text in texts} != {str} or not (dose is None or is_dose(dose)):
             raise TypeError(
                 "a perturbation has texts for name, family, unit and harder, and a number or null for its dose"
             )
-        if told["harder"] not in get_args(Harder):
+        if value["harder"] not in get_args(Harder):
             raise TypeError("a perturbation's harder is higher, lower or empty")
-        return cls(told["name"], told["family"], dose, told["unit"], told["harder"])
+        return cls(value["name"], value["family"], dose, value["unit"], value["harder"])
 
 
 @dataclass(frozen=True)
 class FindingsRecord:
-    """Where one part of an eval's samples differs from all others, and whether that holds up on samples kept aside.
-
-    ``findings`` come best first; ``top_finding`` is the id of the first that is no rejected one, else None;
-    ``validation_summary`` counts them by status; ``findings_methods`` says how they were found. ``phrases`` are the
-    texts that were answered most often on the samples that failed, with their counts.
-    """
+    """The parts of an eval's samples that differ from all others, each validated on a holdout."""
 
     findings: Sequence[Mapping[str, Any]]
+    """Best first."""
     top_finding: str | None
+    """The id of the first that is not rejected."""
     validation_summary: Mapping[str, int]
+    """Counts by status."""
     findings_methods: Mapping[str, Any]
     phrases: Sequence[Mapping[str, Any]] = ()
+    """The texts answered most often on the samples that failed, with their counts."""
 
 
 @dataclass
 class ItemRecord:
-    """One eval × perturbation × model.
-
-    ``coverage`` keys: n, parsed, unparsed, refused, empty, out_of_range, truncated, errors.
-    ``hashes`` keys: data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash.
-    ``asking`` counts: asked (in this run), known (found in the store), noise (asked again and different),
-    repaired (texts with invalid characters), truncated_clips, oom_splits.
-    ``judges`` holds the same counts for each judge and rewriter by its alias, and ``errors``: verdicts that could not
-    be had.
-    ``part`` counts the evaluations of one test from 0;
-    ``control`` marks an evaluation that only serves another's comparison: no threshold holds it, no suite pools it.
-    ``taken`` holds the sums that ``speed`` was drawn from (``evaluation/speed.py``).
-    ``options`` are those that the protocol's family was called with; ``groups`` and ``cluster`` the metadata fields
-    that its numbers are reported by and clustered on: what scoring the answers again must know. ``stages`` say how
-    each question was asked, beside what.
-    """
+    """One eval × perturbation × model."""
 
     index: int
     nodeid: str
@@ -185,22 +171,33 @@ class ItemRecord:
     scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
     hashes: dict[str, str]
+    """data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash."""
     asking: dict[str, int]
+    """asked (in this run), known (in the store), noise (asked again and different), repaired (texts with invalid
+    characters), truncated_clips, oom_splits.
+    """
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     agreement: dict[str, Any] | None = None
     taken: dict[str, float] = field(default_factory=dict)
+    """The sums that ``speed`` is drawn from (``evaluation/speed.py``)."""
     speed: list[MetricRecord] = field(default_factory=list)
     options: dict[str, Any] = field(default_factory=dict)
+    """Those that the protocol's family was called with."""
     groups: list[str] = field(default_factory=list)
+    """The metadata fields that its numbers are reported by."""
     cluster: str | None = None
+    """The metadata field that its numbers are clustered on."""
     part: int = 0
+    """Counts the evaluations of one test from 0."""
     control: bool = False
+    """An evaluation that only serves another's comparison: no threshold applies to it, no suite pools it."""
     verdicts: list[VerdictRecord] = field(default_factory=list)
     regressions: list[RegressionRecord] = field(default_factory=list)
     outcome: Outcome = "passed"
     message: str = ""
     judges: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The counts of ``asking`` by judge's or rewriter's alias, and ``errors``: verdicts that could not be had."""
     perturbation: PerturbationRecord | None = None
     findings: FindingsRecord | None = None
     stages: list[StageRecord] = field(default_factory=list)

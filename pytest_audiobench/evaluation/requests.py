@@ -28,11 +28,11 @@ class Requester:
         self._stage, self._dataset, self._epoch, self._listens = stage, dataset, epoch, handle.listens
         self._context = request_context(handle.digest, stage.task, settings_payload(stage), epoch)
 
-    def request(self, taken: SelectedSample, earlier: Earlier) -> Request:
-        sample, of_subject = taken.sample, self._stage.role == "subject"
+    def request(self, selected: SelectedSample, earlier: Earlier) -> Request:
+        sample, of_subject = selected.sample, self._stage.role == "subject"
         messages = self._stage.messages(sample, earlier)
         played = of_subject or any(isinstance(part, AudioSlot) for message in messages for part in message.parts)
-        heard: object = taken.clip_keys if played else ()
+        heard: object = selected.clip_keys if played else ()
         if not self._listens or heard is None:
             heard = [self._dataset, sample.id, self._stage.name]
         choices = self._stage.choices(sample)

@@ -12,9 +12,9 @@ from types import MappingProxyType
 
 from pytest_audiobench.evaluation import batching
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import Planned
+from pytest_audiobench.evaluation.batching import PlannedRequest
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers, ask_set
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_rerun_answers
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 
@@ -22,7 +22,7 @@ _EPOCHS = 1_000_000
 """Conditions' epochs begin here, far from those of ``--ab-epochs``; ``_EACH`` are kept for each condition."""
 _EACH = 100
 
-Cut = Callable[[Sequence[Planned], Limits], Sequence[Sequence[int]]]
+Cut = Callable[[Sequence[PlannedRequest], Limits], Sequence[Sequence[int]]]
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,19 @@ class RerunVariant:
 
     def ask(
         self,
-        slice_: Selection,
+        selection: Selection,
         protocol: Protocol,
-        asker: BatchExecutor,
+        executor: BatchExecutor,
         judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
     ) -> list[list[SampleAnswers]]:
         """The slice's answers, one list in hash order for each copy, judged where the protocol has judges."""
         first = _EPOCHS + _EACH * self.number
         epochs = list(range(first, first + self.copies))
-        cut, limits = self.cut, asker.handle.limits
-        arrange = None if cut is None else lambda planned: cut(planned, limits)
-        found = ask_set(slice_, protocol, asker, epochs, arrange, judges)
-        size = len(slice_.taken)
-        return [found[start : start + size] for start in range(0, len(found), size)]
+        cut, limits = self.cut, executor.handle.limits
+        plan = None if cut is None else lambda planned: cut(planned, limits)
+        answers = collect_rerun_answers(selection, protocol, executor, epochs, plan, judges)
+        size = len(selection.samples)
+        return [answers[start : start + size] for start in range(0, len(answers), size)]
 
 
 def rerun() -> RerunVariant:
@@ -64,7 +64,9 @@ def batches_of(size: int) -> RerunVariant:
 def reversed_order() -> RerunVariant:
     """The planned batches from last to first, each turned round."""
     return RerunVariant(
-        "reversed", 2, lambda planned, limits: [one[::-1] for one in batching.batches(planned, limits)[::-1]]
+        "reversed",
+        2,
+        lambda planned, limits: [batch[::-1] for batch in batching.planned_batches(planned, limits)[::-1]],
     )
 
 
@@ -75,16 +77,16 @@ def of_dtype(dtype: str) -> RerunVariant:
 
 def repeated(copies: int) -> RerunVariant:
     """Each question ``copies`` times in a batch of nothing else (2 to 100)."""
-    return RerunVariant(f"repeated-{copies}", 3, lambda planned, limits: _alike(planned), copies)
+    return RerunVariant(f"repeated-{copies}", 3, lambda planned, limits: _copies_together(planned), copies)
 
 
 def _chunks(positions: Sequence[int], size: int) -> list[list[int]]:
     return [list(positions[start : start + size]) for start in range(0, len(positions), size)]
 
 
-def _alike(planned: Sequence[Planned]) -> list[list[int]]:
+def _copies_together(planned: Sequence[PlannedRequest]) -> list[list[int]]:
     """The copies of a question together: as many as are still asked, since one may have failed at an earlier stage."""
-    found: dict[bytes, list[int]] = {}
-    for position, one in enumerate(planned):
-        found.setdefault(one.hashed, []).append(position)
-    return list(found.values())
+    copies: dict[bytes, list[int]] = {}
+    for position, request in enumerate(planned):
+        copies.setdefault(request.id_hash, []).append(position)
+    return list(copies.values())

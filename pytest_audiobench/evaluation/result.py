@@ -7,10 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import confusion, gives_letters
-from pytest_audiobench.evaluation.prompt_variants import SPREADS
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, ScoredSample, coverage, estimate
+from pytest_audiobench.evaluation.scoring import (
+    SHARES,
+    SPREADS,
+    WITHOUT,
+    ScoredSample,
+    coverage_counts,
+    estimate_metric,
+)
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.metric import POINTS
 from pytest_audiobench.metrics.registry import metric_kind
@@ -64,10 +69,10 @@ class Result:
         if not match:
             raise KeyError(f"{key!r} is no metric key: write accuracy or accuracy[hop=multi]")
         pairs = [part.partition("=") for part in (match["group"] or "").split(",") if part.strip()]
-        found = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
-        if found is None:
+        metric = self.find(match["name"], {field.strip(): value.strip() for field, _, value in pairs})
+        if metric is None:
             raise KeyError(f"{self.record.eval} has no {key!r}; it has {', '.join(self.keys())}")
-        return found
+        return metric
 
     def keys(self) -> list[str]:
         """The keys of all recorded metrics."""
@@ -78,15 +83,15 @@ class Result:
         wanted = dict(group)
         scorer = next((r for r in self._scorers if r.name == wanted.get("scorer", self._scorers[0].name)), None)
         wanted.pop("scorer", None)
-        own = [one for one in (*self.record.speed, *self.record.metrics) if one.scorer is None]
-        recorded = [one for one in own if one.name == name and dict(one.group) == dict(group)]
+        unscored = [metric for metric in (*self.record.speed, *self.record.metrics) if metric.scorer is None]
+        recorded = [metric for metric in unscored if metric.name == name and dict(metric.group) == dict(group)]
         if recorded:
             return as_metric(recorded[-1], {})
         if scorer is None:
             return None
         if name in SPREADS:
-            drawn = [one for one in self.record.metrics if (one.name, one.scorer) == (name, scorer.name)]
-            return next((as_metric(one, {}) for one in drawn if dict(one.group) == wanted), None)
+            spreads = [metric for metric in self.record.metrics if (metric.name, metric.scorer) == (name, scorer.name)]
+            return next((as_metric(metric, {}) for metric in spreads if dict(metric.group) == wanted), None)
         if name not in (*scorer.metrics, *SHARES):
             return None
         without = wanted.pop(WITHOUT, None)
@@ -94,7 +99,7 @@ class Result:
         if not rows or (without is not None and without not in FAILURES):
             return None
         group = wanted if without is None else {**wanted, WITHOUT: without}
-        return as_metric(estimate(name, scorer, rows, self._clustered, group), coverage(rows))
+        return as_metric(estimate_metric(name, scorer, rows, self._clustered, group), coverage_counts(rows))
 
     def gain_over(self, other: Result, metric: str | None = None) -> Metric:
         """How much better this result is than ``other`` on the samples that both asked, in points: positive is better.
@@ -114,18 +119,18 @@ class Result:
             if row.scores is not None and row.identity in others
         ]
         if not pairs:
-            raise UsageError(f"{self.record.eval} and {other.record.eval} have no answered sample in common")
+            raise UsageError(f"{self.record.eval} and {other.record.eval} have no scored sample in common")
         ours, theirs, clusters = zip(*pairs, strict=True)
         # What is gained over the other is what would be dropped from here to there.
-        found = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
+        drop = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
         return Metric(
-            found.value,
+            drop.value,
             name=name,
-            lower=found.lower,
-            upper=found.upper,
+            lower=drop.lower,
+            upper=drop.upper,
             n=len(pairs),
             unit=POINTS,
-            method=found.method,
+            method=drop.method,
         )
 
     @property
@@ -135,35 +140,35 @@ class Result:
 
     def estimate_of(self, rows: Sequence[ScoredSample]) -> float:
         """The headline metric over ``rows``; NaN where it is no number."""
-        found = estimate(self.headline_metric, self._scorers[0], rows, False).value
-        return float("nan") if found is None else found
+        value = estimate_metric(self.headline_metric, self._scorers[0], rows, False).value
+        return float("nan") if value is None else value
 
     @property
     def headline_rows(self) -> Sequence[ScoredSample]:
-        """Every sample and epoch as the headline scorer read it."""
+        """Every sample and epoch as the headline scorer saw it."""
         return self._rows[self._scorers[0].name]
 
     def rows_for(self, metric: str) -> Sequence[ScoredSample]:
-        """Every sample and epoch as the first protocol that yields ``metric`` read it; nothing where none does."""
-        scorer = next((one.name for one in self._scorers if metric in one.metrics), None)
+        """Every sample and epoch as the first scorer with ``metric`` saw it; nothing where none has it."""
+        scorer = next((each.name for each in self._scorers if metric in each.metrics), None)
         return () if scorer is None else self._rows[scorer]
 
     def samples(self) -> Iterator[dict[str, Any]]:
-        """One row per sample and epoch, as the headline scorer read it: id, question, answer, value, scores."""
+        """One row per sample and epoch, as the headline scorer saw it: id, question, answer, value, scores."""
         for row in self.headline_rows:
-            sample = row.answered.taken.sample
-            last = first_wording_stages(row.answered.responses)[-1:]
+            sample = row.answers.selected.sample
+            last = first_wording_stages(row.answers.responses)[-1:]
             yield {
                 "sample_id": sample.id,
-                "epoch": row.answered.epoch,
+                "epoch": row.answers.epoch,
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
                 "references": list(sample.references),
-                "text": row.answered.responses[last[0]].text if last else None,
+                "text": row.answers.responses[last[0]].text if last else None,
                 "status": "error" if row.answer is None else row.answer.status,
                 "value": None if row.answer is None else row.answer.value,
-                "error": row.answered.error,
+                "error": row.answers.error,
                 **({} if row.scores is None else dict(row.scores)),
                 **dict(sample.metadata),
             }
@@ -177,10 +182,12 @@ class Result:
         return pandas.DataFrame(list(self.samples()))
 
     def confusion(self) -> Any:
-        """What was said for what was true, as a pandas data frame: a row a true label, a column an answer.
+        """The confusion matrix as a pandas data frame: a row for each true label, a column for each answer.
 
         By the headline scorer, for evals whose samples have a list of labels or options and one true one.
         """
+        from pytest_audiobench.evaluation.confusion import confusion, gives_letters
+
         return confusion(self.samples(), gives_letters(self._scorers[0].signature))
 
     def __repr__(self) -> str:
@@ -195,7 +202,7 @@ def metric_key(metric: MetricRecord, headline: str) -> str:
     return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
 
 
-def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
+def as_metric(record: MetricRecord, coverage_counts: Mapping[str, int]) -> Metric:
     """A recorded number as the float that tests assert on."""
     return Metric(
         float("nan") if record.value is None else record.value,
@@ -205,12 +212,12 @@ def as_metric(record: MetricRecord, coverage: Mapping[str, int]) -> Metric:
         n=record.n,
         unit=record.unit,
         direction=record.direction,
-        coverage=coverage,
+        coverage=coverage_counts,
         signature=record.signature or "",
         method=record.method,
     )
 
 
 def _matches(row: ScoredSample, wanted: Mapping[str, str]) -> bool:
-    metadata = row.answered.taken.sample.metadata
+    metadata = row.answers.selected.sample.metadata
     return all(field in metadata and str(metadata[field]) == value for field, value in wanted.items())

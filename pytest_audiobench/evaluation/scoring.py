@@ -1,50 +1,65 @@
-"""Answers read and scored: one row per sample, epoch and scorer, and the numbers drawn from them."""
+"""From answers to numbers: each answer parsed and scored by each scorer, then the estimates over them.
+
+No model is asked here: a run and the rescoring of recorded answers both pass :func:`scored_rows` and
+:func:`scores_from_rows`.
+"""
 
 from __future__ import annotations
 
 import math
+import re
+import statistics
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from pytest_audiobench.evaluation.record import MetricRecord
+from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import FAILURES, WORDINGS
-from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.failures import FAILURES, WORDINGS, failures
+from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
 SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)
-"""Metrics that every scorer has: which share of the samples was answered, and how the rest was not."""
+"""Metrics that every scorer has: which share of the samples was parsed, and what became of the rest."""
 
 WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
+SPREADS = (SPREAD, DEVIATION)
+"""Metrics of how far a headline moves with the wording of the question."""
+
 
 class ScoredSample(NamedTuple):
-    """A sample as one scorer saw it.
+    """A sample as one scorer saw it."""
 
-    ``answer`` is None when its asking failed; ``scores`` is None then, and where the protocol leaves the answer out.
-    ``wording`` holds the classes of failures that the text shows.
-    """
-
-    answered: SampleAnswers
+    answers: SampleAnswers
     answer: Answer | None
+    """None when the sample's asking failed."""
     scores: Statistics | None
+    """None when the asking failed, and where the protocol leaves the answer out."""
     cluster: Hashable
     wording: tuple[str, ...] = ()
+    """The classes of failures that the text shows."""
 
     @property
     def identity(self) -> tuple[str, int]:
         """The sample's id and the epoch: equal for one question asked under two perturbations."""
-        return self.answered.sample_id, self.answered.epoch
+        return self.answers.sample_id, self.answers.epoch
+
+    @property
+    def status(self) -> str:
+        """What the scorer made of the answer; "errors" when the asking failed."""
+        return "errors" if self.answer is None else self.answer.status
 
     @property
     def failures(self) -> tuple[str, ...]:
         """The classes of failures that the answer falls into: by its text, and by what the scorer made of it."""
-        return _classes(self.wording, "errors" if self.answer is None else self.answer.status)
+        return _classes(self.wording, self.status)
 
     @property
     def is_skipped(self) -> bool:
@@ -52,45 +67,133 @@ class ScoredSample(NamedTuple):
         return self.answer is not None and self.scores is None
 
 
-def score(
+@dataclass(frozen=True)
+class EvalScores:
+    """The answers of one eval as each scorer saw them, and the numbers drawn from them."""
+
+    rows: Mapping[str, Sequence[ScoredSample]]
+    """By scorer."""
+    scorers: list[ScorerRecord]
+    metrics: list[MetricRecord]
+    agreement: dict[str, object] | None
+    """How far epochs agree, where there are several."""
+    clustered: bool
+    """Whether one cluster holds several rows."""
+
+
+def score_answers(
+    protocol: Protocol,
+    answers: Sequence[SampleAnswers],
+    clusters: Sequence[str] | None,
+    groups: Sequence[str],
+    epochs: int,
+) -> EvalScores:
+    """The scores of ``answers`` (epoch by epoch, each in one order of samples) by every scorer of ``protocol``.
+
+    ``clusters`` names each sample's cluster, None where no clip repeats; ``groups`` the metadata fields to report on.
+    """
+    each = (list(clusters) * epochs) if clusters is not None else [sample.sample_id for sample in answers]
+    rows = scored_rows(protocol, answers, each)
+    return scores_from_rows(protocol.scorers, rows, groups, clusters is not None or epochs > 1, epochs)
+
+
+def scored_rows(
+    protocol: Protocol, answers: Sequence[SampleAnswers], clusters: Sequence[Hashable]
+) -> dict[str, list[ScoredSample]]:
+    """``answers`` parsed and scored by each scorer of ``protocol``; ``clusters`` gives each one's."""
+    wordings: dict[str | None, list[tuple[str, ...]]] = {None: [()] * len(answers)}
+    rows = {}
+    for scorer in protocol.scorers:
+        stage = protocol.answering.name if scorer.stage == "" else scorer.stage
+        if stage is not None and stage not in wordings:
+            wordings[stage] = [
+                failures(sample.selected.sample, sample.responses[stage], protocol.expects)
+                if stage in sample.responses
+                else ()
+                for sample in answers
+            ]
+        rows[scorer.name] = score_samples(scorer, answers, clusters, wordings[stage])
+    return rows
+
+
+def score_samples(
     scorer: Scorer,
-    answered: Sequence[SampleAnswers],
+    answers: Sequence[SampleAnswers],
     clusters: Sequence[Hashable],
     wordings: Sequence[tuple[str, ...]] | None = None,
 ) -> list[ScoredSample]:
-    """Parse and score every answer; ``clusters`` gives each row's, ``wordings`` the failures that its text shows."""
+    """A row for each sample; ``clusters`` gives each one's, ``wordings`` the failures that its text shows."""
     rows = []
-    for one, cluster, wording in zip(answered, clusters, wordings or [()] * len(answered), strict=True):
-        if one.failure(scorer.judge) is not None:
-            rows.append(ScoredSample(one, None, None, cluster))
+    for sample, cluster, wording in zip(answers, clusters, wordings or [()] * len(answers), strict=True):
+        if sample.failure(scorer.judge) is not None:
+            rows.append(ScoredSample(sample, None, None, cluster))
             continue
-        answer = scorer.parse(one.taken.sample, one.told)
-        rows.append(ScoredSample(one, answer, scorer.score(one.taken.sample, answer), cluster, wording))
-    return rows if scorer.together is None else _together(scorer, rows)
+        answer = scorer.parse(sample.selected.sample, sample.all_responses)
+        rows.append(ScoredSample(sample, answer, scorer.score(sample.selected.sample, answer), cluster, wording))
+    return rows if scorer.together is None else _scored_together(scorer, rows)
 
 
-def _together(scorer: Scorer, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
+def _scored_together(scorer: Scorer, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
     """The rows with what only the set of all scored samples can tell of each."""
-    scored = [row for row in rows if row.answer is not None and row.scores is not None]
     assert scorer.together is not None
-    found = scorer.together([(row.answered.taken.sample, row.answer) for row in scored if row.answer is not None])
-    further = iter(zip(scored, found, strict=True))
-    return [row if row.scores is None else row._replace(scores={**row.scores, **next(further)[1]}) for row in rows]
+    scored = [
+        (row.answers.selected.sample, row.answer) for row in rows if row.answer is not None and row.scores is not None
+    ]
+    further = iter(scorer.together(scored))
+    return [row if row.scores is None else row._replace(scores={**row.scores, **next(further)}) for row in rows]
 
 
-def coverage(rows: Sequence[ScoredSample]) -> dict[str, int]:
-    """How many of the rows were answered, and why the others were not."""
-    statuses = Counter("errors" if row.answer is None else row.answer.status for row in rows)
-    skipped = sum(row.is_skipped for row in rows)
-    return {
-        "n": len(rows),
-        **{status: statuses[status] for status in STATUSES},
-        "errors": statuses["errors"],
-        "skipped": skipped,
-    }
+def scores_from_rows(
+    scorers: Sequence[Scorer],
+    rows: Mapping[str, Sequence[ScoredSample]],
+    groups: Sequence[str],
+    clustered: bool,
+    epochs: int,
+) -> EvalScores:
+    """The numbers drawn from scored ``rows``, by scorer; ``clustered`` where one cluster holds several of them."""
+    metrics = [metric for scorer in scorers for metric in _metrics(scorer, rows[scorer.name], groups, clustered)]
+    return EvalScores(
+        rows=rows,
+        scorers=[ScorerRecord(scorer.name, scorer.signature, coverage_counts(rows[scorer.name])) for scorer in scorers],
+        metrics=[*metrics, *wording_spreads(metrics)],
+        agreement=_agreement(scorers[0], rows[scorers[0].name], epochs),
+        clustered=clustered,
+    )
 
 
-def estimate(
+def coverage_counts(rows: Sequence[ScoredSample]) -> dict[str, int]:
+    """How many of the rows were parsed, and what became of the others."""
+    statuses = Counter(row.status for row in rows)
+    counts = {status: statuses[status] for status in (*STATUSES, "errors")}
+    return {"n": len(rows), **counts, "skipped": sum(row.is_skipped for row in rows)}
+
+
+def _metrics(
+    scorer: Scorer, rows: Sequence[ScoredSample], groups: Sequence[str], clustered: bool
+) -> Iterator[MetricRecord]:
+    """Each metric over all rows, without each class of failures that occurs, and by each group of several."""
+    yield from (estimate_metric(name, scorer, rows, clustered) for name in (*scorer.metrics, "coverage"))
+    each = [row.failures for row in rows]
+    present = set().union(*each)
+    for failure in (name for name in FAILURES if name in present):
+        others = [row for row, classes in zip(rows, each, strict=True) if failure not in classes]
+        yield estimate_metric(failure, scorer, rows, clustered)
+        yield from (estimate_metric(name, scorer, others, clustered, {WITHOUT: failure}) for name in scorer.metrics)
+    for field in groups:
+        values: dict[str, list[ScoredSample]] = {}
+        for row in rows:
+            metadata = row.answers.selected.sample.metadata
+            if field in metadata:
+                values.setdefault(str(metadata[field]), []).append(row)
+        if len(values) > 1:
+            yield from (
+                estimate_metric(name, scorer, values[value], clustered, {field: value})
+                for name in scorer.metrics
+                for value in sorted(values)
+            )
+
+
+def estimate_metric(
     name: str, scorer: Scorer, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     """Metric ``name`` over ``rows``.
@@ -99,44 +202,49 @@ def estimate(
     "skipped".
     """
     kind = metric_kind(name)
-    if name in SHARES:
-        kept: Sequence[ScoredSample] = rows
-        statistics: list[Statistics] = [
-            share_statistics("errors" if row.answer is None else row.answer.status, row.is_skipped, row.wording)
-            for row in rows
-        ]
-    else:
-        kept = [row for row in rows if row.scores is not None]
-        statistics = [row.scores for row in kept if row.scores is not None]
-    clusters = [row.cluster for row in kept] if clustered else None
-    found = kind.estimate(statistics, clusters)
-    return recorded(kind, found, scorer.name, scorer.signature, group)
+    scored = rows if name in SHARES else [row for row in rows if row.scores is not None]
+    values: list[Statistics] = [
+        share_statistics(row.status, row.is_skipped, row.wording) if name in SHARES else row.scores or {}
+        for row in scored
+    ]
+    clusters = [row.cluster for row in scored] if clustered else None
+    return metric_record(kind, kind.estimate(values, clusters), scorer.name, scorer.signature, group)
 
 
-def recorded(
-    kind: MetricKind, found: Estimate, scorer: str, signature: str, group: Mapping[str, str] | None
+def metric_record(
+    kind: MetricKind, estimate: Estimate, scorer: str, signature: str, group: Mapping[str, str] | None
 ) -> MetricRecord:
     """An estimate as a record holds it: what is no number is None there."""
     return MetricRecord(
         name=kind.name,
-        value=finite(found.value),
-        lower=finite(found.lower),
-        upper=finite(found.upper),
-        n=found.n,
+        value=finite(estimate.value),
+        lower=finite(estimate.lower),
+        upper=finite(estimate.upper),
+        n=estimate.n,
         unit=kind.unit,
         direction=kind.direction,
-        method=found.method,
+        method=estimate.method,
         scorer=scorer,
         signature=signature,
         group=dict(group or {}),
     )
 
 
+def _agreement(scorer: Scorer, rows: Sequence[ScoredSample], epochs: int) -> dict[str, object] | None:
+    if epochs == 1:
+        return None
+    by_epoch: list[list[ScoredSample]] = [[] for _ in range(epochs)]
+    for row in rows:
+        by_epoch[row.answers.epoch].append(row)
+    values = [estimate_metric(scorer.metrics[0], scorer, part, False).value for part in by_epoch]
+    answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
+    return {"metric": scorer.metrics[0], **dict(across_epochs(values, answers))}
+
+
 # Few combinations occur, and each row is asked for its own once for every class of failures.
 @lru_cache(maxsize=4096)
 def _classes(wording: tuple[str, ...], status: str) -> tuple[str, ...]:
-    found = {*wording, status}
-    return tuple(name for name in FAILURES if name in found)
+    return tuple(name for name in FAILURES if name in wording or name == status)
 
 
 @lru_cache(maxsize=4096)
@@ -148,3 +256,58 @@ def share_statistics(status: str, is_skipped: bool, wording: tuple[str, ...]) ->
 def finite(value: float | None) -> float | None:
     """``value`` as a record holds it: None for what is no finite number."""
     return value if value is not None and math.isfinite(value) else None
+
+
+_WORDING = re.compile(r"\|wording:(\d+)/(\d+)")
+_NO_INTERVAL = {
+    SPREAD: "no interval: the range of several noisy values is too large in resamples",
+    DEVIATION: "no interval: the wordings are no sample of all there could be",
+}
+_SPREAD_OF: dict[str, Callable[[Sequence[float]], float]] = {
+    SPREAD: lambda values: max(values) - min(values),
+    DEVIATION: statistics.stdev,
+}
+
+
+def is_of_wording(signature: str) -> bool:
+    """Whether a scorer is of one wording of several."""
+    return _WORDING.search(signature) is not None
+
+
+def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
+    """``wording_spread`` and ``wording_sd`` of each scorer that was asked in several wordings, by each group.
+
+    ``metrics`` are those of all its scorers, a scorer's headline metric its first. Without a value where any wording
+    has none.
+    """
+    headline: dict[str | None, MetricRecord] = {}
+    wordings: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[MetricRecord]] = {}
+    for metric in metrics:
+        first = headline.setdefault(metric.scorer, metric)
+        match = _WORDING.search(metric.signature or "")
+        if match and metric.name == first.name and WITHOUT not in metric.group:
+            base = str(metric.scorer).partition("@")[0]
+            wordings.setdefault((base, match[2], tuple(sorted(metric.group.items()))), []).append(metric)
+    for (base, count, group), members in wordings.items():
+        if len(members) == int(count) and base in headline:
+            yield from (_spread(name, headline[base], members, dict(group)) for name in SPREADS)
+
+
+def _spread(name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]) -> MetricRecord:
+    first = wordings[0]
+    values = [metric.value for metric in wordings if metric.value is not None]
+    is_whole = len(values) == len(wordings)
+    what = f"{first.name} over {len(wordings)} wordings"
+    return MetricRecord(
+        name=name,
+        value=_SPREAD_OF[name](values) if is_whole else None,
+        lower=None,
+        upper=None,
+        n=first.n,
+        unit=POINTS if first.unit in FRACTIONS else first.unit,
+        direction="lower",
+        method=f"{_NO_INTERVAL[name]}; {what}" if is_whole else f"{what}, one of which has no value",
+        scorer=headline.scorer,
+        signature=headline.signature,
+        group=group,
+    )

@@ -9,32 +9,32 @@ from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batching
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.text_repair import message
+from pytest_audiobench.evaluation.store import message
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
 
 
 class SelectedSample(NamedTuple):
-    """One sample as a run takes it. ``clip_keys`` is None when its audio is not on this machine.
-
-    ``durations_s`` are the clips' lengths by their headers, None where unknown. ``recording`` is the key of the clip
-    that its cluster is known by where nothing else names one: the first, as it was before any perturbation changed it.
-    ``unchanged`` is the sample with all clips as they were before its last perturbation; None where that changed none.
-    """
+    """One sample as a run takes it."""
 
     sample: Sample
     window: int
     clip_keys: tuple[str, ...] | None
+    """None when its audio is not on this machine."""
     durations_s: tuple[float | None, ...]
+    """The clips' lengths by their headers, None where unknown."""
     error: str | None
     recording: str | None = None
+    """The key of the clip that names its cluster where nothing else does: the first, before any perturbation."""
     unchanged: SelectedSample | None = None
+    """The sample with all clips as they were before its last perturbation; None where that changed none."""
 
     @property
     def duration_s(self) -> float | None:
@@ -45,17 +45,18 @@ class SelectedSample(NamedTuple):
 
 @dataclass(frozen=True)
 class Selection:
-    """The samples of one eval, in hash order; ``size`` counts those that it would take without the run's limit."""
+    """The samples of one eval, in hash order."""
 
     dataset: Dataset
     size: int
-    taken: Sequence[SelectedSample]
+    """How many it would take without the run's limit."""
+    samples: Sequence[SelectedSample]
     groups: tuple[str, ...]
     notes: list[str] = field(default_factory=list)
 
     @property
     def limited(self) -> bool:
-        return len(self.taken) < self.size
+        return len(self.samples) < self.size
 
 
 def select(
@@ -82,27 +83,27 @@ def select(
         raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
     hashes = [batching.sample_hash(sample.id) for sample in samples]
     bits = batching.window_bits(len(samples))
-    whole = batching.taken(hashes, samples_wanted, whole_windows=handle.planned)
-    positions = min(whole, batching.taken(hashes, limit, whole_windows=handle.planned), key=len)
+    whole = batching.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
+    positions = min(whole, batching.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
     chosen = [samples[i] for i in positions]
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
-    taken = []
+    selection = []
     for position, sample in zip(positions, chosen, strict=True):
-        own = [next(facts) for _ in _clips(sample)]
-        taken.append(_identified(sample, batching.window_of(hashes[position], bits), own, handle))
-    absent = sum(one.clip_keys is None for one in taken)
-    partly = absent and not handle.listens and absent < len(taken)
+        clip_facts = [next(facts) for _ in _clips(sample)]
+        selection.append(_identified(sample, batching.window_of(hashes[position], bits), clip_facts, handle))
+    absent = sum(selected.clip_keys is None for selected in selection)
+    partly = absent and not handle.listens and absent < len(selection)
     notes = [dataset.note] if dataset.note else []
-    notes += [f"{absent} of {len(taken)} samples have no audio on this machine"] if partly else []
+    notes += [f"{absent} of {len(selection)} samples have no audio on this machine"] if partly else []
     doubts = Counter(sample.doubt for sample in chosen if sample.doubt)
-    notes += [f"of {count} of {len(taken)} samples: {doubt}" for doubt, count in sorted(doubts.items())]
+    notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(doubts.items())]
     return Selection(
-        dataset, len(whole), taken, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
+        dataset, len(whole), selection, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
     )
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
-    """What a sample plays, behind it the same before its perturbation, and the recording where that is another again."""
+    """What a sample plays, then the same before its perturbation, then the recording where that is another again."""
     return (*sample.clips, *(sample.before or ()), *_first_recording(sample))
 
 
@@ -112,37 +113,37 @@ def _first_recording(sample: Sample) -> tuple[Clip, ...]:
 
 
 def _identified(
-    sample: Sample, window: int, found_of: Sequence[ClipFacts | Exception], handle: ModelHandle
+    sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle
 ) -> SelectedSample:
-    own = _played(sample, window, found_of[: len(sample.clips)], handle)
+    selected = _played(sample, window, facts[: len(sample.clips)], handle)
     if sample.before is None:
-        return own
+        return selected
     unchanged = None
     if sample.before != sample.clips:
         as_before = replace(sample, clips=sample.before, before=None)
         end = len(sample.clips) + len(sample.before)
-        unchanged = _played(as_before, window, found_of[len(sample.clips) : end], handle)
-    first = [
+        unchanged = _played(as_before, window, facts[len(sample.clips) : end], handle)
+    keys = [
         clip.key_from(fact.digest)
-        for clip, fact in zip(_first_recording(sample), found_of[-1:], strict=False)
+        for clip, fact in zip(_first_recording(sample), facts[-1:], strict=False)
         if isinstance(fact, ClipFacts)
     ]
-    recording = first[0] if first else (unchanged or own).recording
-    return own._replace(recording=recording or own.recording, unchanged=unchanged)
+    recording = keys[0] if keys else (unchanged or selected).recording
+    return selected._replace(recording=recording or selected.recording, unchanged=unchanged)
 
 
 def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle) -> SelectedSample:
-    wrong = [message(fact) for fact in facts if isinstance(fact, Exception)]
-    if wrong:
-        return SelectedSample(sample, window, None, (None,) * len(facts), wrong[0] if handle.listens else None)
+    errors = [message(fact) for fact in facts if isinstance(fact, Exception)]
+    if errors:
+        return SelectedSample(sample, window, None, (None,) * len(facts), errors[0] if handle.listens else None)
     error, limits = None, handle.limits
     if handle.listens and not limits.min_clips <= len(facts) <= limits.max_clips:
         least = "" if limits.min_clips in (0, limits.max_clips) else f"{limits.min_clips} to "
         error = f"{handle.spec} takes {least}{limits.max_clips} clip(s) at once, and the sample has {len(facts)}"
-    found = [fact for fact in facts if isinstance(fact, ClipFacts)]
-    keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, found, strict=True))
+    readable = [fact for fact in facts if isinstance(fact, ClipFacts)]
+    keys = tuple(clip.key_from(fact.digest) for clip, fact in zip(sample.clips, readable, strict=True))
     return SelectedSample(
-        sample, window, keys, tuple(fact.duration_s for fact in found), error, keys[0] if keys else None
+        sample, window, keys, tuple(fact.duration_s for fact in readable), error, keys[0] if keys else None
     )
 
 
@@ -156,11 +157,11 @@ def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
     return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
 
 
-def clusters(slice_: Selection) -> list[str] | None:
+def clusters(selection: Selection) -> list[str] | None:
     """Each sample's statistical cluster: the data set's own field, else the recording where one repeats; else None."""
-    name = slice_.dataset.cluster
+    name = selection.dataset.cluster
     if name is not None:
-        found = [str(one.sample.metadata.get(name, one.sample.id)) for one in slice_.taken]
+        names = [str(selected.sample.metadata.get(name, selected.sample.id)) for selected in selection.samples]
     else:
-        found = [one.recording or one.sample.id for one in slice_.taken]
-    return found if len(set(found)) < len(found) else None
+        names = [selected.recording or selected.sample.id for selected in selection.samples]
+    return names if len(set(names)) < len(names) else None

@@ -1,4 +1,4 @@
-"""How fast a model answered: sums that can be added up over evals, and the figures drawn from them.
+"""How fast a model answers: sums that can be added up over evals, and the figures drawn from them.
 
 Each answer keeps its share of the time that its batch took, so a figure per second is of the asking itself,
 whenever and in whichever run that was. What only a run that asks can tell (the share of its wall time that the
@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.batch_executor import Time
 from pytest_audiobench.evaluation.record import MetricRecord
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.evaluation.time_spent import Time
 from pytest_audiobench.metrics.registry import metric_kind
 
 Sums = Mapping[str, float]
@@ -22,25 +22,25 @@ _LARGEST = ("first_token_s", "peak_memory_bytes")
 """What is no sum: of several evals the largest is taken."""
 
 
-def sums(answered: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
+def sums(answers: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int | None) -> dict[str, float]:
     """What an eval's answers took: seconds of asking, of audio, tokens; only what is known and not 0."""
     count, seconds, audio_s, tokens, tokens_seconds = 0, 0.0, 0.0, 0, 0.0
     first_tokens_s: list[float] = []
-    for one in answered:
-        for response in one.responses.values():
+    for sample in answers:
+        for response in sample.responses.values():
             share_s = response.share_s
             if share_s is None:
                 continue
             count += 1
             seconds += share_s
-            audio_s += max(0.0, (one.taken.duration_s or 0.0) - sum(response.truncated_s))
+            audio_s += max(0.0, (sample.selected.duration_s or 0.0) - sum(response.truncated_s))
             generated = response.usage.get("completion_tokens", 0)
             if generated:
                 tokens += generated
                 tokens_seconds += share_s
             if response.first_token_s is not None:
                 first_tokens_s.append(response.first_token_s)
-    found = {
+    sums_ = {
         "answers": float(count),
         "seconds": seconds,
         "audio_s": audio_s,
@@ -50,27 +50,27 @@ def sums(answered: Sequence[SampleAnswers], time: Time, peak_memory_bytes: int |
         "peak_memory_bytes": float(peak_memory_bytes or 0) if time.asking_s else 0.0,
         **vars(time),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in sums_.items() if value}
 
 
 def together(several: Sequence[Sums]) -> dict[str, float]:
     """The sums of several evals."""
-    found: dict[str, float] = {}
-    for one in several:
-        for name, value in one.items():
-            found[name] = max(found.get(name, 0.0), value) if name in _LARGEST else found.get(name, 0.0) + value
-    return found
+    totals: dict[str, float] = {}
+    for sums_ in several:
+        for name, value in sums_.items():
+            totals[name] = max(totals.get(name, 0.0), value) if name in _LARGEST else totals.get(name, 0.0) + value
+    return totals
 
 
 def figures(taken: Sums) -> list[MetricRecord]:
     """The figures that ``taken`` suffices for. None has an interval: each is one measurement of one machine."""
-    found = []
+    records = []
     for figure in _FIGURES:
         if all(name in taken for name in figure.needs):
             kind, n = metric_kind(figure.name), int(taken.get("answers", 0))
             value = figure.of(*(taken[name] for name in figure.needs))
-            found.append(MetricRecord(figure.name, value, None, None, n, kind.unit, kind.direction, figure.method))
-    return found
+            records.append(MetricRecord(figure.name, value, None, None, n, kind.unit, kind.direction, figure.method))
+    return records
 
 
 class _Figure(NamedTuple):

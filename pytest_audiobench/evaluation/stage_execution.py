@@ -1,4 +1,4 @@
-"""All answers of one eval: every stage of every sample in every epoch, asked for or found."""
+"""All answers of one eval: every stage of every sample in every epoch, from the store or from the model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import Planned, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batching import PlannedRequest, duration_bucket, sample_hash
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
@@ -20,29 +20,31 @@ _NONE: Mapping[str, Response] = MappingProxyType({})
 
 
 class SampleAnswers(NamedTuple):
-    """One sample in one epoch: its responses by stage, the keys and messages they were asked with, or its error.
+    """The answers to one sample in one epoch, by stage."""
 
-    ``verdicts`` are what judges and extractors said of the answer, by stage; one that could not be had carries its
-    error, and is no error of the sample's. ``rewritten`` are the texts of rewriters, without which the sample's later
-    stages could not be asked.
-    """
-
-    taken: SelectedSample
+    selected: SelectedSample
     epoch: int
     responses: Mapping[str, Response]
+    """The model's own."""
     keys: Mapping[str, str]
+    """The requests' keys."""
     messages: Mapping[str, tuple[Message, ...]]
     error: str | None
+    """Why the sample could not be asked to its end."""
     verdicts: Mapping[str, Response] = _NONE
+    """What judges and extractors said of the answer; one that could not be had carries its error, which is none of the
+    sample's.
+    """
     rewritten: Mapping[str, Response] = _NONE
+    """The texts of rewriters, without which the later stages could not be asked."""
 
     @property
     def sample_id(self) -> str:
-        return self.taken.sample.id
+        return self.selected.sample.id
 
     @property
-    def told(self) -> Earlier:
-        """What scorers read: the responses, the rewriters' texts and the verdicts, by stage."""
+    def all_responses(self) -> Earlier:
+        """What scorers read: the responses, the rewriters' texts and the verdicts."""
         if self.verdicts or self.rewritten:
             return {**self.responses, **self.rewritten, **self.verdicts}
         return self.responses
@@ -53,60 +55,60 @@ class SampleAnswers(NamedTuple):
         return self.error if verdict is None else verdict.error
 
 
-Arrange: TypeAlias = Callable[[Sequence[Planned]], Sequence[Sequence[int]]]
-"""Cuts one ask set's requests into batches of its own, as positions, in place of the plan."""
+BatchPlan: TypeAlias = Callable[[Sequence[PlannedRequest]], Sequence[Sequence[int]]]
+"""Cuts one stage's requests into batches of its own, as positions, in place of the usual plan."""
 
 
 def collect_answers(
-    slice_: Selection,
+    selection: Selection,
     protocol: Protocol,
-    asker: BatchExecutor,
+    executor: BatchExecutor,
     epochs: int,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
 ) -> list[SampleAnswers]:
-    """Ask every stage in turn, epoch by epoch, in hash order; a sample that failed is not asked in the next stage.
+    """Run every stage in turn, epoch by epoch, in hash order; a sample that failed takes no part in the next stage.
 
-    ``judges`` are asked by their aliases: rewriters in their turn, after all epochs of the stages before them, so that
-    one that fills a device is loaded once; judges once everything else is answered, one after the other.
+    ``judges`` are by alias: rewriters have their turn after all epochs of the stages before them, so that one that
+    fills a device is loaded once; judges once everything else is answered, one after the other.
     """
-    sets = [_AskSet(slice_, [epoch]) for epoch in range(epochs)]
+    runs = [_StageRun(selection, [epoch]) for epoch in range(epochs)]
     for stages in _turns(protocol):
-        for one in sets:
+        for run in runs:
             for stage in stages:
-                one.ask(stage, judges[stage.judge] if stage.judge else asker)
+                run.execute(stage, judges[stage.judge] if stage.judge else executor)
     for stage in _weighing(protocol):
-        for one in sets:
-            one.ask(stage, judges[stage.judge])
-    return [answered for one in sets for answered in one.answered()]
+        for run in runs:
+            run.execute(stage, judges[stage.judge])
+    return [answers for run in runs for answers in run.answers()]
 
 
-def ask_set(
-    slice_: Selection,
+def collect_rerun_answers(
+    selection: Selection,
     protocol: Protocol,
-    asker: BatchExecutor,
+    executor: BatchExecutor,
     epochs: Sequence[int],
-    arrange: Arrange | None = None,
+    plan: BatchPlan | None = None,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
 ) -> list[SampleAnswers]:
-    """Ask every stage of the slice in each of ``epochs``, the epochs of a stage together in one ask set.
+    """Run every stage in each of ``epochs``, all epochs of a stage in the same batches.
 
     Returns the samples in hash order, epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was
     judged or rewritten there they say what they said.
     """
-    one = _AskSet(slice_, epochs)
+    run = _StageRun(selection, epochs)
     for stages in _turns(protocol):
         for stage in stages:
             if stage.judge:
-                one.ask(stage, judges[stage.judge], epoch=0)
+                run.execute(stage, judges[stage.judge], epoch=0)
             else:
-                one.ask(stage, asker, arrange)
+                run.execute(stage, executor, plan)
     for stage in _weighing(protocol):
-        one.ask(stage, judges[stage.judge], epoch=0)
-    return one.answered()
+        run.execute(stage, judges[stage.judge], epoch=0)
+    return run.answers()
 
 
 def _turns(protocol: Protocol) -> Iterator[list[Stage]]:
-    """The stages that make the answer, in order, those in a row that one model is asked together."""
+    """The stages that make the answer, in order, those in a row that one model answers together."""
     answering = [stage for stage in protocol.stages if stage.role not in WEIGHING]
     for _, stages in groupby(answering, key=lambda stage: stage.judge):
         yield list(stages)
@@ -116,68 +118,72 @@ def _weighing(protocol: Protocol) -> list[Stage]:
     return [stage for stage in protocol.stages if stage.role in WEIGHING]
 
 
-class _AskSet:
-    """A slice in some epochs, and what has been said of it so far."""
+class _StageRun:
+    """A selection in some epochs, and the responses of the stages that have run."""
 
-    def __init__(self, slice_: Selection, epochs: Sequence[int]) -> None:
-        self._dataset, self._epochs = slice_.dataset, epochs
-        self._asked = [(epoch, taken) for epoch in epochs for taken in slice_.taken]
-        self._responses: list[dict[str, Response]] = [{} for _ in self._asked]
-        self._verdicts: list[dict[str, Response]] = [{} for _ in self._asked]
-        self._rewritten: list[dict[str, Response]] = [{} for _ in self._asked]
-        self._keys: list[dict[str, str]] = [{} for _ in self._asked]
-        self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._asked]
-        self._errors = [taken.error for _, taken in self._asked]
+    def __init__(self, selection: Selection, epochs: Sequence[int]) -> None:
+        self._dataset, self._epochs = selection.dataset, epochs
+        self._samples = [(epoch, selected) for epoch in epochs for selected in selection.samples]
+        self._responses: list[dict[str, Response]] = [{} for _ in self._samples]
+        self._verdicts: list[dict[str, Response]] = [{} for _ in self._samples]
+        self._rewritten: list[dict[str, Response]] = [{} for _ in self._samples]
+        self._keys: list[dict[str, str]] = [{} for _ in self._samples]
+        self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._samples]
+        self._errors = [selected.error for _, selected in self._samples]
 
-    def ask(self, stage: Stage, asker: BatchExecutor, arrange: Arrange | None = None, epoch: int | None = None) -> None:
-        """Ask one stage of all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
+    def execute(
+        self, stage: Stage, executor: BatchExecutor, plan: BatchPlan | None = None, epoch: int | None = None
+    ) -> None:
+        """Run one stage for all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
         dataset = self._dataset.unperturbed if stage.unchanged else self._dataset.name
         requesters = {
-            own: Requester(asker.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
+            own: Requester(executor.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
         }
-        asked = [(own, as_played(taken, stage)) for own, taken in self._asked]
+        samples = [(own, as_played(selected, stage)) for own, selected in self._samples]
         open_ = [i for i, error in enumerate(self._errors) if error is None or self._is_unplayed(i, stage)]
         for i in open_:
-            self._errors[i] = self._errors[i] or asked[i][1].error
-        open_ = [i for i in open_ if asked[i][1].error is None]
+            self._errors[i] = self._errors[i] or samples[i][1].error
+        open_ = [i for i in open_ if samples[i][1].error is None]
 
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
         def request_of(i: int) -> Request:
-            return requesters[asked[i][0]].request(asked[i][1], self._earlier(i))
+            own, selected = samples[i]
+            return requesters[own].request(selected, self._earlier(i))
 
         if stage.role == "rewriter":
-            open_, made = self._to_rewrite(stage, open_, request_of)
+            open_, requests = self._rewriter_requests(stage, open_, request_of)
         else:
-            made = [request_of(i) for i in open_]
-        for i, request in zip(open_, made, strict=True):
-            self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
+            requests = [request_of(i) for i in open_]
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
         first: dict[str, tuple[Request, SelectedSample]] = {}
-        for i, request in zip(open_, made, strict=True):
-            first.setdefault(request.key, (request, asked[i][1]))
+        for i, request in zip(open_, requests, strict=True):
+            self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
+            first.setdefault(request.key, (request, samples[i][1]))
         unique = list(first.values())
-        planned = _planned(unique)
-        cut = arrange(planned) if arrange else None
-        got = asker.responses([request for request, _ in unique], planned, cut)
-        for i, request in zip(open_, made, strict=True):
-            response = got[request.key]
-            if stage.role in WEIGHING:
-                self._verdicts[i][stage.name] = response
-            elif error := _failure(stage, response):
-                self._errors[i] = error
-            elif stage.role == "rewriter":
-                self._rewritten[i][stage.name] = response
-            else:
-                self._responses[i][stage.name] = response
+        planned = [_planned(*entry) for entry in unique]
+        batches = plan(planned) if plan else None
+        responses = executor.execute([request for request, _ in unique], planned, batches)
+        for i, request in zip(open_, requests, strict=True):
+            self._keep(stage, i, responses[request.key])
+
+    def _keep(self, stage: Stage, i: int, response: Response) -> None:
+        if stage.role in WEIGHING:
+            self._verdicts[i][stage.name] = response
+        elif error := _failure(stage, response):
+            self._errors[i] = error
+        elif stage.role == "rewriter":
+            self._rewritten[i][stage.name] = response
+        else:
+            self._responses[i][stage.name] = response
 
     def _earlier(self, i: int) -> Earlier:
         return {**self._responses[i], **self._rewritten[i]} if self._rewritten[i] else self._responses[i]
 
-    def _to_rewrite(
+    def _rewriter_requests(
         self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]
     ) -> tuple[list[int], list[Request]]:
-        """What a rewriter is asked: not what is empty, nor what it cannot be given."""
-        places, made = [], []
+        """A rewriter's requests with their places: none for what is empty, nor for what it cannot be given."""
+        places, requests = [], []
         for i in open_:
             try:
                 request = request_of(i)
@@ -186,24 +192,29 @@ class _AskSet:
                 continue
             if request.messages:
                 places.append(i)
-                made.append(request)
+                requests.append(request)
             else:
                 self._rewritten[i][stage.name] = Response.of("")
-        return places, made
+        return places, requests
 
     def _is_unplayed(self, i: int, stage: Stage) -> bool:
-        """Whether only the changed clips cannot be played: an unchanged stage then has the batches of any perturbation."""
-        own = self._asked[i][1].error
-        return stage.unchanged and own is not None and self._errors[i] == own
+        """Whether only the changed clips cannot be played: an unchanged stage has the batches of any perturbation."""
+        error = self._samples[i][1].error
+        return stage.unchanged and error is not None and self._errors[i] == error
 
-    def answered(self) -> list[SampleAnswers]:
-        each = zip(
-            *(self._asked, self._responses, self._keys, self._messages, self._errors, self._verdicts, self._rewritten),
-            strict=True,
-        )
+    def answers(self) -> list[SampleAnswers]:
         return [
-            SampleAnswers(taken, epoch, responses, keys, messages, error, verdicts or _NONE, rewritten or _NONE)
-            for (epoch, taken), responses, keys, messages, error, verdicts, rewritten in each
+            SampleAnswers(
+                selected=selected,
+                epoch=epoch,
+                responses=self._responses[i],
+                keys=self._keys[i],
+                messages=self._messages[i],
+                error=self._errors[i],
+                verdicts=self._verdicts[i] or _NONE,
+                rewritten=self._rewritten[i] or _NONE,
+            )
+            for i, (epoch, selected) in enumerate(self._samples)
         ]
 
 
@@ -215,23 +226,18 @@ def _failure(stage: Stage, response: Response) -> str:
     return f"{stage.name} by {stage.judge}: {why}" if why else ""
 
 
-def as_played(taken: SelectedSample, stage: Stage) -> SelectedSample:
+def as_played(selected: SelectedSample, stage: Stage) -> SelectedSample:
     """The sample as a stage is played it: as it was before its perturbation, for a stage that is ``unchanged``."""
-    return taken.unchanged if stage.unchanged and taken.unchanged is not None else taken
+    return selected.unchanged if stage.unchanged and selected.unchanged is not None else selected
 
 
-def _planned(unique: Sequence[tuple[Request, SelectedSample]]) -> list[Planned]:
-    found = []
-    for request, taken in unique:
-        # Who is played nothing is asked in batches that no seconds of audio cut.
-        duration_s = taken.duration_s if request.clips else 0.0
-        found.append(
-            Planned(
-                key=bytes.fromhex(request.key),
-                bucket=duration_bucket(duration_s),
-                window=taken.window,
-                duration_s=duration_s or 0.0,
-                hashed=sample_hash(taken.sample.id),
-            )
-        )
-    return found
+def _planned(request: Request, selected: SelectedSample) -> PlannedRequest:
+    # Who is played nothing has batches that no seconds of audio cut.
+    duration_s = selected.duration_s if request.clips else 0.0
+    return PlannedRequest(
+        key=bytes.fromhex(request.key),
+        bucket=duration_bucket(duration_s),
+        window=selected.window,
+        duration_s=duration_s or 0.0,
+        id_hash=sample_hash(selected.sample.id),
+    )

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.text_repair import repaired
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
 
@@ -57,7 +56,7 @@ _decode = json.JSONDecoder().decode
 class Written(NamedTuple):
     """What became of a batch: the responses that the store holds, how many differed, how many texts were repaired."""
 
-    held: dict[bytes, Response]
+    responses: dict[bytes, Response]
     noise: int
     repaired: int
 
@@ -78,32 +77,32 @@ class Store:
                 "write it to a local disk with --ab-store and merge later"
             )
         self._run, self._refresh = run, refresh
-        self._connection = _opened(path)
-        self._extras = [_opened_read_only(extra) for extra in extras]
+        self._connection = _open(path)
+        self._extras = [_open_read_only(extra) for extra in extras]
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         """The known responses among ``keys``."""
-        only = self._run if self._refresh else None
-        found = dict(_select(self._connection, keys, only))
-        if only is None:
+        run = self._run if self._refresh else None
+        responses = dict(_select(self._connection, keys, run))
+        if run is None:
             for extra in self._extras:
-                missing = [key for key in keys if key not in found]
-                found.update(_select(extra, missing, None))
-        return found
+                missing = [key for key in keys if key not in responses]
+                responses.update(_select(extra, missing, None))
+        return responses
 
     def failures(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
-        found: dict[bytes, str] = {}
+        messages: dict[bytes, str] = {}
         refreshed = " AND run = ?" if self._refresh else ""
         for chunk in _chunks(keys):
             marks = ",".join("?" * len(chunk))
-            found.update(
+            messages.update(
                 self._connection.execute(
                     f"SELECT key, message FROM failure WHERE permanent AND key IN ({marks}){refreshed}",
                     [*chunk, self._run] if self._refresh else chunk,
                 )
             )
-        return found
+        return messages
 
     def put_batch(
         self,
@@ -111,27 +110,27 @@ class Store:
         failures: Mapping[bytes, tuple[str, bool]],
     ) -> Written:
         """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
-        now, fixed = time.time(), 0
+        now, repairs = time.time(), 0
         rows: list[_Row] = []
         valid: dict[bytes, Response] = {}
         for key, (response, detail) in answers.items():
-            valid[key], changes = _valid(response)
-            fixed += changes
-            rows.append((key, *_written(valid[key], detail), self._run, now))
+            valid[key], changes = _valid_response(response)
+            repairs += changes
+            rows.append((key, *_columns(valid[key], detail), self._run, now))
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            held, noise = self._write(rows)
+            known, noise = self._write(rows)
             self._connection.executemany(
                 "INSERT INTO failure (key, message, permanent, run, created) VALUES (?, ?, ?, ?, ?) "
                 "ON CONFLICT (key) DO UPDATE SET message = excluded.message, permanent = excluded.permanent, "
                 "run = excluded.run, created = excluded.created",
                 [(key, message, permanent, self._run, now) for key, (message, permanent) in failures.items()],
             )
-        return Written(valid | dict(_select(self._connection, held, None)), noise, fixed)
+        return Written(valid | dict(_select(self._connection, known, None)), noise, repairs)
 
     def _write(self, rows: Sequence[_Row]) -> tuple[list[bytes], int]:
         """The keys that were answered before, and how many of them differently."""
-        held = {
+        known = {
             key: (outputs, run)
             for chunk in _chunks([row[0] for row in rows])
             for key, outputs, run in self._connection.execute(
@@ -139,10 +138,10 @@ class Store:
             )
         }
         statement = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, ?, ?)"
-        self._connection.executemany(statement, [row for row in rows if row[0] not in held])
+        self._connection.executemany(statement, [row for row in rows if row[0] not in known])
         noise = 0
-        for key, outputs, detail, run, now in (row for row in rows if row[0] in held):
-            before = held[key]
+        for key, outputs, detail, run, now in (row for row in rows if row[0] in known):
+            before = known[key]
             replaced = self._refresh and before[1] != run
             if before[0] != outputs:
                 noise += 1
@@ -152,18 +151,18 @@ class Store:
             if replaced:
                 statement = "UPDATE answer SET outputs = ?, detail = ?, run = ?, created = ? WHERE key = ?"
                 self._connection.execute(statement, (outputs, detail, run, now, key))
-        return list(held), noise
+        return list(known), noise
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
         """The names and texts that :meth:`keep_note` kept under names that begin so, here and in the extra stores.
 
         What stands here wins over the same name there; texts beyond 64 KiB are left out.
         """
-        found: dict[str, str] = {}
+        notes: dict[str, str] = {}
         wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
         for connection in (*self._extras, self._connection):
-            found.update(connection.execute(wanted, (len(prefix), prefix)))
-        return list(found.items())
+            notes.update(connection.execute(wanted, (len(prefix), prefix)))
+        return list(notes.items())
 
     def keep_note(self, name: str, text: str) -> None:
         """Keep a short text beside the answers; the last one of a name wins."""
@@ -180,12 +179,12 @@ class Store:
         self.close()
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> sqlite3.Connection:
     give_up = time.monotonic() + _PATIENCE_S
     while True:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connected(path)
+            connection = _connect(path)
             break
         except (sqlite3.DatabaseError, OSError) as error:
             # SQLite does not wait for a lock while another process turns the write-ahead log on.
@@ -199,7 +198,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
@@ -216,7 +215,7 @@ def _connected(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _opened_read_only(path: Path) -> sqlite3.Connection:
+def _open_read_only(path: Path) -> sqlite3.Connection:
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
         _check_versions(connection, path)
@@ -226,10 +225,10 @@ def _opened_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
-    held = dict(connection.execute("SELECT name, value FROM meta"))
-    if (held.get("schema"), held.get("keys")) != (SCHEMA_VERSION, KEY_SCHEME):
+    versions = dict(connection.execute("SELECT name, value FROM meta"))
+    if (versions.get("schema"), versions.get("keys")) != (SCHEMA_VERSION, KEY_SCHEME):
         raise UsageError(
-            f"{path} is a store of version {held.get('schema')}/{held.get('keys')}, this release writes "
+            f"{path} is a store of version {versions.get('schema')}/{versions.get('keys')}, this release writes "
             f"{SCHEMA_VERSION}/{KEY_SCHEME}: choose another file with --ab-store"
         )
 
@@ -249,7 +248,7 @@ def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
     return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
 
 
-def _valid(response: Response) -> tuple[Response, int]:
+def _valid_response(response: Response) -> tuple[Response, int]:
     """``response`` as the store will give it back, and how many of its texts had to be repaired."""
     changes, outputs = 0, []
     for output in response.outputs:
@@ -263,19 +262,19 @@ def _valid(response: Response) -> tuple[Response, int]:
     valid = Response(
         outputs=tuple(outputs),
         usage=usage,
-        latency_s=_float(response.latency_s),
+        latency_s=_float_or_none(response.latency_s),
         truncated_s=tuple(map(float, response.truncated_s)),
-        first_token_s=_float(response.first_token_s),
-        share_s=_float(response.share_s),
+        first_token_s=_float_or_none(response.first_token_s),
+        share_s=_float_or_none(response.share_s),
     )
     return valid, changes
 
 
-def _float(value: float | None) -> float | None:
+def _float_or_none(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _written(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
+def _columns(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
     """The two columns of JSON that :func:`_response` reads."""
     outputs = [
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
@@ -314,3 +313,31 @@ def _outputs(written: str) -> tuple[Output, ...]:
 _SHORT = 100
 # A short answer, such as a letter, is many samples' answer.
 _short_outputs = lru_cache(maxsize=1024)(_outputs)
+
+
+LONGEST_TEXT = 4 * 2**20
+"""Characters kept of one output; an answer beyond it is no answer but a runaway."""
+
+
+LONGEST_MESSAGE = 2000
+"""Characters kept of an error's message."""
+
+
+def message(error: object) -> str:
+    """An error's message as one line of valid text of bounded length."""
+    return repaired(" ".join(str(error).split())[:LONGEST_MESSAGE])[0]
+
+
+def repaired(text: str) -> tuple[str, bool]:
+    """``text`` as valid Unicode of bounded length, and whether it had to be changed.
+
+    Halves of a surrogate pair are joined where they stand together; a lone half becomes U+FFFD.
+    """
+    changed = False
+    if len(text) > LONGEST_TEXT:
+        text, changed = text[:LONGEST_TEXT], True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), True
+    return text, changed

@@ -6,12 +6,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
-from pytest_audiobench.evaluation.curve_records import CurveRecord, PerturbationsRecord
-from pytest_audiobench.evaluation.curves import figures, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked, Identity
-from pytest_audiobench.evaluation.prompt_variants import spreads
+from pytest_audiobench.evaluation.curve_records import (
+    CurveRecord,
+    Identity,
+    PerturbationsRecord,
+    SampleScore,
+    unperturbed,
+)
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, recorded
+from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, wording_spreads
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -24,40 +27,39 @@ Json = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class SuiteRecord:
-    """A suite as one model did it. ``n`` counts samples, each once; ``evals`` the items pooled.
-
-    ``metrics`` are over all samples and by each group field; ``hashes`` are over the items' sorted hashes. ``curves``
-    and ``perturbations`` say what its perturbations do (``evaluation/curves.py``); both are empty where it has fewer than two.
-    """
+    """A suite by one model."""
 
     name: str
     model: str
     n: int
+    """Samples, each counted once."""
     evals: int
     limited: bool
     scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
+    """Over all samples and by each group field."""
     hashes: dict[str, str | None] = field(default_factory=dict)
+    """Over the items' sorted hashes."""
     curves: list[CurveRecord] = field(default_factory=list)
+    """Empty where it has fewer than two perturbations (``evaluation/curves.py``)."""
     perturbations: list[PerturbationsRecord] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-class Row(NamedTuple):
-    """A scored sample in one epoch, stripped to what pooling needs.
-
-    ``statistics`` is None when its asking failed or the protocol leaves the answer out. ``identity`` tells which sample
-    it is, where its item has a perturbation and the same sample is asked under others; ``item`` is the item's place.
-    """
+class PooledRow(NamedTuple):
+    """A scored sample in one epoch, stripped to what pooling needs."""
 
     statistics: Statistics | None
+    """None when its asking failed or the protocol leaves the answer out."""
     status: Statistics
     cluster: Hashable
     groups: Json
     item: int
+    """The item's place."""
     identity: Identity | None
+    """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
 
 class Pool:
@@ -66,8 +68,8 @@ class Pool:
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
         self.items: list[Json] = []
-        self._rows: dict[tuple[str, str], list[Row]] = {}
-        self._kept: dict[Hashable, Json] = {}
+        self._rows: dict[tuple[str, str], list[PooledRow]] = {}
+        self._once: dict[Hashable, Json] = {}
         self._identities: dict[Identity, Identity] = {}
 
     def add(self, item: Json, scored: Iterable[Json]) -> None:
@@ -78,28 +80,28 @@ class Pool:
             if line["scorer"] in rows:
                 rows[line["scorer"]].append(self._row(line, item.get("perturbation")))
 
-    def _row(self, line: Json, perturbation: Json | None) -> Row:
+    def _row(self, line: Json, perturbation: Json | None) -> PooledRow:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
-        status = self._keep({**shares, "skipped": float(skipped)})
-        statistics = None if failed or skipped else self._keep(line["scores"])
+        status = self._shared({**shares, "skipped": float(skipped)})
+        statistics = None if failed or skipped else self._shared(line["scores"])
         identity = None if perturbation is None else (line["sample_id"], line["epoch"])
-        return Row(
+        return PooledRow(
             statistics,
             status,
             _cluster(line, perturbation),
-            self._keep(line["groups"]),
+            self._shared(line["groups"]),
             len(self.items) - 1,
             identity and self._identities.setdefault(identity, identity),
         )
 
-    def _keep(self, small: Json) -> Json:
-        return self._kept.setdefault(tuple(small.items()), small)
+    def _shared(self, small: Json) -> Json:
+        return self._once.setdefault(tuple(small.items()), small)
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
-        found = figures(self.items, {scorer: _asked(rows) for scorer, rows in self._rows.items()})
+        curves, perturbations = self._perturbation_figures()
         metrics = [metric for scorer in self._rows for metric in self._metrics(*scorer)]
         return SuiteRecord(
             name=self.name,
@@ -108,11 +110,19 @@ class Pool:
             evals=len(self.items),
             limited=any(item["limited"] for item in self.items),
             scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
-            metrics=[*metrics, *spreads(metrics)],
+            metrics=[*metrics, *wording_spreads(metrics)],
             hashes=pooled_hashes(self.items),
-            curves=found.curves,
-            perturbations=found.perturbations,
+            curves=curves,
+            perturbations=perturbations,
         )
+
+    def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord]]:
+        if not any(item.get("perturbation") for item in self.items):
+            return [], []
+        # Most suites have no perturbation, and need none of this arithmetic.
+        from pytest_audiobench.evaluation.curves import figures
+
+        return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
 
     def _coverage(self, name: str, signature: str) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -131,21 +141,21 @@ class Pool:
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
-            yield _pooled(name, (scorer, signature), rows, epochs)
+            yield _pooled_metric(name, (scorer, signature), rows, epochs)
         for group, members in (*_without_failures(rows), *_grouped(rows)):
             for name in names:
                 if name not in SHARES:
-                    yield _pooled(name, (scorer, signature), members, epochs, group)
+                    yield _pooled_metric(name, (scorer, signature), members, epochs, group)
 
     def _names(self, scorer: str, signature: str) -> list[str]:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
-        read_so = [
+        measured = [
             {m["name"]: None for m in item["metrics"] if _is_of(m, scorer, signature)}
             for item in self.items
             if any((r["name"], r["signature"]) == (scorer, signature) for r in item["scorers"])
         ]
-        names = dict.fromkeys(name for own in read_so for name in own)
-        return [name for name in names if all(name in own for own in read_so)]
+        names = dict.fromkeys(name for names_ in measured for name in names_)
+        return [name for name in names if all(name in names_ for names_ in measured)]
 
 
 def _is_of(metric: Json, scorer: str, signature: str) -> bool:
@@ -154,32 +164,32 @@ def _is_of(metric: Json, scorer: str, signature: str) -> bool:
 
 def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
     """For each kind of hash, the digest over the items' sorted ones; None when there is none or one is missing."""
-    found = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
-    return {kind: digest(own) if own and own[0] else None for kind, own in found.items()}
+    by_kind = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
+    return {kind: digest(hashes) if hashes and hashes[0] else None for kind, hashes in by_kind.items()}
 
 
-def _asked(rows: Sequence[Row]) -> dict[int, list[Asked]]:
-    """The rows of items with a perturbation, by the item."""
-    found: dict[int, list[Asked]] = {}
+def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
+    """The rows of items with a perturbation."""
+    scores: dict[int, list[SampleScore]] = {}
     for row in rows:
         if row.identity is not None:
-            found.setdefault(row.item, []).append(Asked(row.identity, row.statistics, row.cluster))
-    return found
+            scores.setdefault(row.item, []).append(SampleScore(row.identity, row.statistics, row.cluster))
+    return scores
 
 
 def _cluster(line: Json, perturbation: Json | None) -> Hashable:
     # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
     # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
-    own: Hashable = line["cluster"]
-    if own is None or own == line["sample_id"]:
+    cluster: Hashable = line["cluster"]
+    if cluster is None or cluster == line["sample_id"]:
         return unperturbed(line["dataset"], perturbation), line["sample_id"]
-    return own
+    return cluster
 
 
-def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+def _grouped(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
     fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
     for name in fields:
-        values: dict[str, list[Row]] = {}
+        values: dict[str, list[PooledRow]] = {}
         for row in rows:
             if name in row.groups:
                 values.setdefault(str(row.groups[name]), []).append(row)
@@ -187,28 +197,28 @@ def _grouped(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
             yield from (({name: value}, values[value]) for value in sorted(values))
 
 
-def _without_failures(rows: Sequence[Row]) -> Iterator[tuple[dict[str, str], list[Row]]]:
+def _without_failures(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
     for failure in FAILURES:
         others = [row for row in rows if failure not in row.status]
         if len(others) < len(rows):
             yield {WITHOUT: failure}, others
 
 
-def _pooled(
-    name: str, scorer: tuple[str, str], rows: Sequence[Row], epochs: int, group: Mapping[str, str] | None = None
+def _pooled_metric(
+    name: str, scorer: tuple[str, str], rows: Sequence[PooledRow], epochs: int, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
     kind = metric_kind(name)
-    kept = rows if name in SHARES else [row for row in rows if row.statistics is not None]
-    statistics = [row.status if name in SHARES else row.statistics or {} for row in kept]
-    clusters = [row.cluster for row in kept]
+    scored = rows if name in SHARES else [row for row in rows if row.statistics is not None]
+    statistics = [row.status if name in SHARES else row.statistics or {} for row in scored]
+    clusters = [row.cluster for row in scored]
     repeats = len(set(clusters)) < len(clusters)
-    found = kind.estimate(statistics, clusters if repeats else None)
-    method = _method(found.method, epochs, len(rows) - len(kept))
-    return recorded(kind, found._replace(method=method), *scorer, group)
+    estimate = kind.estimate(statistics, clusters if repeats else None)
+    method = _method(estimate.method, epochs, len(rows) - len(scored))
+    return metric_record(kind, estimate._replace(method=method), *scorer, group)
 
 
-def _method(own: str, epochs: int, left_out: int) -> str:
+def _method(method: str, epochs: int, left_out: int) -> str:
     pooled = "pooled over the suite's evals" + (
         f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
     )
-    return f"{own}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")
+    return f"{method}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")

@@ -10,17 +10,17 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.margins import FORM, read_margin
-from pytest_audiobench.gate.name_patterns import matches
-from pytest_audiobench.gate.regression_line import NO_MARGIN, Line
-from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+from pytest_audiobench.gate.grammar import MARGIN_FORM, read_margin
+from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
 
 _FORM = (
     '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or '
@@ -54,7 +54,7 @@ class Rule:
     def about_drops(self) -> tuple[str, ...]:
         """The regression lines that the rule declares, as it writes them."""
         headline = () if self.max_drop in (None, NO_MARGIN) else (f"max_drop = {self.max_drop}",)
-        return (*(one.text for one in self.drops), *headline)
+        return (*(line.text for line in self.drops), *headline)
 
     @property
     def test(self) -> str:
@@ -63,8 +63,8 @@ class Rule:
 
     def covers(self, eval_id: str, model_alias: str) -> bool:
         """Whether the rule holds for an evaluation: by its full id, or by its test's, which means all of the test's."""
-        named = matches(self.eval, eval_id) or matches(self.eval, eval_id.partition(":")[0])
-        return named and matches(self.model, model_alias)
+        is_eval = matches(self.eval, eval_id) or matches(self.eval, eval_id.partition(":")[0])
+        return is_eval and matches(self.model, model_alias)
 
     def may_cover(self, test_id: str, model_alias: str) -> bool:
         """Whether the rule holds for some evaluation of a test; which ones it names is known when it has run."""
@@ -81,7 +81,7 @@ class Rules:
         return bool(self.rules)
 
     def for_eval(self, eval_id: str, model_alias: str) -> list[Rule]:
-        """The rules that an eval's result is held against; all of them, not the first."""
+        """The rules that an eval's result must meet; all of them, not the first."""
         return [rule for rule in self.rules if rule.covers(eval_id, model_alias)]
 
     def for_test(self, test_id: str, model_alias: str) -> list[Rule]:
@@ -96,9 +96,9 @@ class Rules:
         """
         known = sorted(set(all_eval_ids))
         return [
-            f"{rule.place}: no eval matches {rule.eval!r}{_nearest(rule.eval, known)}"
+            f"{rule.place}: no eval matches {rule.eval!r}{_nearest_text(rule.eval, known)}"
             for rule in self.rules
-            if not any(matches(rule.test, one) for one in known)
+            if not any(matches(rule.test, eval_id) for eval_id in known)
         ]
 
     def about_drops(self) -> list[str]:
@@ -107,7 +107,12 @@ class Rules:
 
     def cautions(self) -> list[str]:
         """One line for each requirement that is legitimate but unusual, such as one in the lenient direction."""
-        return [f"{rule.place}: {one.caution}" for rule in self.rules for one in rule.require if one.caution]
+        return [
+            f"{rule.place}: {threshold.caution}"
+            for rule in self.rules
+            for threshold in rule.require
+            if threshold.caution
+        ]
 
     def left_out(self, selected: Iterable[tuple[str, str]]) -> list[str]:
         """One line for each rule that covers none of the selected (eval id, model alias) pairs."""
@@ -129,12 +134,12 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
         if not given.is_file():
             raise UsageError(f"there is no threshold file {given}; --ab-config names a TOML file with {_FORM}")
         return read_rules(given)
-    found = [rules for name in ("audiobench.toml", "pyproject.toml") if (rules := _if_there(folder / name))]
-    if len(found) > 1:
+    declared = [rules for name in ("audiobench.toml", "pyproject.toml") if (rules := _rules_or_none(folder / name))]
+    if len(declared) > 1:
         raise UsageError(
             f"thresholds are declared twice, in audiobench.toml and in pyproject.toml of {folder}: keep one place"
         )
-    return found[0] if found else Rules()
+    return declared[0] if declared else Rules()
 
 
 def read_rules(file: Path) -> Rules:
@@ -150,23 +155,23 @@ def read_rules(file: Path) -> Rules:
         tool = table.get("tool", {})
         table, where = (tool.get("audiobench", {}) if isinstance(tool, dict) else {}), f"{file.name}, [tool.audiobench]"
     if not isinstance(table, dict):
-        raise UsageError(f"{where} must be a table, not {_kind(table)}: it holds {_FORM}")
-    _only(table, ("threshold",), where)
+        raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_FORM}")
+    _check_keys(table, ("threshold",), where)
     entries = table.get("threshold", [])
     if not isinstance(entries, list):
-        raise UsageError(f"{where}: threshold must be an array of tables, not {_kind(entries)}: write {_FORM}")
+        raise UsageError(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_FORM}")
     return Rules(tuple(_rule(entry, where, index) for index, entry in enumerate(entries, 1)))
 
 
-def _if_there(file: Path) -> Rules:
+def _rules_or_none(file: Path) -> Rules:
     return read_rules(file) if file.is_file() else Rules()
 
 
 def _rule(entry: object, file: str, index: int) -> Rule:
     place = f"{file}, [[threshold]] number {index}"
     if not isinstance(entry, dict):
-        raise UsageError(f"{place} must be a table, not {_kind(entry)}: write {_FORM}")
-    _only(entry, _KEYS, place)
+        raise UsageError(f"{place} must be a table, not {_value_text(entry)}: write {_FORM}")
+    _check_keys(entry, _KEYS, place)
     for key in ("eval", "require"):
         if key not in entry and (key == "eval" or "max_drop" not in entry):
             raise UsageError(f"{place} has no {key}: write {_FORM}")
@@ -174,20 +179,22 @@ def _rule(entry: object, file: str, index: int) -> Rule:
     if (
         not isinstance(require, list)
         or ("require" in entry and not require)
-        or not all(isinstance(one, str) for one in require)
+        or not all(isinstance(item, str) for item in require)
     ):
-        raise UsageError(f'{place}: require must be a list of texts such as ["accuracy >= 0.55"], not {_kind(require)}')
+        raise UsageError(
+            f'{place}: require must be a list of texts such as ["accuracy >= 0.55"], not {_value_text(require)}'
+        )
     try:
-        declared = [parse_threshold(one) for one in require]
+        declared = [parse_threshold(item) for item in require]
     except UsageError as error:
         raise UsageError(f"{place}: {error}") from None
     return Rule(
         eval=_pattern(entry, "eval", place),
         model=_pattern(entry, "model", place),
-        require=tuple(one for one in declared if isinstance(one, Threshold)),
+        require=tuple(item for item in declared if isinstance(item, Threshold)),
         file=file,
         index=index,
-        drops=tuple(one for one in declared if isinstance(one, Line)),
+        drops=tuple(item for item in declared if isinstance(item, Line)),
         max_drop=_max_drop(entry, place),
     )
 
@@ -200,7 +207,7 @@ def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
         try:
             read_margin(text if isinstance(text, str) else repr(text))
             if not isinstance(text, str):
-                raise UsageError(f"{_kind(text)} is no text: {FORM}")
+                raise UsageError(f"{_value_text(text)} is no text: {MARGIN_FORM}")
         except UsageError as error:
             raise UsageError(f"{place}: max_drop: {error}") from None
     return str(text)
@@ -209,11 +216,11 @@ def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
 def _pattern(entry: Mapping[str, object], key: str, place: str) -> str:
     pattern = entry.get(key, "*")
     if not isinstance(pattern, str) or not pattern.strip():
-        raise UsageError(f'{place}: {key} must be a pattern such as "sakura*", not {_kind(pattern)}')
+        raise UsageError(f'{place}: {key} must be a pattern such as "sakura*", not {_value_text(pattern)}')
     return pattern
 
 
-def _only(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
+def _check_keys(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
     for key in table:
         if key not in allowed:
             near = difflib.get_close_matches(key, allowed, n=1)
@@ -221,17 +228,31 @@ def _only(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> 
             raise UsageError(f"{place} has the unknown key {key[:60]!r}; {hint}")
 
 
-def _kind(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, (str, list, dict)) and not value:
         return f"an empty {'text' if isinstance(value, str) else type(value).__name__}"
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def _nearest(pattern: str, known: list[str]) -> str:
+def _nearest_text(pattern: str, known: list[str]) -> str:
     near = difflib.get_close_matches(pattern, known, n=1)
     if near:
         return f"; did you mean {near[0]!r}?"
     return (
         f"; the evals are {', '.join(known[:5])}{', …' if len(known) > 5 else ''}" if known else "; there are no evals"
     )
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = {"*": ".*", "?": "."}
+    return re.compile("".join(parts.get(c) or re.escape(c) for c in pattern), re.DOTALL)
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether ``pattern`` covers the whole of ``text``: ``*`` is any characters, ``?`` one, all others themselves.
+
+    Unlike fnmatch, ``sakura[animal-single]`` means the eval of that name, not one of its letters.
+    """
+    return _compiled(pattern).fullmatch(text) is not None

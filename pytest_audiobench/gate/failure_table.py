@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
-from pytest_audiobench.gate.grammar import ParsedDrop, group_text, read
+from pytest_audiobench.gate.grammar import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.thresholds import Verdict
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import interval_text, value_text
 
@@ -35,7 +35,7 @@ class _Row(NamedTuple):
     verdict: str
 
 
-class _HeldRow(NamedTuple):
+class _RegressionRow(NamedTuple):
     metric: str
     change: str
     drop: str
@@ -47,7 +47,7 @@ class _HeldRow(NamedTuple):
     verdict: str
 
 
-class _Known(NamedTuple):
+class _Numbers(NamedTuple):
     """An item's numbers, and how many answers each scorer left out of its scores."""
 
     metrics: Mapping[_Key, MetricRecord]
@@ -57,7 +57,7 @@ class _Known(NamedTuple):
 _MANY = 3
 """Scorers that a table of one eval has room for."""
 _HEAD = _Row(*_Row._fields)
-_HELD_HEAD = _HeldRow(*_HeldRow._fields)._replace(change="baseline → here")
+_REGRESSION_HEAD = _RegressionRow(*_RegressionRow._fields)._replace(change="baseline → here")
 _RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
 _WIDEST = {"threshold": 24, "interval": 24, "change": 24}
 
@@ -74,42 +74,42 @@ def failure_table(
     threshold whose group is not among ``metrics`` shows its value alone.
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
-    known = _Known(
+    numbers = _Numbers(
         {_key(metric): metric for metric in metrics},
         {scorer.name: scorer.coverage.get("skipped", 0) for scorer in scorers},
     )
-    shown = {metric.scorer for metric in metrics}
-    if len(shown - {None}) > _MANY:
-        shown = {headline, None}
-    rows = [_judged(verdict, headline, known) for verdict in verdicts]
-    named = {row.metric for row in rows}
+    scorers_shown = {metric.scorer for metric in metrics}
+    if len(scorers_shown - {None}) > _MANY:
+        scorers_shown = {headline, None}
+    rows = [_verdict_row(verdict, headline, numbers) for verdict in verdicts]
+    listed = {row.metric for row in rows}
     for metric in metrics:
         name = _name(metric, headline)
-        if metric.scorer in shown and not metric.group and metric.name != "coverage" and name not in named:
-            rows.append(_row(name, metric, known))
+        if metric.scorer in scorers_shown and not metric.group and metric.name != "coverage" and name not in listed:
+            rows.append(_metric_row(name, metric, numbers))
     return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
 
 
 def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:
-    """Aligned plain text of at most 110 columns: a row per line that was held against the baseline.
+    """Aligned plain text of at most 110 columns: a row per line that was compared with the baseline.
 
     Drops, their intervals, bounds and margins are in points of a hundred (pp) or in the metric's unit; ``n`` counts the
     pairs, and the clusters where several are of one. Below stands a line for each verdict that is no pass.
     """
     headline = scorers[0].name if scorers else None
-    rows = [_held(one, headline) for one in regressions]
-    details = [(line_text(one, headline), one.detail) for one in regressions if one.status != "pass"]
-    return "\n".join([*_aligned([_HELD_HEAD, *rows]), *_wrapped(details)])
+    rows = [_regression_row(record, headline) for record in regressions]
+    details = [(line_text(record, headline), record.detail) for record in regressions if record.status != "pass"]
+    return "\n".join([*_aligned([_REGRESSION_HEAD, *rows]), *_wrapped(details)])
 
 
-def _held(record: RegressionRecord, headline: str | None) -> _HeldRow:
+def _regression_row(record: RegressionRecord, headline: str | None) -> _RegressionRow:
     percent = 100.0 if record.unit in FRACTIONS else 1.0
     drop, lower, upper, bound = (
         "" if value is None else f"{percent * value:.1f}" if percent > 1.0 else value_text(value)
         for value in (record.drop, record.lower, record.upper, record.bound)
     )
     both = record.baseline is not None and record.value is not None
-    return _HeldRow(
+    return _RegressionRow(
         metric=_clean(subject_text(record, headline)),
         change=f"{value_text(record.baseline)} → {value_text(record.value)}" if both else "–",
         drop=drop + "pp" * (percent > 1.0 and bool(drop)),
@@ -122,10 +122,10 @@ def _held(record: RegressionRecord, headline: str | None) -> _HeldRow:
     )
 
 
-def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Known) -> _Row:
+def _verdict_row(verdict: VerdictRecord | Verdict, headline: str | None, numbers: _Numbers) -> _Row:
     status = verdict.status.replace("_", " ")
     try:
-        parts = read(verdict.threshold)
+        parts = parse(verdict.threshold)
         if isinstance(parts, ParsedDrop):
             raise UsageError("a regression line has no row here")
     except UsageError:
@@ -135,18 +135,18 @@ def _judged(verdict: VerdictRecord | Verdict, headline: str | None, known: _Know
     scorer = group.pop("scorer", headline)
     key = _Key(scorer, parts.metric, frozenset(group.items()))
     required = f"{'' if parts.bound == 'value' else f'{parts.bound} '}{parts.operator} {parts.limit:g}"
-    metric = known.metrics.get(key) or known.metrics.get(key._replace(scorer=None))
+    metric = numbers.metrics.get(key) or numbers.metrics.get(key._replace(scorer=None))
     name = _clean(parts.metric + group_text(parts.group))
     if metric is None:
         value = value_text(verdict.value) if parts.bound == "value" else "–"
         return _Row(name, value, "", required, "", "", status)
-    return _row(name, metric, known)._replace(threshold=required, verdict=status)
+    return _metric_row(name, metric, numbers)._replace(threshold=required, verdict=status)
 
 
-def _row(name: str, metric: MetricRecord, known: _Known) -> _Row:
-    covered = known.metrics.get(_key(metric)._replace(name="coverage"))
+def _metric_row(name: str, metric: MetricRecord, numbers: _Numbers) -> _Row:
+    covered = numbers.metrics.get(_key(metric)._replace(name="coverage"))
     share = "" if covered is None or covered.value is None else f"{100.0 * covered.value:.1f} %"
-    if share and (skipped := known.skipped.get(metric.scorer)):
+    if share and (skipped := numbers.skipped.get(metric.scorer)):
         share += f", {skipped} skipped"
     interval = interval_text(metric.lower, metric.upper)
     return _Row(name, value_text(metric.value), interval, "", str(metric.n), share, "")
@@ -161,7 +161,7 @@ def _name(metric: MetricRecord, headline: str | None) -> str:
     return _clean(metric.name + group_text(tuple({**scorer, **metric.group}.items())))
 
 
-def _aligned(rows: Sequence[_Row] | Sequence[_HeldRow]) -> list[str]:
+def _aligned(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> list[str]:
     widths = {
         field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
         for field, column in zip(rows[0]._fields, zip(*rows, strict=True), strict=True)
@@ -182,9 +182,9 @@ def _details(verdicts: Sequence[VerdictRecord | Verdict]) -> Iterable[str]:
     return _wrapped([(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"])
 
 
-def _wrapped(said: Iterable[tuple[str, str]]) -> Iterable[str]:
-    for what, detail in said:
-        line = f"{_clean(what)}: {_clean(detail)}"
+def _wrapped(details: Iterable[tuple[str, str]]) -> Iterable[str]:
+    for subject, detail in details:
+        line = f"{_clean(subject)}: {_clean(detail)}"
         yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")
 
 

@@ -17,7 +17,7 @@ import re
 from typing import Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.margins import read_margin
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, span
 from pytest_audiobench.metrics.registry import NAME
 
 Bound: TypeAlias = Literal["value", "lower", "upper"]
@@ -53,14 +53,14 @@ class Parsed(NamedTuple):
     limit: float
 
 
-def read(text: str) -> Parsed | ParsedDrop:
+def parse(text: str) -> Parsed | ParsedDrop:
     """The parts of a threshold. Raises UsageError with the place of the first mistake and the accepted form."""
     reader = _Reader(text)
     metric = reader.take(re.compile(NAME), "the name of a metric")
     group = reader.group() if reader.accept("[") else ()
     bound = reader.take(re.compile("lower|upper|drop"), "lower, upper or drop") if reader.accept(".") else "value"
     if bound == "drop":
-        reader.take(re.compile("<="), "<= after a drop, which is held against a margin,")
+        reader.take(re.compile("<="), "<= after a drop, which is compared with a margin,")
         return ParsedDrop(metric, group, reader.margin())
     operator = reader.take(re.compile(r">=|<=|>(?![>=])|<(?![<=>])"), "one of >=, >, <=, <")
     limit = reader.limit()
@@ -145,8 +145,8 @@ class _Reader:
             self.fail("nothing more")
 
     def fail(self, expected: str) -> NoReturn:
-        found = f"at character {self.at + 1}" if self.at < len(self.text) else "at its end"
-        raise UsageError(f"the threshold {self.text[:80]!r} should have {expected} {found}; {FORM}")
+        place = f"at character {self.at + 1}" if self.at < len(self.text) else "at its end"
+        raise UsageError(f"the threshold {self.text[:80]!r} should have {expected} {place}; {FORM}")
 
     def _word(self, what: str) -> str:
         quoted = _QUOTED.match(self.text, self.at)
@@ -159,3 +159,49 @@ class _Reader:
     def _skip(self) -> None:
         while self.text[self.at : self.at + 1].isspace():
             self.at += 1
+
+
+MARGIN_FORM = "write a margin as 1pp (points of a hundred) or 0.01 (in the metric's own unit)"
+_MARGIN = re.compile(r"\s*(?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))\s*(?P<unit>pp)?\s*")
+
+
+def point(kind: MetricKind) -> float | None:
+    """One point of a hundred of ``kind`` in its own unit; None where its scale has no hundredth (a cost, seconds)."""
+    if kind.unit in FRACTIONS:
+        return 0.01
+    least, most = RANGES.get(kind.unit, (-math.inf, math.inf))
+    return most / 100.0 if math.isfinite(least) and math.isfinite(most) else None
+
+
+def read_margin(text: str) -> tuple[float, bool]:
+    """The number of a margin, and whether it is in points. Raises UsageError for anything else, such as ``1%``."""
+    match = _MARGIN.fullmatch(text) if isinstance(text, str) and len(text) < 100 else None
+    if match is None:
+        hint = "; 1% could be a percentage of the score or a point of it" if "%" in str(text) else ""
+        raise UsageError(f"{str(text)[:40]!r} is no margin: {MARGIN_FORM}{hint}")
+    return float(match["number"]), match["unit"] is not None
+
+
+def margin_of(text: str, kind: MetricKind) -> float:
+    """The margin in the unit of ``kind``. Raises UsageError where it has no such margin, or none could be missed."""
+    number, in_points = read_margin(text)
+    margin = _points_in_unit(number, kind) if in_points else number
+    if margin >= (most := span(kind.unit)):
+        # Above all, a 1 that was meant as a point would be a hundred of them.
+        meant = f": write {number:g}pp for {number:g} points of a hundred" if not in_points and number < 100.0 else ""
+        raise UsageError(
+            f"a margin of {text.strip()} is all that {kind.name} can drop by ({most:g}), so that nothing could miss it"
+            f"{meant}"
+        )
+    return margin
+
+
+def _points_in_unit(number: float, kind: MetricKind) -> float:
+    hundredth = point(kind)
+    if hundredth is None:
+        raise UsageError(
+            f"{kind.name} is in {kind.unit or 'a unit of its own'}, which has no points of a hundred: give its margin "
+            "as a plain number in that unit"
+        )
+    # Multiplying would round 1.1 points to another float than 0.011.
+    return float(f"{number!r}e-2") if hundredth == 0.01 and "e" not in repr(number) else number * hundredth

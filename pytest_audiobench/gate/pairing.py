@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"
 _NAMED = 5
-"""Sample ids that are kept of each reason."""
+"""Sample ids that are listed for each reason."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Pairs:
         return lost / (lost + len(self.rows)) if lost else 0.0
 
 
-def paired(baseline: ComparableEval, here: ComparableEval, scorer: str, scored: bool = True) -> Pairs:
+def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, scored: bool = True) -> Pairs:
     """The pairs of ``baseline`` and ``here`` by sample id and epoch, as ``scorer`` read them.
 
     ``scored`` leaves out what the scorer gives no score on either side; a share of all samples needs those too.

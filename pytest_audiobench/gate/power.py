@@ -11,9 +11,9 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
-from pytest_audiobench.gate.margins import margin_of, point
-from pytest_audiobench.gate.pairing import paired
-from pytest_audiobench.gate.regression import unlike
+from pytest_audiobench.gate.grammar import margin_of, point
+from pytest_audiobench.gate.pairing import pair_samples
+from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics
@@ -37,53 +37,53 @@ MOST_TIMES = 100
 """Times the present samples from which on more of them are no remedy."""
 
 
-class Asked(NamedTuple):
-    """The drop to be seen and the gate's terms, as written: ``lines`` share ``alpha``.
-
-    ``metric`` is each eval's headline unless named; ``flips`` the share of samples whose score is taken to change for
-    no reason, whatever the model's noise floor says.
-    """
+class PowerQuery(NamedTuple):
+    """The drop to be seen and the gate's terms, as written."""
 
     drop: str
     margin: str
     metric: str | None = None
+    """Each eval's headline unless named."""
     alpha: float = 0.05
     lines: int = 1
+    """They share ``alpha``."""
     power: float = 0.8
     flips: float | None = None
+    """The share of samples whose score is taken to change for no reason, whatever the model's noise floor says."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """What an eval can see.
-
-    ``n`` samples (times epochs) in ``clusters`` (None: each its own). ``flips`` is the share of samples whose score
-    changes between two runs of one model, and ``flips_from`` where that is known from. ``detectable`` is the least drop
-    that is called a regression with the asked power at ``n``, ``needed`` the samples for the asked drop, and
-    ``unpaired`` those on each side were they not the same samples; each None where there is none, and ``note`` says
-    why. Drops are in ``unit``.
-    """
+    """What an eval can see; drops are in ``unit``."""
 
     eval: str
     model: str
     metric: str
     unit: str
     n: int
+    """Samples times epochs."""
     clusters: int | None
+    """None: each sample its own."""
     flips: float | None
+    """The share of samples whose score changes between two runs of one model."""
     flips_from: str
+    """Where ``flips`` is known from."""
     drop: float
     margin: float
     detectable: float | None
+    """The least drop that is called a regression with the wanted power at ``n``."""
     needed: int | None
+    """The samples for the wanted drop."""
     unpaired: int | None
+    """The samples on each side for it, were they not the same samples."""
     note: str
+    """Why one of these is None."""
 
 
 class _Samples(NamedTuple):
     """The baseline's: statistics, clusters where they repeat, and what makes pairs differ."""
 
-    own: Sequence[Statistics]
+    values: Sequence[Statistics]
     clusters: Sequence[Hashable] | None
     flips: float | None
     flips_from: str
@@ -91,30 +91,30 @@ class _Samples(NamedTuple):
     """That of a paired difference at n, where pairs were measured."""
 
 
-def power_of(side: ComparableEval, against: ComparableEval | None, asked: Asked) -> Power:
+def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQuery) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
     Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
     for an ``against`` that was asked otherwise.
     """
     names = side.metrics.get(side.headline, ())
-    name = asked.metric or next(iter(names), "")
+    name = query.metric or next(iter(names), "")
     if name not in names:
         raise UsageError(f"{side.eval} does not measure {name} by {side.headline}; it measures {', '.join(names)}")
     kind = metric_kind(name)
-    drop = margin_of(asked.drop, kind)
-    margin = margin_of(asked.margin, kind) if point(kind) is not None or "pp" not in asked.margin else 0.0
-    samples = _samples(side, against, kind, asked)
-    question = Question(margin, asked.alpha, asked.alpha / asked.lines, asked.power)
-    before = value_of(kind, samples.own)
+    drop = margin_of(query.drop, kind)
+    margin = margin_of(query.margin, kind) if point(kind) is not None or "pp" not in query.margin else 0.0
+    samples = _samples(side, against, kind, query)
+    question = Question(margin, query.alpha, query.alpha / query.lines, query.power)
+    before = value_of(kind, samples.values)
     impossible = _impossible(kind, before, drop, margin)
-    detectable, needed, why = _found(kind, samples, drop, question, impossible)
+    detectable, needed, why = _reach(kind, samples, drop, question, impossible)
     return Power(
         eval=side.eval,
         model=side.model,
         metric=name,
         unit=kind.unit,
-        n=len(samples.own),
+        n=len(samples.values),
         clusters=None if samples.clusters is None else len(set(samples.clusters)),
         flips=samples.flips,
         flips_from=samples.flips_from,
@@ -122,8 +122,8 @@ def power_of(side: ComparableEval, against: ComparableEval | None, asked: Asked)
         margin=margin,
         detectable=detectable,
         needed=needed,
-        unpaired=_unpaired(kind, samples.own, before, drop, question),
-        note=why or _advice(len(samples.own), samples.flips, needed),
+        unpaired=_unpaired(kind, samples.values, before, drop, question),
+        note=why or _advice(len(samples.values), samples.flips, needed),
     )
 
 
@@ -137,14 +137,14 @@ def _impossible(kind: MetricKind, before: float, drop: float, margin: float) -> 
     return ""
 
 
-def _found(
+def _reach(
     kind: MetricKind, samples: _Samples, drop: float, question: Question, impossible: str
 ) -> tuple[float | None, int | None, str]:
     """The detectable drop, the samples that ``drop`` needs, and why one is not there."""
-    n = len(samples.own)
+    n = len(samples.values)
     if n < 2:
         return None, None, "fewer than 2 samples"
-    if samples.clusters is None and samples.flips is not None and _are_answers(kind, samples.own):
+    if samples.clusters is None and samples.flips is not None and _are_answers(kind, samples.values):
         seen = flips_detectable(n, samples.flips, question)
         needed = None if impossible else flips_needed(drop, samples.flips, question)
     else:
@@ -174,8 +174,8 @@ class _Spread(NamedTuple):
 
     def effect(self, drop: float, margin: float) -> float:
         """By how many standard deviations of a unit's difference ``drop`` exceeds ``margin``."""
-        own = self.design * drop * (self.span - drop) / self.n if math.isfinite(self.span) else 0.0
-        return (drop - margin) / math.sqrt(max(self.variance + own, 1e-300) * self.units)
+        of_drop = self.design * drop * (self.span - drop) / self.n if math.isfinite(self.span) else 0.0
+        return (drop - margin) / math.sqrt(max(self.variance + of_drop, 1e-300) * self.units)
 
     def detectable(self, question: Question) -> float | None:
         """The least drop that is seen with the asked power."""
@@ -196,8 +196,8 @@ class _Spread(NamedTuple):
         return None if units is None else math.ceil(units * self.n / self.units)
 
     def _seen(self, drop: float, units: int, question: Question) -> bool:
-        own = min(1.0, self.flips + drop / self.span) if math.isfinite(self.span) else 1.0
-        differing = 1.0 - (1.0 - own) ** (self.n / self.units)
+        share = min(1.0, self.flips + drop / self.span) if math.isfinite(self.span) else 1.0
+        differing = 1.0 - (1.0 - share) ** (self.n / self.units)
         # The spread of squares in which a share of all is 1 and the rest 0: the gate's own degrees (stats/paired.py).
         degrees = min(units - 1.0, 2.0 * units / (1.0 / differing - 1.0)) if differing < 1.0 else units - 1.0
         effect = self.effect(drop, question.margin)
@@ -210,74 +210,84 @@ class _Spread(NamedTuple):
 
 
 def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
-    n, units = len(samples.own), len(set(samples.clusters)) if samples.clusters is not None else len(samples.own)
+    n, units = len(samples.values), len(set(samples.clusters)) if samples.clusters is not None else len(samples.values)
     if units < 2:
         return "1 cluster, 2 needed"
     least, most = (0.0, 1.0) if kind.unit in ERROR_RATES else RANGES.get(kind.unit, (0.0, math.inf))
-    residuals = _residuals(kind, samples.own)
+    residuals = _residuals(kind, samples.values)
     design = 1.0
-    if residuals is not None and samples.clusters is not None and (alone := standard_error(residuals)) > 0.0:
+    if (
+        residuals is not None
+        and samples.clusters is not None
+        and (unclustered_error := standard_error(residuals)) > 0.0
+    ):
         # Pairs of one cluster change together no less than they score alike.
-        design = max(1.0, (standard_error(residuals, samples.clusters) / alone) ** 2)
+        design = max(1.0, (standard_error(residuals, samples.clusters) / unclustered_error) ** 2)
     variance = samples.variance
     if variance is None:
         if residuals is None or samples.flips is None:
             return f"how {kind.name} varies between runs is not known from one: give --against RUN"
         # A flip turns a right or wrong answer; of other scores it is taken to draw another sample's.
-        each = 1.0 if _are_answers(kind, samples.own) else 2.0 * float(residuals.var())
-        variance = samples.flips * each * design / n
+        per_flip = 1.0 if _are_answers(kind, samples.values) else 2.0 * float(residuals.var())
+        variance = samples.flips * per_flip * design / n
     return _Spread(variance, most - least, design, samples.flips or 0.0, n, units)
 
 
-def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, asked: Asked) -> _Samples:
+def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricKind, query: PowerQuery) -> _Samples:
     scorer = side.headline
-    kept = [(row, found) for row in side.rows if (found := row.scores.get(scorer)) is not None]
-    names = [row.cluster or row.sample_id for row, _ in kept]
-    own, clusters = [found for _, found in kept], names if len(set(names)) < len(names) else None
-    if against is None:
-        if asked.flips is not None:
-            return _Samples(own, clusters, asked.flips, "given", None)
-        if side.noise is not None:
-            return _Samples(own, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
-        return _Samples(own, clusters, ASSUMED_FLIPS, "assumed", None)
-    if (reason := unlike(side, against, scorer)) is not None:
-        raise UsageError(f"{side.eval} cannot be held against {against.source} to count what differs: {reason}")
-    pairs = paired(side, against, scorer).rows
-    if not pairs:
-        raise UsageError(f"{side.eval}: the run it is held against shares no sample with it")
-    before, after = (
-        [found for row in rows if (found := row.scores[scorer]) is not None] for rows in zip(*pairs, strict=True)
+    scored = [(row, statistics) for row in side.rows if (statistics := row.scores.get(scorer)) is not None]
+    clusters_of = [row.cluster or row.sample_id for row, _ in scored]
+    values, clusters = (
+        [statistics for _, statistics in scored],
+        clusters_of if len(set(clusters_of)) < len(clusters_of) else None,
     )
-    changes = [moved(kind, *one) for one in zip(before, after, strict=True)]
+    if against is None:
+        if query.flips is not None:
+            return _Samples(values, clusters, query.flips, "given", None)
+        if side.noise is not None:
+            return _Samples(values, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
+        return _Samples(values, clusters, ASSUMED_FLIPS, "assumed", None)
+    if (reason := mismatch(side, against, scorer)) is not None:
+        raise UsageError(f"{side.eval} cannot be compared with {against.source} to count what differs: {reason}")
+    pairs = pair_samples(side, against, scorer).rows
+    if not pairs:
+        raise UsageError(f"{side.eval}: the run it is compared with shares no sample with it")
+    before, after = (
+        [statistics for row in rows if (statistics := row.scores[scorer]) is not None]
+        for rows in zip(*pairs, strict=True)
+    )
+    changes = [moved(kind, *pair) for pair in zip(before, after, strict=True)]
     # What is net of both ways is a drop, and no flip.
     flips = 2.0 * min(changes.count(1), changes.count(-1)) / len(pairs)
-    of = [row.cluster or row.sample_id for row, _ in pairs]
-    drop = drop_of(kind, before, after, of if len(set(of)) < len(of) else None, Question(0.0))
-    variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(own))
-    return _Samples(own, clusters, flips, "measured between the two", variance)
+    pair_clusters = [row.cluster or row.sample_id for row, _ in pairs]
+    drop = drop_of(
+        kind, before, after, pair_clusters if len(set(pair_clusters)) < len(pair_clusters) else None, Question(0.0)
+    )
+    variance = None if drop.error is None else drop.error**2 * len(pairs) / max(1, len(values))
+    return _Samples(values, clusters, flips, "measured between the two", variance)
 
 
-def _residuals(kind: MetricKind, own: Sequence[Statistics]) -> Floats | None:
+def _residuals(kind: MetricKind, values: Sequence[Statistics]) -> Floats | None:
     """By how much each sample moves the ratio times n; None where the metric is no ratio of sums."""
     if kind.parts is None:
         return None
-    tops, wholes = np.array([kind.parts(one) for one in own], dtype=np.float64).T
+    tops, wholes = np.array([kind.parts(sample) for sample in values], dtype=np.float64).T
     total = float(wholes.sum())
     if not total > 0.0:
         return None
-    found: Floats = (tops - tops.sum() / total * wholes) * len(wholes) / total
-    return found
+    residuals: Floats = (tops - tops.sum() / total * wholes) * len(wholes) / total
+    return residuals
 
 
 def _are_answers(kind: MetricKind, statistics: Sequence[Statistics]) -> bool:
-    return kind.parts is not None and all(kind.parts(one) in ((0.0, 1.0), (1.0, 1.0)) for one in statistics)
+    return kind.parts is not None and all(kind.parts(sample) in ((0.0, 1.0), (1.0, 1.0)) for sample in statistics)
 
 
 def _unpaired(
-    kind: MetricKind, own: Sequence[Statistics], before: float, drop: float, question: Question
+    kind: MetricKind, values: Sequence[Statistics], before: float, drop: float, question: Question
 ) -> int | None:
     after = before - drop if kind.direction == "higher" else before + drop
-    if not _are_answers(kind, own) or not 0.0 <= after <= 1.0 or question.margin > 0.0:
+    if not _are_answers(kind, values) or not 0.0 <= after <= 1.0 or question.margin > 0.0:
         return None
     # One-sided at the level is two-sided at twice it.
     return math.ceil(two_shares_needed(before, after, min(1.0, 2.0 * question.level), question.power))
@@ -290,6 +300,6 @@ def _advice(n: int, flips: float | None, needed: int | None) -> str:
     return f"more samples are no remedy{share}; ask for a larger drop, or steady the answers (greedy decoding, epochs)"
 
 
-def plain(one: Power) -> Mapping[str, object]:
+def plain(power: Power) -> Mapping[str, object]:
     """The row as plain values, for CSV and JSON."""
-    return dict(vars(one))
+    return dict(vars(power))

@@ -1,4 +1,4 @@
-"""One metric of an eval held against a baseline's: by how much it dropped, and whether that is a regression.
+"""One metric of an eval compared with a baseline's: by how much it dropped, and whether that is a regression.
 
 Verdicts, by formula:
 
@@ -22,11 +22,11 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
-from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.pairing import ERRORS, Pairs, paired
-from pytest_audiobench.gate.regression_line import Line as Line
-from pytest_audiobench.gate.regression_line import Terms as Terms
+from pytest_audiobench.gate.grammar import margin_of
+from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
+from pytest_audiobench.gate.thresholds import Line as Line
+from pytest_audiobench.gate.thresholds import Terms as Terms
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
@@ -40,40 +40,40 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     Raises UsageError for a metric that nobody registered or that the scorer does not measure, for a scorer that was
     not used here, and for a margin that the metric cannot have.
     """
-    held = _Held.of(here, line, terms)
+    test = _LineTest.of(here, line, terms)
     if baseline is None:
-        return held.without("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
-    if (reason := unlike(baseline, here, held.scorer)) is not None:
-        return held.without("not_comparable", reason)
-    pairs = held.pairs(baseline, here)
-    if (reason := held.unpaired(pairs)) is not None:
-        return held.without("not_comparable", reason, pairs)
-    if _same(baseline, here):
-        return held.unchanged(pairs)
-    return held.decided(pairs, noise_text(baseline.noise, here.noise))
+        return test.untested("inconclusive", f"the baseline has no eval {here.eval}: nothing says whether it dropped")
+    if (reason := mismatch(baseline, here, test.scorer)) is not None:
+        return test.untested("not_comparable", reason)
+    pairs = test.pairs(baseline, here)
+    if (reason := test.unpaired(pairs)) is not None:
+        return test.untested("not_comparable", reason, pairs)
+    if _is_identical(baseline, here):
+        return test.unchanged(pairs)
+    return test.decided(pairs, noise_text(baseline.noise, here.noise))
 
 
 def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord | None:
     """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
 
-    ``here`` needs no answers (:func:`pytest_audiobench.evaluation.comparable.comparable_ahead`), and so tells nothing of groups: for a
-    line on one only the tasks are compared. Raises as :func:`held_against` does.
+    ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable.py``), and so says nothing of groups: for
+    a line on one only the tasks are compared. Raises as :func:`regression_of` does.
     """
-    held = _Held.of(here, line, terms)
-    reason, pairs = unlike(baseline, here, held.scorer), None
-    if reason is None and not held.group:
-        pairs = held.pairs(baseline, here)
-        reason = held.unpaired(pairs)
-    return None if reason is None else held.without("not_comparable", reason, pairs)
+    test = _LineTest.of(here, line, terms)
+    reason, pairs = mismatch(baseline, here, test.scorer), None
+    if reason is None and not test.group:
+        pairs = test.pairs(baseline, here)
+        reason = test.unpaired(pairs)
+    return None if reason is None else test.untested("not_comparable", reason, pairs)
 
 
-def given_up(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
+def failed_line(here: ComparableEval, line: Line, terms: Terms, why: str) -> RegressionRecord:
     """The record of a line for which too much of the asking failed, in the words of ``why``. Raises likewise."""
-    return _Held.of(here, line, terms).without("not_comparable", why)
+    return _LineTest.of(here, line, terms).untested("not_comparable", why)
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LineTest:
     """A line resolved for one eval: the metric's kind, the scorer, the group and the margin in the metric's unit."""
 
     kind: MetricKind
@@ -83,28 +83,30 @@ class _Held:
     terms: Terms
 
     @classmethod
-    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _Held:
+    def of(cls, here: ComparableEval, line: Line, terms: Terms) -> _LineTest:
         group = dict(line.group)
         scorer = group.pop("scorer", here.headline)
         if scorer not in here.scorers:
-            raise UsageError(f"{here.eval} was not read by the scorer {scorer!r}; it was by {', '.join(here.scorers)}")
-        own = here.metrics.get(scorer, ())
-        name = line.metric or own[0]
-        if name not in (*own, *SHARES):
-            raise UsageError(f"{here.eval} does not measure {name} by {scorer}; it measures {', '.join(own)}")
+            raise UsageError(f"{here.eval} has no scorer {scorer!r}; it has {', '.join(here.scorers)}")
+        names = here.metrics.get(scorer, ())
+        name = line.metric or names[0]
+        if name not in (*names, *SHARES):
+            raise UsageError(f"{here.eval} does not measure {name} by {scorer}; it measures {', '.join(names)}")
         if name == ERRORS:
             raise UsageError(
                 f"{here.eval}: errors are the instrument's, and no pair holds a sample that could not be asked: limit "
-                "them by --ab-max-errors, and hold another metric against the baseline"
+                "them by --ab-max-errors, and compare another metric with the baseline"
             )
         kind = metric_kind(name)
         return cls(kind, scorer, group, margin_of(line.margin, kind), terms)
 
     def pairs(self, baseline: ComparableEval, here: ComparableEval) -> Pairs:
         """The pairs of the group. What the scorer leaves out of its score still counts in the shares of answers."""
-        return paired(*_within(baseline, here, self.group), self.scorer, scored=self.kind.name not in SHARES)
+        return pair_samples(
+            *_rows_of_group(baseline, here, self.group), self.scorer, scored=self.kind.name not in SHARES
+        )
 
-    def without(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
+    def untested(self, status: RegressionStatus, why: str, pairs: Pairs | None = None) -> RegressionRecord:
         """The record of a line that no test was made for."""
         return self._record(status, pairs, no_drop(math.nan, why), (None, None), why)
 
@@ -117,15 +119,15 @@ class _Held:
         if pairs.rows:
             return None
         if pairs.left_out:
-            return f"no sample has a score on both sides{_of_group(self.group)}: {pairs_text(pairs)}"
-        return f"the two sides have no sample in common{_of_group(self.group)}"
+            return f"no sample has a score on both sides{_group_clause(self.group)}: {pairs_text(pairs)}"
+        return f"the two sides have no sample in common{_group_clause(self.group)}"
 
     def unchanged(self, pairs: Pairs) -> RegressionRecord:
         """The record of a line on answers that are the baseline's own."""
         value = value_of(self.kind, [self._statistics(row) for _, row in pairs.rows])
         why = "the same model gave the same answers: it has not changed"
-        same = Drop(0.0, None, None, 0.0, None, None, "identity")
-        return self._record("pass", pairs, same, (value, value), why, clusters=_clusters(pairs))
+        no_change = Drop(0.0, None, None, 0.0, None, None, "identity")
+        return self._record("pass", pairs, no_change, (value, value), why, clusters=_clusters(pairs))
 
     def decided(self, pairs: Pairs, noise: str = "") -> RegressionRecord:
         before = [self._statistics(row) for row, _ in pairs.rows]
@@ -135,7 +137,7 @@ class _Held:
         except (UsageError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             # A baseline that was edited by hand may hold statistics that are none of this metric's.
             why = f"the baseline's statistics cannot be read as those of {self.kind.name} ({error})"
-            return self.without("not_comparable", why, pairs)
+            return self.untested("not_comparable", why, pairs)
         names = _clusters(pairs)
         level = self.terms.alpha / self.terms.lines
         drop = drop_of(self.kind, before, after, names, Question(self.margin, self.terms.alpha, level))
@@ -146,15 +148,15 @@ class _Held:
             status = "pass"
         else:
             status = "inconclusive"
-        moves = [moved(self.kind, *one) for one in zip(before, after, strict=True)]
+        moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
         record = self._record(status, pairs, drop, values, "", counts, names)
         return replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: ComparableSample) -> Statistics:
-        found = statistics_of(row, self.scorer, self.kind.name)
-        assert found is not None
-        return found
+        statistics = statistics_of(row, self.scorer, self.kind.name)
+        assert statistics is not None
+        return statistics
 
     def _record(
         self,
@@ -195,7 +197,7 @@ class _Held:
         )
 
 
-def unlike(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str | None:
+def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str | None:
     """Why two sides of one eval cannot be compared whatever their samples are."""
     for what, before, now in (
         ("the data set", baseline.dataset, here.dataset),
@@ -204,30 +206,30 @@ def unlike(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str |
         if before != now:
             return f"{what} is {before} in the baseline and {now} here"
     if scorer not in baseline.scorers:
-        return f"the baseline was not read by the scorer {scorer}: it has {', '.join(baseline.scorers)}"
+        return f"the baseline has no scorer {scorer}: it has {', '.join(baseline.scorers)}"
     if baseline.scorers[scorer] != here.scorers[scorer]:
-        return f"the protocol is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
+        return f"the scorer is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
         return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None
 
 
-def _same(baseline: ComparableEval, here: ComparableEval) -> bool:
+def _is_identical(baseline: ComparableEval, here: ComparableEval) -> bool:
     """Whether one model, asked the same, said the same, and any judges too."""
     return "run_hash" in here.hashes and all(
         baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
     )
 
 
-def _within(
+def _rows_of_group(
     baseline: ComparableEval, here: ComparableEval, group: Mapping[str, str]
 ) -> tuple[ComparableEval, ComparableEval]:
     """Both sides' rows of ``group``; a class of failures is left out of both where either side shows it."""
     wanted = dict(group)
     without = wanted.pop(WITHOUT, None)
-    gone = {row.identity for side in (baseline, here) for row in side.rows if without in row.failures}
+    excluded = {row.identity for side in (baseline, here) for row in side.rows if without in row.failures}
     first, second = (
-        replace(side, rows=[row for row in side.rows if row.identity not in gone and row.is_in(wanted)])
+        replace(side, rows=[row for row in side.rows if row.identity not in excluded and row.is_in(wanted)])
         for side in (baseline, here)
     )
     return first, second
@@ -242,5 +244,5 @@ def _clusters(pairs: Pairs) -> list[Hashable] | None:
     return names if len(set(names)) < len(names) else None
 
 
-def _of_group(group: Mapping[str, str]) -> str:
+def _group_clause(group: Mapping[str, str]) -> str:
     return f" where {', '.join(f'{field} is {value}' for field, value in group.items())}" if group else ""

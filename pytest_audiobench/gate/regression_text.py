@@ -70,7 +70,7 @@ REASONS = {
 
 def noise_text(*noises: Mapping[str, Any] | None) -> str:
     """How many answers the model is known to change when asked again, by the worst of ``noises``; nothing for none."""
-    same = min((float(one["same_answers"]) for one in noises if one), default=1.0)
+    same = min((float(noise["same_answers"]) for noise in noises if noise), default=1.0)
     return f"; the model itself changes {100.0 * (1.0 - same):.2g} % of its answers when asked again" * (same < 1.0)
 
 

@@ -1,4 +1,4 @@
-"""Thresholds: what a number must be, read from text and held against a result."""
+"""Thresholds and regression lines: what a number must be, read from text and checked against a result."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, read
-from pytest_audiobench.gate.margins import margin_of
-from pytest_audiobench.gate.regression_line import Line
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, parse
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
-Find: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
+MetricLookup: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]
 """A metric by name and group ({"hop": "multi"}, {"scorer": "mmau-string"}), None where there is none."""
 
 _HOLDS: Mapping[Operator, Callable[[float, float], bool]] = {
@@ -45,7 +42,7 @@ class Threshold:
 
     @property
     def subject(self) -> str:
-        """What is held against the limit: ``accuracy[hop=multi].lower``."""
+        """What is compared with the limit: ``accuracy[hop=multi].lower``."""
         return f"{self.metric}{group_text(self.group)}{'' if self.bound == 'value' else f'.{self.bound}'}"
 
     @property
@@ -58,8 +55,8 @@ class Threshold:
         asks_more = self.operator.startswith(">")
         kind = metric_kind(self.metric)
         if kind.unit in ERROR_RATES and self.limit > 1.0:
-            one = kind.unit.replace("errors", "error")
-            return f"{self} is more than one {one}; write {self.limit:g}% for a percentage"
+            unit = kind.unit.replace("errors", "error")
+            return f"{self} is more than one {unit}; write {self.limit:g}% for a percentage"
         if RANGES.get(kind.unit, (0.0, 1.0))[1] == 100.0 and 0.0 < self.limit < 1.0:
             return f"{self} is less than one of 100, which {self.metric} is out of"
         if asks_more != (kind.direction == "higher"):
@@ -82,7 +79,7 @@ def parse_threshold(text: str) -> Threshold | Line:
     """
     if not isinstance(text, str):
         raise UsageError(f"a threshold is text, not {type(text).__name__}; {FORM}")
-    parts = read(text)
+    parts = parse(text)
     try:
         kind = metric_kind(parts.metric)
     except UsageError as error:
@@ -90,7 +87,7 @@ def parse_threshold(text: str) -> Threshold | Line:
     if isinstance(parts, ParsedDrop):
         if parts.metric == "errors":
             raise UsageError(
-                f"the threshold {text[:80]!r} would hold nothing, for samples whose asking failed are in no pair: "
+                f"the threshold {text[:80]!r} would check nothing, for samples whose asking failed are in no pair: "
                 "bound them by errors <= 0"
             )
         try:
@@ -119,37 +116,85 @@ def parse_threshold(text: str) -> Threshold | Line:
     return Threshold(*parts, text=text)
 
 
-def check(threshold: Threshold, find: Find) -> Verdict:
-    """Hold ``threshold`` against what ``find`` yields.
+def check_threshold(threshold: Threshold, lookup: MetricLookup) -> Verdict:
+    """The verdict on ``threshold`` by the metric that ``lookup`` yields.
 
     What cannot be compared does not pass: a metric or group that is not there, a value that is not a finite
     number, and an interval that has no such bound each fail, with the reason as the verdict's detail.
     """
     text = threshold.text or str(threshold)
-    found = find(threshold.metric, dict(threshold.group))
-    if found is None:
-        return Verdict("fail", text, None, _absent(threshold))
-    why = f": {found.method}" if found.method else ""
-    if not math.isfinite(found):
-        return Verdict("fail", text, None, f"{_base(threshold)} is {float(found)}, not a finite number{why}")
-    held = {"value": float(found), "lower": found.lower, "upper": found.upper}[threshold.bound]
-    if held is None or not math.isfinite(held):
-        return Verdict("fail", text, None, f"{_base(threshold)} has no {threshold.bound} bound{why}")
-    held = float(held)
-    perturbations = " ".join(part for part in (interval_text(found.lower, found.upper), f"n={found.n}") if part)
-    measured = f"{value_text(found)} {perturbations}"
-    if _HOLDS[threshold.operator](held, threshold.limit):
-        return Verdict("pass", text, held, measured)
-    shown = value_text(held) if value_text(held) != value_text(threshold.limit) else repr(held)
-    return Verdict("fail", text, held, f"{shown} is not {threshold.operator} {threshold.limit!r} ({measured})")
+    metric = lookup(threshold.metric, dict(threshold.group))
+    if metric is None:
+        return Verdict("fail", text, None, _missing_metric_text(threshold))
+    why = f": {metric.method}" if metric.method else ""
+    if not math.isfinite(metric):
+        return Verdict(
+            "fail", text, None, f"{_subject_without_bound(threshold)} is {float(metric)}, not a finite number{why}"
+        )
+    value = {"value": float(metric), "lower": metric.lower, "upper": metric.upper}[threshold.bound]
+    if value is None or not math.isfinite(value):
+        return Verdict("fail", text, None, f"{_subject_without_bound(threshold)} has no {threshold.bound} bound{why}")
+    value = float(value)
+    interval = " ".join(part for part in (interval_text(metric.lower, metric.upper), f"n={metric.n}") if part)
+    measured = f"{value_text(metric)} {interval}"
+    if _HOLDS[threshold.operator](value, threshold.limit):
+        return Verdict("pass", text, value, measured)
+    value_shown = value_text(value) if value_text(value) != value_text(threshold.limit) else repr(value)
+    return Verdict("fail", text, value, f"{value_shown} is not {threshold.operator} {threshold.limit!r} ({measured})")
 
 
-def _base(threshold: Threshold) -> str:
+def _subject_without_bound(threshold: Threshold) -> str:
     return f"{threshold.metric}{group_text(threshold.group)}"
 
 
-def _absent(threshold: Threshold) -> str:
+def _missing_metric_text(threshold: Threshold) -> str:
     if threshold.group:
-        return f"there is no {_base(threshold)}: no sample is in this group, or no such protocol was read"
+        return (
+            f"there is no {_subject_without_bound(threshold)}: no sample is in this group, or no scorer has this name"
+        )
     name = threshold.metric
     return f"there is no {name} in this result: its headline does not measure it (another is named: {name}[scorer=…])"
+
+
+ALPHA = 0.05
+MARGIN = "1pp"
+MOST_UNMATCHED = 0.05
+NO_MARGIN = "none"
+"""In place of a margin: no line for the headline's metric, only those that were declared."""
+
+
+class Line(NamedTuple):
+    """One regression line: by how much a metric may drop."""
+
+    metric: str | None = None
+    """None for the first of the headline."""
+    group: Group = ()
+    """May name another scorer as ``scorer``."""
+    margin: str = MARGIN
+    """As it was written."""
+
+    @property
+    def text(self) -> str:
+        """The line as it is declared: ``accuracy[hop=multi].drop <= 1pp``."""
+        return f"{self.metric or 'the headline'}{group_text(self.group)}.drop <= {self.margin}"
+
+
+class Terms(NamedTuple):
+    """What all lines of a run share."""
+
+    alpha: float = ALPHA
+    lines: int = 1
+    """Their number."""
+    most_unmatched: float = MOST_UNMATCHED
+    """The share of unmatched samples beyond which two sides are not comparable."""
+
+
+class Verdict(NamedTuple):
+    """What became of a threshold. Only "pass" is a pass."""
+
+    status: Literal["pass", "fail", "not_comparable"]
+    threshold: str
+    value: float | None
+    """What was compared with the limit (the value or a bound); None where there was no finite number."""
+    detail: str
+    """The number with its interval, or the reason for the verdict."""

@@ -82,8 +82,7 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
     _check_protocol(path, table)
-    from pytest_audiobench.gate.regression_line import Line
-    from pytest_audiobench.gate.thresholds import parse_threshold
+    from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
     lines = 0
     for text in table.get("require", ()):

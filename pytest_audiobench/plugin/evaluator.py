@@ -13,13 +13,11 @@ import pytest
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judges_of
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import keep_hearing, keep_noise
+from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
-from pytest_audiobench.evaluation.rerun import RerunVariant
 from pytest_audiobench.evaluation.result import Result, as_metric
-from pytest_audiobench.evaluation.scoring import ScoredSample, score
+from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.value import Metric, number
@@ -36,6 +34,7 @@ from pytest_audiobench.report.page.excerpts import write_excerpts
 from pytest_audiobench.report.run_parts import Lines, write_part
 
 if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
 
 
@@ -64,7 +63,7 @@ class Evaluator:
 
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
         """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
-        keep_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
+        store_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
         self._session.announce(self._handle)
 
     @property
@@ -167,9 +166,9 @@ class Evaluator:
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with test_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.claims, progress)
-            judges = judges_of(bench, evaluation.protocol, progress)
-            copies = perturbation.ask(evaluation.slice, evaluation.protocol, asker, judges)
+            asker = BatchExecutor(handle, bench.store, bench.locks, progress)
+            judges = judge_executors(bench, evaluation.protocol, progress)
+            copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
         failures = [
             {"sample_id": sample.sample_id, "message": f"{perturbation.name}: {sample.error}"}
             for copy in copies
@@ -179,11 +178,11 @@ class Evaluator:
         asking = result.record.asking
         asking["failed_again"] = asking.get("failed_again", 0) + len(failures)
         result.record.errors += failures[:3]
-        return [score(scorer, copy, clusters) for copy in copies]
+        return [score_samples(scorer, copy, clusters) for copy in copies]
 
     def note_noise(self, noise: Mapping[str, Any]) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
-        keep_noise(self._session.bench.store, self._handle, noise)
+        store_noise(self._session.bench.store, self._handle, noise)
         self._session.announce(self._handle)
 
     def record(

@@ -55,7 +55,7 @@ class ModelFixture:
         """Put ``question`` about one or several clips (or a file) and return the answer; ``.text`` is its text.
 
         The question is sent as it stands; ``choices`` only tell listeners that are no language models what
-        may be answered. A clip that cannot be read, and a model that fails, fail the test with one sentence.
+        may be answers. A clip that cannot be read, and a model that fails, fail the test with one sentence.
         """
         if isinstance(clips, (str, Path)):
             path = Path(clips).resolve()
@@ -72,7 +72,7 @@ class ModelFixture:
         dataset = Dataset("asked", lambda places: [sample])
         places = self._session.places(Path.cwd())
         selection = select(dataset, places, bench.index, self._handle)
-        executor = BatchExecutor(self._handle, bench.store, bench.claims, lambda done, total: None)
+        executor = BatchExecutor(self._handle, bench.store, bench.locks, lambda done, total: None)
         answers = collect_answers(selection, protocol, executor, epochs=1)[0]
         if answers.error is not None:
             raise SampleError(answers.error)

@@ -20,17 +20,16 @@ from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules
-from pytest_audiobench.gate.margins import point, read_margin
-from pytest_audiobench.gate.pairing import Pairs, paired
-from pytest_audiobench.gate.regression import given_up, not_comparable, regression_of, unlike
-from pytest_audiobench.gate.regression_line import MARGIN, NO_MARGIN, Line, Terms
+from pytest_audiobench.gate.grammar import point, read_margin
+from pytest_audiobench.gate.pairing import Pairs, pair_samples
+from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
+from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.failures import FAILURES
@@ -200,9 +199,9 @@ class BaselineComparison:
         """The pairs with the baseline as the headline read them; None where it has none of this task."""
         here = self._side(evaluation)
         baseline = self._gate.baseline.side(here.eval, here.model)
-        if baseline is None or unlike(baseline, here, here.headline) is not None:
+        if baseline is None or mismatch(baseline, here, here.headline) is not None:
             return None
-        return paired(baseline, here, here.headline)
+        return pair_samples(baseline, here, here.headline)
 
     def _lines(self, evaluation: Evaluation, in_code: Sequence[Line]) -> list[Line]:
         record = evaluation.result.record
@@ -211,7 +210,7 @@ class BaselineComparison:
     def _verdict(self, evaluation: Evaluation, line: Line, terms: Terms, failure: str) -> RegressionRecord:
         here = self._side(evaluation)
         if failure:
-            return given_up(here, line, terms, failure)
+            return failed_line(here, line, terms, failure)
         _check_group(here, line)
         return regression_of(self._gate.baseline.side(here.eval, here.model), here, line, terms)
 
@@ -219,7 +218,7 @@ class BaselineComparison:
         record = evaluation.result.record
         if record.eval not in self._sides:
             side = comparable_eval(record, evaluation.rows, self._handle.spec)
-            self._sides[record.eval] = replace(side, noise=known_noise(self._store, self._handle))
+            self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
         return self._sides[record.eval]
 
 

@@ -15,10 +15,8 @@ from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.config import Rule
-from pytest_audiobench.gate.regression_line import Line
 from pytest_audiobench.gate.regression_text import line_text
-from pytest_audiobench.gate.thresholds import Find, Threshold, check
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.plugin.eval_items import DECLARED_LINES
 from pytest_audiobench.plugin.session import EvalSession
@@ -222,10 +220,10 @@ def verdicts_on(
     if failed:
         texts = [threshold.text for threshold in declared] or ["every sample asked"]
         return [Verdict("not_comparable", text, None, failed) for text in texts]
-    return [check(threshold, _finder(result, recorded)) for threshold in declared]
+    return [check_threshold(threshold, _finder(result, recorded)) for threshold in declared]
 
 
-def _finder(result: Result, recorded: Sequence[MetricRecord]) -> Find:
+def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:
     """A result's numbers, and those that the test recorded beside all its results."""
     by_name = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in recorded}
 

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.record import ItemRecord
-from pytest_audiobench.evaluation.text_repair import message
-from pytest_audiobench.gate.multiplicity import adjust
+from pytest_audiobench.evaluation.store import message
+from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.hookspecs import registration_of
@@ -68,7 +68,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     heading = _heading(session, controller, notes)
     run = run_files.collect(controller.place.folder, heading)
     if controller.baseline is not None:
-        adjust([line for item in run["items"] for line in item["regressions"]], controller.baseline["lines"])
+        adjust_p_values([line for item in run["items"] for line in item["regressions"]], controller.baseline["lines"])
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()

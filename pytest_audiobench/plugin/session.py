@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Places, folders
+from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
-from pytest_audiobench.evaluation.judging import check_judge
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
-from pytest_audiobench.evaluation.model_notes import known_hearing, known_noise
+from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -88,8 +86,8 @@ class EvalSession:
         """The comparison of every eval with ``--ab-baseline``. Raises UsageError for a bad margin or baseline."""
         options = self.options
         if options.max_drop:
-            from pytest_audiobench.gate.margins import read_margin
-            from pytest_audiobench.gate.regression_line import NO_MARGIN
+            from pytest_audiobench.gate.grammar import read_margin
+            from pytest_audiobench.gate.thresholds import NO_MARGIN
 
             try:
                 _ = options.max_drop == NO_MARGIN or read_margin(options.max_drop)
@@ -136,7 +134,7 @@ class EvalSession:
         return RunContext(
             run=self.place.run,
             store=store,
-            claims=BatchLocks(first.with_name(first.name + ".claims")),
+            locks=BatchLocks(first.with_name(first.name + ".claims")),
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
@@ -237,8 +235,11 @@ class EvalSession:
         """
         for alias in self.specs:
             _ = self.handle(alias).limits
-        for handle in self.judges.values():
-            check_judge(handle)
+        if self.judges:
+            from pytest_audiobench.evaluation.judging import check_judge
+
+            for handle in self.judges.values():
+                check_judge(handle)
         specs = [(spec, False) for spec in self.specs.values()] + [(spec, True) for spec in self.judge_specs.values()]
         models = {spec.alias: self.model_of(spec, judge) for spec, judge in specs if spec.kind == "openai"}
         if models:
@@ -249,8 +250,8 @@ class EvalSession:
     def announce(self, handle: ModelHandle) -> None:
         """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
         store = self.bench.store
-        hearing = known_hearing(store, handle)._asdict() if handle.listens else None
-        self._announce(handle, "subject", hearing=hearing, noise=known_noise(store, handle))
+        hearing = stored_hearing(store, handle)._asdict() if handle.listens else None
+        self._announce(handle, "subject", hearing=hearing, noise=stored_noise(store, handle))
 
     def announce_judges(self, aliases: Iterable[str]) -> None:
         """Write what the judges are. They are played nothing, so that nothing is known of their hearing."""
@@ -275,9 +276,9 @@ class EvalSession:
         by_name, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
         mixes: tuple[str, ...] = ()
         if self.options.mixes:
-            from pytest_audiobench.datasets.packs.recipes import written_from
+            from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
-            mixes = written_from(base(self.config, "mix"), self.options.mixes)
+            mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
         return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:
@@ -285,5 +286,5 @@ class EvalSession:
             handle.close()
         if "bench" in vars(self):
             self.bench.store.close()
-            self.bench.claims.close()
+            self.bench.locks.close()
             self.bench.index.close()

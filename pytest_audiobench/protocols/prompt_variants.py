@@ -3,7 +3,7 @@
 Each wording is asked in stages of its own, so that asking five of a set after three asks the two that are new. The
 scorers of the family read each wording (``letters@2``). Of closed answers (an option, yes or no) the scorer under its
 plain name is the vote of all wordings; of answers in free words it is the first wording's. What the wordings make of
-the headline is ``wording_spread`` and ``wording_sd`` (``evaluation/prompt_variants.py``).
+the headline is ``wording_spread`` and ``wording_sd`` (``evaluation/scoring.py``).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.comparable import (
     ComparableEval,
     ComparableSample,
     audio_digest,
-    measured,
+    metrics_by_scorer,
     prompt_digest,
     truth_digest,
 )
@@ -25,7 +25,7 @@ def sides_of(
 ) -> dict[tuple[str, str], ComparableEval]:
     """The sides of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).
 
-    Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
+    Evals that metrics_by_scorer nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
     answers. Raises FatalError where the line files are not those of a run.
     """
     items = {(item["eval"], item["model"]): item for item in record["items"] if item["scorers"] and not item["control"]}
@@ -54,7 +54,7 @@ def _side(
         limited=item["limited"],
         cluster=item["cluster"],
         scorers={scorer["name"]: scorer["signature"] for scorer in item["scorers"]},
-        metrics=measured([(one["scorer"], one["name"]) for one in item["metrics"] if not one["group"]]),
+        metrics=metrics_by_scorer([(one["scorer"], one["name"]) for one in item["metrics"] if not one["group"]]),
         hashes=item["hashes"],
         rows=rows,
         noise=model.get("noise"),

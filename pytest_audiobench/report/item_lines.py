@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.audio.recipe import recipe_of
+from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
@@ -40,10 +40,10 @@ def lines_of(evaluation: Evaluation) -> Lines:
         head={"eval": record.eval, "model": record.model, "dataset": record.dataset},
         stages={stage.name: stage.role for stage in evaluation.protocol.stages},
         unchanged=unchanged_stages(evaluation.protocol),
-        groups=evaluation.slice.groups,
-        cluster=evaluation.slice.dataset.cluster,
+        groups=evaluation.selection.groups,
+        cluster=evaluation.selection.dataset.cluster,
     )
-    return writer.lines(evaluation.answered, evaluation.rows)
+    return writer.lines(evaluation.answers, evaluation.rows)
 
 
 def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
@@ -86,7 +86,7 @@ class ItemLines:
 
     def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
         for one in answered:
-            sample = one.taken.sample
+            sample = one.selected.sample
             about = {
                 **self.head,
                 "sample_id": sample.id,
@@ -98,7 +98,7 @@ class ItemLines:
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
                 **_recording(one),
             }
-            told = one.told
+            told = one.all_responses
             # Said once of each sample: in the first row of its first epoch.
             recipes = {} if one.epoch else _recipes(sample)
             for stage, role in self.stages.items():
@@ -118,8 +118,8 @@ class ItemLines:
 
     def _played(self, one: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
         if stage not in self.unchanged:
-            return {"audio": _audio(one.taken, response), **recipes}
-        before = one.taken.unchanged or one.taken
+            return {"audio": _audio(one.selected, response), **recipes}
+        before = one.selected.unchanged or one.selected
         own = {} if one.epoch else _recipes(before.sample)
         return {"unchanged": True, "audio": _audio(before, response), **own}
 
@@ -128,8 +128,8 @@ class ItemLines:
             for scorer, row in zip(rows, scorers, strict=True):
                 yield {
                     **self.head,
-                    "sample_id": row.answered.sample_id,
-                    "epoch": row.answered.epoch,
+                    "sample_id": row.answers.sample_id,
+                    "epoch": row.answers.epoch,
                     "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "value": None if row.answer is None else row.answer.value,
@@ -140,17 +140,17 @@ class ItemLines:
         """The lines of the scored rows alone."""
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
-                metadata = row.answered.taken.sample.metadata
+                metadata = row.answers.selected.sample.metadata
                 yield {
                     **self.head,
-                    "sample_id": row.answered.sample_id,
-                    "epoch": row.answered.epoch,
+                    "sample_id": row.answers.sample_id,
+                    "epoch": row.answers.epoch,
                     "scorer": scorer,
                     "status": "error" if row.answer is None else row.answer.status,
                     "scores": None if row.scores is None else dict(row.scores),
                     "failures": list(row.failures),
                     "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
-                    "cluster": cluster_of(row.answered.taken, self.cluster),
+                    "cluster": cluster_of(row.answers.selected, self.cluster),
                 }
 
 
@@ -167,7 +167,7 @@ def _recipes(sample: Sample) -> Row:
 
 def _recording(one: SampleAnswers) -> Row:
     """The recording that the first clip was made of, where a perturbation changed it."""
-    taken = one.taken
+    taken = one.selected
     own = taken.clip_keys[0] if taken.clip_keys else None
     return {} if taken.recording in (None, own) else {"recording": taken.recording}
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import confusion, gives_letters
 from pytest_audiobench.evaluation.record import SCHEMA
-from pytest_audiobench.evaluation.text_repair import repaired
-from pytest_audiobench.gate.baseline.fields import Wrong
+from pytest_audiobench.evaluation.store import repaired
 from pytest_audiobench.gate.regression_records import check_regressions
+from pytest_audiobench.gate.strict_json import FieldError
 from pytest_audiobench.report import run_parts
 from pytest_audiobench.report.joined_samples import joined, plain
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
@@ -153,7 +153,7 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
         )
     try:
         check_regressions(record)
-    except Wrong as error:
+    except FieldError as error:
         raise UsageError(
             f"{path}: {error}: it was edited, or another version wrote it; run again, which asks no model"
         ) from error

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.evaluation.prompt_variants import of_wording
-from pytest_audiobench.evaluation.scoring import SHARES
+from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
 from pytest_audiobench.report.formatting import PERCENT_UNITS, interval_text, unanswered_text, value_text
 
 MANY = 3
@@ -67,7 +66,7 @@ def sweeps(owner: Json) -> list[Sweep]:
 def is_many(owner: Json) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
     signatures = [scorer["signature"] for scorer in owner["scorers"]]
-    return sum(not of_judge(one) for one in signatures) > MANY or any(map(of_wording, signatures))
+    return sum(not of_judge(one) for one in signatures) > MANY or any(map(is_of_wording, signatures))
 
 
 def of_judge(signature: str) -> bool:

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.choices import LETTERS
-from pytest_audiobench.evaluation.curves import series, unperturbed
+from pytest_audiobench.datasets.sample import LETTERS
+from pytest_audiobench.evaluation.curve_records import series, unperturbed
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.page.page_rows import LONGEST_NAME

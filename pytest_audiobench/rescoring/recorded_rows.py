@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.evaluate import errors_named
+from pytest_audiobench.evaluation.evaluate import first_errors
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
@@ -76,7 +76,7 @@ class ScoredRows:
 
     @property
     def errors(self) -> list[dict[str, str]]:
-        return errors_named(self._failed)
+        return first_errors(self._failed)
 
     def audio(self) -> str:
         """The audio's hash, as a run makes it: of the clips' keys, where any is known."""
@@ -106,7 +106,7 @@ class ScoredRows:
             self.rows[name].extend(
                 [
                     row._replace(
-                        answered=slim,
+                        answers=slim,
                         answer=None if row.answer is None else _shortened(row.answer),
                         scores=None if row.scores is None else self._once(row.scores),
                     )
@@ -132,7 +132,7 @@ class ScoredRows:
         return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
 
     def _slimmed(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
-        metadata = answers.taken.sample.metadata
+        metadata = answers.selected.sample.metadata
         if self._fields:
             groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
         else:

@@ -16,10 +16,10 @@ from typing import Any
 
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.hashes import ABSENT, ASKED, scored_hashes
+from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
-from pytest_audiobench.evaluation.scores import scored_rows, scores_from_rows
+from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.family_options import check_options
@@ -231,8 +231,8 @@ class _Item:
         known: Json = self._old["hashes"] if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
-        hashes = dict.fromkeys(ASKED, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        hashes |= {name: str(known[name]) for name in ASKED if name in known}
+        hashes = dict.fromkeys(INPUTS, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
+        hashes |= {name: str(known[name]) for name in INPUTS if name in known}
         return hashes | {"data": self._kept.data.hexdigest()}
 
     def _judged(self) -> Iterator[str]:

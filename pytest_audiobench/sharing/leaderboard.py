@@ -26,7 +26,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
-from pytest_audiobench.gate.regression_line import ALPHA, MOST_UNMATCHED
+from pytest_audiobench.gate.thresholds import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind

@@ -11,7 +11,7 @@ from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_pa
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.encoding import encoded
+from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.sharing.findings import findings_of, top_of
 from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
@@ -117,7 +117,7 @@ def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) ->
         "perturbations": decimals(suite_record.get("perturbations", [])),
         "findings": findings,
         "top_finding": top_of(findings, evidence),
-        "evidence": encoded(evidence).decode(),
+        "evidence": encode_baseline(evidence).decode(),
         "runtime": decimals(record["runtime"]),
         **about._replace(tags=tuple(about.tags))._asdict(),
         "tags": list(about.tags),

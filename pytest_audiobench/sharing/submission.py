@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline.decoding import FileKind, strict_json
-from pytest_audiobench.gate.baseline.fields import Fields, Wrong, shown, text, texts
+from pytest_audiobench.gate.strict_json import FieldError, Fields, FileKind, short_repr, strict_json, text, texts
 from pytest_audiobench.identity import canonical
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ def decoded(content: bytes, name: str) -> Submission:
         _check_payload(head["payload"])
         canonical(head["payload"])
         return Submission(head["payload"], head.text("payload_sha256"), signature)
-    except Wrong as error:
+    except FieldError as error:
         raise UsageError(f"{name}: {error}") from None
     except RecursionError:
         # From Python 3.12 on JSON is read to a greater depth than functions may call each other.
@@ -158,25 +157,25 @@ def _check_schema(value: object, name: str) -> None:
     old = isinstance(value, dict) and {"suite", "revision", "run_hash"} <= value.keys()
     if old or (isinstance(schema, str) and schema.startswith(_OLD)):
         raise UsageError(
-            f"{name} is of the earlier scheme{f' ({shown(schema)})' if schema else ''}, whose run_hash covers no audio "
+            f"{name} is of the earlier scheme{f' ({short_repr(schema)})' if schema else ''}, whose run_hash covers no audio "
             "and which has no signature: run the suite again with this version, and push that"
         )
     if isinstance(schema, str) and schema.startswith(SCHEMA.rpartition("/")[0] + "/"):
         raise UsageError(
-            f"{name} has the schema {shown(schema)}, this version reads {SCHEMA!r}: update pytest-audiobench"
+            f"{name} has the schema {short_repr(schema)}, this version reads {SCHEMA!r}: update pytest-audiobench"
         )
-    version = "no schema" if schema is None else f"the schema {shown(schema)}"
+    version = "no schema" if schema is None else f"the schema {short_repr(schema)}"
     raise UsageError(f"{name} is no submission: it has {version}; write one with {_FILE.made_by}")
 
 
 def _check_payload(value: object) -> None:
     head = Fields(value, "payload", PAYLOAD)
     if head["schema"] != SCHEMA:
-        raise Wrong(head.at("schema"), f"must be {SCHEMA!r}, not {shown(head['schema'])}")
+        raise FieldError(head.at("schema"), f"must be {SCHEMA!r}, not {short_repr(head['schema'])}")
     for name in ("suite", "submitted_at"):
         head.text(name)
     if not _TIME.fullmatch(head["submitted_at"]):
-        raise Wrong(head.at("submitted_at"), "must be a time such as 2026-11-21T19:06:00Z")
+        raise FieldError(head.at("submitted_at"), "must be a time such as 2026-11-21T19:06:00Z")
     for name in ("submitted_by", "authored_by"):
         head.text_or_null(name)
     text(head["evidence"], "payload, evidence", MOST_BYTES)
@@ -195,7 +194,7 @@ def _check_payload(value: object) -> None:
         _check_figure(head["headline"], "payload, headline")
     _check_read(head, "payload")
     if not head.items("items"):
-        raise Wrong("payload, items", "must name at least one eval")
+        raise FieldError("payload, items", "must name at least one eval")
     for entry in head["items"]:
         _check_item(entry)
     for name in ("curves", "perturbations"):
@@ -206,16 +205,16 @@ def _check_payload(value: object) -> None:
         finding.text("eval"), finding.text_or_null("top_finding"), finding.items("findings")
     _check_top(head["top_finding"])
     if not isinstance(head["runtime"], dict):
-        raise Wrong(head.at("runtime"), "must be an object")
+        raise FieldError(head.at("runtime"), "must be an object")
 
 
 def _check_item(value: object) -> None:
     item = Fields(value, "payload, an item", ITEM)
-    item.place = f"payload, item {shown(item.text('eval'))}"
+    item.place = f"payload, item {short_repr(item.text('eval'))}"
     item.text("dataset"), item.text("protocol"), item.texts("hashes")
     item.count("n"), item.count("epochs", 1), item.flag("limited")
     if item["perturbation"] is not None and not isinstance(item["perturbation"], dict):
-        raise Wrong(item.at("perturbation"), "must be an object or null")
+        raise FieldError(item.at("perturbation"), "must be an object or null")
     _check_read(item, item.place)
 
 
@@ -236,12 +235,12 @@ def _check_figure(value: object, place: str) -> None:
     for name in ("metric", "scorer", "signature", "unit"):
         figure.text(name)
     if figure["direction"] not in ("higher", "lower"):
-        raise Wrong(figure.at("direction"), f'must be "higher" or "lower", not {shown(figure["direction"])}')
+        raise FieldError(figure.at("direction"), f'must be "higher" or "lower", not {short_repr(figure["direction"])}')
     figure.count("n")
     for name in ("value", "lower", "upper"):
         number = figure.text_or_null(name)
         if number is not None and not _DECIMAL.fullmatch(number):
-            raise Wrong(figure.at(name), f"must be a decimal as a text, not {shown(number)}")
+            raise FieldError(figure.at(name), f"must be a decimal as a text, not {short_repr(number)}")
 
 
 def _check_top(value: object) -> None:
@@ -250,7 +249,7 @@ def _check_top(value: object) -> None:
     top = Fields(value, "payload, top_finding", ("eval", "id", "finding", "samples"))
     top.text("eval"), top.text("id")
     if not isinstance(top["finding"], dict):
-        raise Wrong(top.at("finding"), "must be an object")
+        raise FieldError(top.at("finding"), "must be an object")
     samples: Sequence[object] = top.items("samples")
     for sample in samples:
         text(sample, top.at("samples"))

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.hashes import ASKED
+from pytest_audiobench.evaluation.hashes import INPUTS
 from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.gate.baseline.decoding import decoded as baseline
+from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.identity import digest
 from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
 from pytest_audiobench.report.tabular import json_text
@@ -161,7 +161,7 @@ def _wrong_hashes(item: Json) -> Iterator[str]:
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in hashes else []))
     parts: dict[str, Any] = {
         "seeds": {"epochs": item["epochs"]},
-        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in ASKED}},
+        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in INPUTS}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
         "protocols": [[scorer["name"].partition("@")[0], scorer["signature"]] for scorer in item["scorers"]],
         "score_hash": {name: hashes.get(name) for name in scored},

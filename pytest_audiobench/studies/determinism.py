@@ -44,7 +44,7 @@ def determinism(
     model = evaluate.model
     if not model.listens:
         pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")
-    asked = evaluate(dataset, protocol, samples=samples)
+    result = evaluate(dataset, protocol, samples=samples)
     conditions = [rerun()]
     if model.planned:
         sizes = [size for size in batch_sizes if size <= model.limits.max_batch]
@@ -52,29 +52,29 @@ def determinism(
         conditions += [repeated(copies)] if copies <= model.limits.max_batch else []
     if dtypes and not model.planned:
         raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
-    ways: list[tuple[RerunVariant, Mapping[str, str]]] = [(one, {}) for one in conditions]
-    ways += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
-    found = {one.name: _compared(evaluate, asked, one, options) for one, options in ways}
-    shares, shifts = zip(*found.values(), strict=True)
-    same, shift = _recorded(evaluate, asked.n, sum(shares) / len(shares), max(shifts), {})
-    for name, (share, moved) in found.items():
-        _recorded(evaluate, asked.n, share, moved, {"condition": name})
+    variants: list[tuple[RerunVariant, Mapping[str, str]]] = [(variant, {}) for variant in conditions]
+    variants += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
+    differences = {variant.name: _difference(evaluate, result, variant, options) for variant, options in variants}
+    shares, shifts = zip(*differences.values(), strict=True)
+    same, shift = _record_difference(evaluate, result.n, sum(shares) / len(shares), max(shifts), {})
+    for name, (share, shift_) in differences.items():
+        _record_difference(evaluate, result.n, share, shift_, {"condition": name})
     evaluate.note_noise(
         {
             "dataset": dataset.name,
-            "n": asked.n,
-            "metric": asked.headline_metric,
+            "n": result.n,
+            "metric": result.headline_metric,
             "same_answers": float(same),
             "score_shift": float(shift),
             "conditions": {
-                name: {"same_answers": share, "score_shift": moved} for name, (share, moved) in found.items()
+                name: {"same_answers": share, "score_shift": shift_} for name, (share, shift_) in differences.items()
             },
         }
     )
     return {"same_answers": same, "score_shift": shift}
 
 
-def _recorded(
+def _record_difference(
     evaluate: Evaluator, n: int, share: float, shift: float, group: Mapping[str, str]
 ) -> tuple[Metric, Metric]:
     same = Metric(share, name="same_answers", n=n, unit=SHARE, method="share of answers of the same text as at first")
@@ -84,24 +84,24 @@ def _recorded(
     return evaluate.record("same_answers", same, group=group), evaluate.record("score_shift", moved, group=group)
 
 
-def _compared(
-    evaluate: Evaluator, asked: Result, condition: RerunVariant, options: Mapping[str, str]
+def _difference(
+    evaluate: Evaluator, result: Result, condition: RerunVariant, options: Mapping[str, str]
 ) -> tuple[float, float]:
     """The share of same answers, over all copies, and the largest shift of the headline metric by a copy."""
-    before = asked.headline_rows[: asked.n]
-    copies = evaluate.ask_again(asked, condition, options)
-    same = [_texts(one) == _texts(other) for rows in copies for one, other in zip(before, rows, strict=True)]
-    shifts = [abs(asked.estimate_of(rows) - asked.estimate_of(before)) for rows in copies]
+    before = result.headline_rows[: result.n]
+    copies = evaluate.ask_again(result, condition, options)
+    same = [_texts(first) == _texts(copy) for rows in copies for first, copy in zip(before, rows, strict=True)]
+    shifts = [abs(result.estimate_of(rows) - result.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):
-        first = next((row.answered.error for rows in [before, *copies] for row in rows if row.answered.error), "")
+        first = next((row.answers.error for rows in [before, *copies] for row in rows if row.answers.error), "")
         raise FatalError(
-            f"{asked.headline_metric} is no number under {condition.name}, so nothing can be said ({first})"
+            f"{result.headline_metric} is no number under {condition.name}, so nothing can be said ({first})"
         )
     return sum(same) / len(same), max(shifts)
 
 
 def _texts(row: ScoredSample) -> list[str]:
     """What was answered at every stage; an asking that failed is the same as nothing else."""
-    if row.answered.error is not None:
+    if row.answers.error is not None:
         return [f"error {id(row)}"]
-    return [output.text for response in row.answered.responses.values() for output in response.outputs]
+    return [output.text for response in row.answers.responses.values() for output in response.outputs]

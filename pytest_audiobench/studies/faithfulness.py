@@ -26,13 +26,15 @@ def require_audio(evaluate: Evaluator) -> None:
     record says so. A model whose answers cannot be read with the audio either fails.
     """
     result = evaluate.results[-1] if evaluate.results else None
-    asked = [row for row in result.headline_rows if row.answer is not None and row.scores is not None] if result else []
-    read = sum(row.answer is not None and row.answer.value is not None for row in asked)
-    lost = sum(row.scores["lost"] for row in asked if row.scores is not None)
-    if result is not None and read < min(_FEWEST, len(asked) / 2) and lost > len(asked) / 2:
+    scored = (
+        [row for row in result.headline_rows if row.answer is not None and row.scores is not None] if result else []
+    )
+    parsed = sum(row.answer is not None and row.answer.value is not None for row in scored)
+    lost = sum(row.scores["lost"] for row in scored if row.scores is not None)
+    if result is not None and parsed < min(_FEWEST, len(scored) / 2) and lost > len(scored) / 2:
         result.record.warnings.append(
-            f"{len(asked) - read} of {len(asked)} answers could not be read without the audio, which shows nothing of "
-            "what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
+            f"{len(scored) - parsed} of {len(scored)} answers could not be read without the audio, which shows nothing "
+            "of what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
         )
         return
     evaluate.require("audio_reliance.lower > 0")
@@ -46,9 +48,9 @@ def warn_of_sway(result: Result) -> None:
     perturbation = result.record.perturbation
     if perturbation is None or "wrong" not in perturbation.name.split("-"):
         return
-    found = result["swayed"]
-    if found.lower is not None and found.lower > MOST_SWAYED:
+    swayed = result["swayed"]
+    if swayed.lower is not None and swayed.lower > MOST_SWAYED:
         result.record.warnings.append(
-            f"{ALARM} {100 * found:.0f} % of the other answers were given up for the wrong option that "
-            f"{perturbation.name} puts in (swayed, n={found.n})"
+            f"{ALARM} {100 * swayed:.0f} % of the other answers were given up for the wrong option that "
+            f"{perturbation.name} puts in (swayed, n={swayed.n})"
         )

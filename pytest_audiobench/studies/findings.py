@@ -57,7 +57,7 @@ def findings(
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
     if all(row.scores is None for row in rows):
-        result.record.warnings.append(f"no findings: no answer was read by a protocol that has {METRIC}")
+        result.record.warnings.append(f"no findings: no scorer measured {METRIC}")
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
     result.record.findings = found_of(rows, by, seed)
     return result.record.findings
@@ -65,8 +65,8 @@ def findings(
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:
     """The record of what ``rows`` show, one for each sample and epoch."""
-    found = tested([_trial(row, by) for row in rows], by, seed)
-    return replace(found, phrases=_phrases(rows, by))
+    record = tested([_trial(row, by) for row in rows], by, seed)
+    return replace(record, phrases=_phrases(rows, by))
 
 
 def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
@@ -76,73 +76,73 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
     """
     clips: dict[str, set[str]] = {}
     scored: dict[str, set[str]] = {}
-    for one in trials:
-        clips.setdefault(one.cluster, set()).add(one.sample_id)
-        if one.failed is not None:
-            scored.setdefault(one.cluster, set()).add(one.sample_id)
+    for item in trials:
+        clips.setdefault(item.cluster, set()).add(item.sample_id)
+        if item.failed is not None:
+            scored.setdefault(item.cluster, set()).add(item.sample_id)
     units = _units(trials, by)
     weighed = stats.weigh(units, str(seed))
     records: list[dict[str, Any]] = [
         {
             "rank": rank,
-            "id": f"{METRIC.replace('_', '-')}:{one.part}",
-            "title": f"{one.part}: uplift of {METRIC}",
+            "id": f"{METRIC.replace('_', '-')}:{item.part}",
+            "title": f"{item.part}: uplift of {METRIC}",
             "detector": f"{by}_uplift",
             "metric": METRIC,
-            "slice": {by: one.part},
-            "status": one.status,
-            "validation_notes": one.why,
-            **_estimated(one.discovery, f"{seed}/{one.part}/discovery"),
-            "p_value": one.p,
-            "adjusted_p_value": one.q,
-            "discovery": _side(one.discovery, scored, one.p),
+            "slice": {by: item.part},
+            "status": item.status,
+            "validation_notes": item.why,
+            **_estimated(item.discovery, f"{seed}/{item.part}/discovery"),
+            "p_value": item.p,
+            "adjusted_p_value": item.q,
+            "discovery": _side(item.discovery, scored, item.p),
             "holdout": {
-                **_side(one.holdout, scored, one.p_holdout),
-                **_estimated(one.holdout, f"{seed}/{one.part}/holdout"),
+                **_side(item.holdout, scored, item.p_holdout),
+                **_estimated(item.holdout, f"{seed}/{item.part}/holdout"),
             },
         }
-        for rank, one in enumerate(weighed, start=1)
+        for rank, item in enumerate(weighed, start=1)
     ]
-    counts = Counter(one.status for one in weighed)
-    top = next((one["id"] for one in records if one["status"] in ("validated", "candidate")), None)
-    count = sum(one.status != "untested" for one in weighed)
+    counts = Counter(item.status for item in weighed)
+    top = next((item["id"] for item in records if item["status"] in ("validated", "candidate")), None)
+    count = sum(item.status != "untested" for item in weighed)
     return FindingsRecord(
         records,
         top,
         {status: counts[status] for status in stats.STATUSES},
-        {**_methods(by, seed, count, units), "clusters_are": _named_by(clips)},
+        {**_methods(by, seed, count, units), "clusters_are": _cluster_field(clips)},
     )
 
 
 def _trial(row: ScoredSample, by: str) -> Trial:
     failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
-    return Trial(row.answered.sample_id, str(row.cluster), _domain(row, by), failed)
+    return Trial(row.answers.sample_id, str(row.cluster), _domain(row, by), failed)
 
 
 def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
     """Each cluster with its failures; a clip counts in each epoch in which its asking did not fail."""
     counts: dict[str, list[Any]] = {}
-    for one in trials:
-        unit = counts.setdefault(one.cluster, [one.part, 0, 0])
-        if unit[0] != one.part:
+    for trial in trials:
+        unit = counts.setdefault(trial.cluster, [trial.part, 0, 0])
+        if unit[0] != trial.part:
             raise UsageError(
-                f"the cluster {one.cluster!r} lies in two domains, {unit[0]!r} and {one.part!r}: what is of one "
+                f"the cluster {trial.cluster!r} lies in two domains, {unit[0]!r} and {trial.part!r}: what is of one "
                 f"recording belongs in one {by}"
             )
-        if one.failed is not None:
-            unit[1] += one.failed
+        if trial.failed is not None:
+            unit[1] += trial.failed
             unit[2] += 1
     return [stats.Unit(cluster, *unit) for cluster, unit in sorted(counts.items())]
 
 
 def _domain(row: ScoredSample, by: str) -> str:
-    sample = row.answered.taken.sample
+    sample = row.answers.selected.sample
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
     return str(sample.metadata[by])
 
 
-def _named_by(clips: Mapping[str, set[str]]) -> str:
+def _cluster_field(clips: Mapping[str, set[str]]) -> str:
     """What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``."""
     return "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
 
@@ -153,27 +153,27 @@ def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
 
 
 def _side(side: stats.Side, clips: Mapping[str, set[str]], p: float | None) -> dict[str, Any]:
-    own, others = (
-        sorted(name for one in units for name in clips[one.cluster]) for units in (side.members, side.others)
+    names, other_names = (
+        sorted(name for unit in units for name in clips[unit.cluster]) for units in (side.members, side.others)
     )
     rates = tuple(finite(rate) for rate in side.rates)
     return {
-        "clip_count_domain": len(own),
-        "clip_count_other": len(others),
+        "clip_count_domain": len(names),
+        "clip_count_other": len(other_names),
         "cluster_count_domain": len(side.members),
         "cluster_count_other": len(side.others),
         "domain_rate": rates[0],
         "other_rate": rates[1],
         "p_value": p,
         "testable": not side.lacking,
-        "clips": own if len(own) <= MOST_NAMES else None,
-        "clips_digest": digest(own),
-        "other_clips_digest": digest(others),
+        "clips": names if len(names) <= MOST_NAMES else None,
+        "clips_digest": digest(names),
+        "other_clips_digest": digest(other_names),
     }
 
 
 def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> dict[str, Any]:
-    aside = sorted(stats.holdout_of(units, str(seed)))
+    holdout = sorted(stats.holdout_of(units, str(seed)))
     return {
         "by": by,
         "uplift": f"{METRIC} of a {by} less that of all others together",
@@ -194,23 +194,23 @@ def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> di
             "salt": stats.SALT,
             "rule": f"of each {by} the first {stats.HOLDOUT:g} of its clusters by SHA-256 of [salt, 1, seed, cluster]",
             "clusters": len(units),
-            "holdout_count": len(aside),
-            "holdout": aside if len(aside) <= MOST_NAMES else None,
-            "holdout_digest": digest(aside),
+            "holdout_count": len(holdout),
+            "holdout": holdout if len(holdout) <= MOST_NAMES else None,
+            "holdout_digest": digest(holdout),
         },
     }
 
 
 def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
     """The answers made up most often, without case, punctuation and markers, each with the domains it was given in."""
-    said: dict[str, Counter[str]] = {}
+    phrases: dict[str, Counter[str]] = {}
     for row in rows:
         if row.answer is None or row.scores is None or not row.scores[STATISTIC]:
             continue
         text = (row.answer.value or "")[:_LOOKED_AT]
         words = what_is_said(text).words or basic_text(text) or text.strip()
-        said.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
-    ordered = sorted(said.items(), key=lambda one: (-one[1].total(), one[0]))
+        phrases.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
+    ordered = sorted(phrases.items(), key=lambda entry: (-entry[1].total(), entry[0]))
     return [
         {
             "phrase": phrase,

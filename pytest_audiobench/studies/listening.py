@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.perturbations.interventions import with_silence, with_swapped_clips, without_audio
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
 
-CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {"silence": silenced, "swapped": swapped, "text": unheard}
+CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {
+    "silence": with_silence,
+    "swapped": with_swapped_clips,
+    "text": without_audio,
+}
 
 
 def listening(
@@ -46,16 +50,16 @@ def listening(
         name = f"adds_over_{control}"
         adds[control] = evaluate.record(name, heard.gain_over(result))
         evaluate.require(f"{name}.lower > 0")
-    evaluate.note_hearing(dataset, _shown(dataset.name, adds, sum(result.errors for result in evaluate.results)))
+    evaluate.note_hearing(dataset, _hearing(dataset.name, adds, sum(result.errors for result in evaluate.results)))
     return adds
 
 
-def _shown(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
+def _hearing(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
     least = min(adds, key=lambda control: _lower(adds[control]))
-    found = adds[least]
-    if _lower(found) > 0.0 and found.n >= _FEWEST and not errors:
-        return Hearing("proven", f"{name}: {100 * found:+.1f} points over {least} (n={found.n})")
-    why = f"{errors} askings failed" if errors else f"{100 * found:+.1f} points over {least}, n={found.n}"
+    gain = adds[least]
+    if _lower(gain) > 0.0 and gain.n >= _FEWEST and not errors:
+        return Hearing("proven", f"{name}: {100 * gain:+.1f} points over {least} (n={gain.n})")
+    why = f"{errors} askings failed" if errors else f"{100 * gain:+.1f} points over {least}, n={gain.n}"
     return Hearing("unproven", f"not shown on {name} ({why})")
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import AudiobenchError
-from pytest_audiobench.evaluation.scores import scored_rows
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
@@ -63,5 +62,5 @@ def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]
 
 def _cluster(answers: SampleAnswers, field: str | None) -> str:
     if field is not None:
-        return str(answers.taken.sample.metadata.get(field, answers.sample_id))
-    return answers.taken.recording or answers.sample_id
+        return str(answers.selected.sample.metadata.get(field, answers.sample_id))
+    return answers.selected.recording or answers.sample_id

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.hashes import ABSENT, ASKED
+from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.rescore import protocol_of
@@ -131,7 +131,7 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
     """
     recorded = item["hashes"]
     corrected = {**recorded, **recomputed}
-    input_parts = ("input_hash", (*ASKED,), {"dataset": item["dataset"]})
+    input_parts = ("input_hash", (*INPUTS,), {"dataset": item["dataset"]})
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in recorded else []))
     for name, parts, more in (input_parts, ("run_hash", ("input_hash", "answers"), {}), ("score_hash", scored, {})):
         candidates = [

@@ -18,9 +18,10 @@ from pytest_audiobench import multiple_choice
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.cli import main
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
@@ -106,8 +107,8 @@ class Lab:
         (folder / FOLDER).mkdir(parents=True)
         scripted = Scripted(says, model or name)
         store, index = Store(folder / "store.sqlite", name), AudioIndex(None)
-        claims = BatchLocks(folder / "claims")
-        shared = RunContext(name, store, claims, index, **bench)
+        locks = BatchLocks(folder / "claims")
+        shared = RunContext(name, store, locks, index, **bench)
         for number, (eval_, own) in enumerate((evals or {"animals/all": samples(40)}).items()):
             suite = eval_.partition("/")[0]
             item = EvalSpec(number, f"test::{eval_}", eval_, suite, Places(folder, {}, []))
@@ -116,7 +117,7 @@ class Lab:
             evaluation = evaluate(shared, handle, item, dataset, protocol or multiple_choice())
             write_part(folder / FOLDER, evaluation.result.record, lines_of(evaluation))
         store.close()
-        claims.close()
+        locks.close()
         told = {"alias": model or name, "spec": scripted.spec, "role": "subject", "batching": "opaque", "device": "cpu"}
         told |= {"fingerprint": dict(scripted.fingerprint()), "hearing": None, "noise": None}
         heading = Heading(

@@ -1,4 +1,4 @@
-"""A store and its claims, and those who ask with them."""
+"""A store and its locks, and those who ask with them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.evaluation import batch_executor
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 
@@ -23,19 +22,19 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Iterator[BatchLocks]:
+def locks(tmp_path: Path) -> Iterator[BatchLocks]:
     with BatchLocks(tmp_path / "claims.lock") as opened:
         yield opened
 
 
 @pytest.fixture
-def asker_of(store: Store, claims: BatchLocks) -> Callable[..., BatchExecutor]:
+def executor_of(store: Store, locks: BatchLocks) -> Callable[..., BatchExecutor]:
     """Makes one who asks a model, as each eval of a run does; ``store`` is another one than the test's."""
 
     def make(
         model: Meter, progress: Callable[[int, int], None] = lambda done, total: None, store: Store = store
     ) -> BatchExecutor:
-        return BatchExecutor(ModelHandle("m", model), store, claims, progress)
+        return BatchExecutor(ModelHandle("m", model), store, locks, progress)
 
     return make
 

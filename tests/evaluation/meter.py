@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import Planned, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batching import PlannedRequest, duration_bucket, sample_hash
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response
 from pytest_audiobench.models.model import Limits
 
@@ -69,7 +69,7 @@ class Meter:
 
 class Question(NamedTuple):
     request: Request
-    planned: Planned
+    planned: PlannedRequest
 
 
 def tone(seconds: float, pitch: int = 100) -> Clip:
@@ -88,7 +88,7 @@ def question(sample_id: str, clip: Clip | None = None, seconds: float = 0.1, tas
         messages=(Message("user", (AudioSlot(0), "How long?")),),
         clips=(tone(seconds) if clip is None else clip,),
     )
-    own = Planned(bytes.fromhex(request.key), duration_bucket(seconds), 0, seconds, sample_hash(sample_id))
+    own = PlannedRequest(bytes.fromhex(request.key), duration_bucket(seconds), 0, seconds, sample_hash(sample_id))
     return Question(request, own)
 
 
@@ -97,10 +97,10 @@ def in_order(*sample_ids: str) -> list[str]:
     return sorted(sample_ids, key=sample_hash)
 
 
-def ask(asker: BatchExecutor, questions: Sequence[Question], **options: object) -> dict[str, str]:
+def ask(executor: BatchExecutor, questions: Sequence[Question], **options: object) -> dict[str, str]:
     """What came of each question by sample: the text, or the error behind an exclamation mark."""
     requests, planned = [item.request for item in questions], [item.planned for item in questions]
-    responses = asker.responses(requests, planned, **options)  # type: ignore[arg-type]
+    responses = executor.execute(requests, planned, **options)  # type: ignore[arg-type]
     return {
         request.sample_id: response.text if response.error is None else f"!{response.error}"
         for request in requests
@@ -108,8 +108,8 @@ def ask(asker: BatchExecutor, questions: Sequence[Question], **options: object) 
     }
 
 
-def texts(asker: BatchExecutor, *sample_ids: str) -> dict[str, str]:
-    return ask(asker, [question(sample_id) for sample_id in sample_ids])
+def texts(executor: BatchExecutor, *sample_ids: str) -> dict[str, str]:
+    return ask(executor, [question(sample_id) for sample_id in sample_ids])
 
 
 def other_process(script: str, *arguments: object) -> Popen[str]:

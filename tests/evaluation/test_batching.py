@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.evaluation.batching import (
     WINDOW_SAMPLES,
-    Planned,
+    PlannedRequest,
     answer_key,
     batch_key,
-    batches,
     duration_bucket,
-    filled,
+    full_batches,
+    limited_positions,
+    planned_batches,
     sample_hash,
-    taken,
     window_bits,
     window_of,
 )
@@ -28,7 +28,7 @@ durations = st.sampled_from([None, 0.3, 1.0, 1.5, 4.0, 29.0, 300.0])
 
 def plan_of(names, lengths, bits, chosen):
     return [
-        Planned(
+        PlannedRequest(
             hashlib.sha256(names[i].encode()).digest(),
             duration_bucket(lengths[i]),
             window_of(sample_hash(names[i]), bits),
@@ -46,12 +46,12 @@ def test_a_limited_runs_batches_are_among_the_full_runs(names, data, max_batch, 
     limits = Limits(max_batch=max_batch, max_batch_s=60.0)
     bits = window_bits(len(names))
     hashes = [sample_hash(name) for name in names]
-    chosen = taken(hashes, limit, whole_windows=True)
-    everything = taken(hashes, None, whole_windows=True)
+    chosen = limited_positions(hashes, limit, whole_windows=True)
+    everything = limited_positions(hashes, None, whole_windows=True)
     full = plan_of(names, lengths, bits, everything)
     part = plan_of(names, lengths, bits, chosen)
-    full_batches = [tuple(full[i].key for i in batch) for batch in batches(full, limits)]
-    part_batches = [tuple(part[i].key for i in batch) for batch in batches(part, limits)]
+    full_batches = [tuple(full[i].key for i in batch) for batch in planned_batches(full, limits)]
+    part_batches = [tuple(part[i].key for i in batch) for batch in planned_batches(part, limits)]
     assert part_batches == full_batches[: len(part_batches)]
     assert len(chosen) >= min(limit, len(names))
 
@@ -60,7 +60,7 @@ def test_a_limited_runs_batches_are_among_the_full_runs(names, data, max_batch, 
 def test_the_order_of_the_data_does_not_matter(names, random):
     def whole(order):
         requests = plan_of(order, [1.0] * len(order), window_bits(len(order)), range(len(order)))
-        return [tuple(requests[i].key for i in batch) for batch in batches(requests, Limits(max_batch=8))]
+        return [tuple(requests[i].key for i in batch) for batch in planned_batches(requests, Limits(max_batch=8))]
 
     shuffled = list(names)
     random.shuffle(shuffled)
@@ -70,7 +70,7 @@ def test_the_order_of_the_data_does_not_matter(names, random):
 @given(ids, st.integers(1, 12), st.floats(1.0, 100.0))
 def test_batches_keep_to_the_limits_and_lose_nothing(names, max_batch, max_batch_s):
     requests = plan_of(names, [2.0] * len(names), window_bits(len(names)), range(len(names)))
-    cut = batches(requests, Limits(max_batch=max_batch, max_batch_s=max_batch_s))
+    cut = planned_batches(requests, Limits(max_batch=max_batch, max_batch_s=max_batch_s))
     assert sorted(i for batch in cut for i in batch) == list(range(len(names)))
     for batch in cut:
         assert len(batch) <= max_batch
@@ -80,7 +80,7 @@ def test_batches_keep_to_the_limits_and_lose_nothing(names, max_batch, max_batch
 
 def test_without_planned_batches_a_limit_is_exact():
     hashes = [sample_hash(str(i)) for i in range(500)]
-    chosen = taken(hashes, 10, whole_windows=False)
+    chosen = limited_positions(hashes, 10, whole_windows=False)
     assert [hashes[i] for i in chosen] == sorted(hashes)[:10]
 
 
@@ -98,14 +98,18 @@ seconds = st.floats(0.0, 40.0)
 
 def requests_of(*lengths, window=0):
     """Requests of these lengths that come in this order, all in one window and, where that is not told, one bucket."""
-    return [Planned(bytes([i]) * 32, 0, window, length, i.to_bytes(32, "big")) for i, length in enumerate(lengths)]
+    return [
+        PlannedRequest(bytes([i]) * 32, 0, window, length, i.to_bytes(32, "big")) for i, length in enumerate(lengths)
+    ]
 
 
 def sizes(cut):
     return [len(batch) for batch in cut]
 
 
-@pytest.mark.parametrize("fill", [batches, lambda requests, limits: filled(range(len(requests)), requests, limits)])
+@pytest.mark.parametrize(
+    "fill", [planned_batches, lambda requests, limits: full_batches(range(len(requests)), requests, limits)]
+)
 def test_a_batch_may_be_exactly_as_large_as_its_limits(fill):
     limits = Limits(max_batch=3, max_batch_s=6.0)
     assert sizes(fill(requests_of(*[1.0] * 7), limits)) == [3, 3, 1]
@@ -115,7 +119,9 @@ def test_a_batch_may_be_exactly_as_large_as_its_limits(fill):
     assert fill([], limits) == []
 
 
-@pytest.mark.parametrize("fill", [batches, lambda requests, limits: filled(range(len(requests)), requests, limits)])
+@pytest.mark.parametrize(
+    "fill", [planned_batches, lambda requests, limits: full_batches(range(len(requests)), requests, limits)]
+)
 def test_what_is_longer_than_a_batch_may_be_is_asked_by_itself(fill):
     assert fill(requests_of(1.0, 50.0, 1.0, 1.0), Limits(max_batch=8, max_batch_s=6.0)) == [[0], [1], [2, 3]]
     assert fill(requests_of(50.0, 1.0), Limits(max_batch=8, max_batch_s=6.0)) == [[0], [1]]
@@ -125,7 +131,7 @@ def test_what_is_longer_than_a_batch_may_be_is_asked_by_itself(fill):
 def test_batches_that_are_nobodys_business_are_as_full_as_the_limits_allow(lengths, max_batch, max_batch_s, random):
     requests = requests_of(*lengths)
     positions = random.sample(range(len(lengths)), random.randint(0, len(lengths)))
-    cut = filled(positions, requests, Limits(max_batch=max_batch, max_batch_s=max_batch_s))
+    cut = full_batches(positions, requests, Limits(max_batch=max_batch, max_batch_s=max_batch_s))
     assert [i for batch in cut for i in batch] == positions
     lengths_of = [sum(lengths[i] for i in batch) for batch in cut]
     for batch, length in zip(cut, lengths_of, strict=True):
@@ -137,19 +143,19 @@ def test_batches_that_are_nobodys_business_are_as_full_as_the_limits_allow(lengt
 
 def test_a_planned_batch_ends_where_a_window_or_a_bucket_does():
     def request(window, length, hashed):
-        return Planned(bytes([hashed]) * 32, duration_bucket(length), window, length, bytes([hashed]))
+        return PlannedRequest(bytes([hashed]) * 32, duration_bucket(length), window, length, bytes([hashed]))
 
     requests = [request(1, 1.0, 9), request(0, 3.0, 2), request(0, 0.5, 3), request(0, 4.0, 1), request(1, 1.0, 8)]
-    assert batches(requests, Limits()) == [[2], [3, 1], [4, 0]]
+    assert planned_batches(requests, Limits()) == [[2], [3, 1], [4, 0]]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), seconds), max_size=60, unique=True), st.integers(1, 9))
 def test_within_a_window_and_a_bucket_no_batch_ends_before_it_is_full(each, max_batch):
     requests = [
-        Planned(bytes(32), bucket, window, length, i.to_bytes(2, "big"))
+        PlannedRequest(bytes(32), bucket, window, length, i.to_bytes(2, "big"))
         for i, (window, bucket, length) in enumerate(each)
     ]
-    cut = batches(requests, Limits(max_batch=max_batch, max_batch_s=50.0))
+    cut = planned_batches(requests, Limits(max_batch=max_batch, max_batch_s=50.0))
     assert sorted(i for batch in cut for i in batch) == list(range(len(requests)))
     for batch, following in pairwise(cut):
         last, first = requests[batch[-1]], requests[following[0]]
@@ -173,7 +179,10 @@ def test_a_small_slice_is_one_window():
 def test_a_limited_run_takes_the_first_in_hash_order_and_finishes_its_last_window(names, limit):
     hashes = [sample_hash(name) for name in names]
     bits = window_bits(len(names))
-    chosen, exact = taken(hashes, limit, whole_windows=True), taken(hashes, limit, whole_windows=False)
+    chosen, exact = (
+        limited_positions(hashes, limit, whole_windows=True),
+        limited_positions(hashes, limit, whole_windows=False),
+    )
     everything = sorted(range(len(names)), key=hashes.__getitem__)
     assert exact == everything[:limit]
     last = window_of(hashes[exact[-1]], bits)
@@ -185,7 +194,7 @@ def test_a_limit_that_ends_with_a_window_takes_nothing_of_the_next():
     windows = [window_of(hashed, window_bits(200)) for hashed in sorted(hashes)]
     assert len(set(windows)) == 4
     for limit in range(1, 200):
-        chosen = len(taken(hashes, limit, whole_windows=True))
+        chosen = len(limited_positions(hashes, limit, whole_windows=True))
         assert chosen == limit + windows[limit:].count(windows[limit - 1])
 
 

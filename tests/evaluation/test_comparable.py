@@ -9,8 +9,8 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import Dataset, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.comparable import (
     ComparableEval,
@@ -19,7 +19,7 @@ from pytest_audiobench.evaluation.comparable import (
     cluster_of,
     comparable_ahead,
     comparable_eval,
-    measured,
+    metrics_by_scorer,
     prompt_digest,
     statistics_of,
     truth_digest,
@@ -34,7 +34,7 @@ from .tiny import Speaker, clip, dataset, evaluated, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
 TWO = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
-QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIET = Perturbation("quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
 
 
 def both_sides(
@@ -48,9 +48,9 @@ def both_sides(
     speaker = model or Speaker()
     ahead: list[ComparableEval] = []
 
-    def ready(slice_: Selection, fitting: Protocol) -> None:
+    def ready(selection: Selection, fitting: Protocol) -> None:
         assert not speaker.batches
-        ahead.append(comparable_ahead("t", handle(speaker), slice_, fitting, changes.get("epochs", 1)))
+        ahead.append(comparable_ahead("t", handle(speaker), selection, fitting, changes.get("epochs", 1)))
 
     done = evaluated(folder, own, protocol, speaker, item={"ready": ready}, **changes)
     return ahead[0], comparable_eval(done.result.record, done.rows, speaker.spec)
@@ -118,7 +118,7 @@ def test_a_recording_is_the_cluster_where_the_data_set_names_none_and_under_any_
     assert [row.cluster for row in clean.rows] == [row.cluster for row in quiet.rows]
     assert len({row.cluster for row in clean.rows}) == 2
     assert not {row.audio for row in clean.rows} & {row.audio for row in quiet.rows}
-    done = evaluated(tmp_path, data).answered[0].taken
+    done = evaluated(tmp_path, data).answers[0].selected
     assert cluster_of(done, None) == done.recording
     assert cluster_of(done, "speaker") is None
 
@@ -185,8 +185,8 @@ def test_a_share_is_drawn_from_how_a_sample_was_answered_and_a_score_from_its_st
 
 def test_numbers_that_a_test_recorded_itself_are_no_scorers() -> None:
     pairs = [("b", "wer"), (None, "gain"), ("a", "accuracy"), ("b", "coverage"), ("b", "wer")]
-    assert measured(pairs) == {"b": ["wer", "coverage"], "a": ["accuracy"]}
-    assert list(measured(pairs)) == ["b", "a"]
+    assert metrics_by_scorer(pairs) == {"b": ["wer", "coverage"], "a": ["accuracy"]}
+    assert list(metrics_by_scorer(pairs)) == ["b", "a"]
 
 
 def test_another_clip_is_other_audio_and_no_other_prompt(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.curves import Figures, figures, series, step, unperturbed
-from pytest_audiobench.evaluation.perturbation_sums import Asked
+from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
+from pytest_audiobench.evaluation.curves import Figures, figures, step
 from pytest_audiobench.metrics.registry import metric_kind
 
 READING = ("letters", "letters|v:1")
@@ -39,7 +39,7 @@ def item(one: dict[str, Any] | None, right: int, n: int = 20, **changes: Any) ->
 
 def found(*items: dict[str, Any], n: int = 20) -> Figures:
     rows = {
-        place: [Asked((f"s{k}", 0), {"correct": float(k < one["right"])}, f"s{k}") for k in range(n)]
+        place: [SampleScore((f"s{k}", 0), {"correct": float(k < one["right"])}, f"s{k}") for k in range(n)]
         for place, one in enumerate(items)
         if one["perturbation"] is not None
     }
@@ -107,7 +107,7 @@ def test_a_metric_that_is_no_ratio_has_points_and_the_reason_why_no_slope() -> N
 
 def test_a_sample_without_the_statistic_is_a_reason_too() -> None:
     items = ladder(18, 12)
-    rows = {place: [Asked(("s1", 0), {"other": 1.0}, "s1")] for place in range(2)}
+    rows = {place: [SampleScore(("s1", 0), {"other": 1.0}, "s1")] for place in range(2)}
     ((curve,), _) = figures(items, {READING: rows})
     assert curve.slope.method == "no slope: a sample lacks the statistic 'correct'"
 
@@ -164,7 +164,7 @@ def test_samples_whose_asking_failed_are_in_no_pair_and_in_the_others_all_the_sa
     items = ladder(18, 12, 6)
     rows = {
         place: [
-            Asked((f"s{k}", 0), None if place == 1 and k < 4 else {"correct": float(k < one["right"])}, f"s{k}")
+            SampleScore((f"s{k}", 0), None if place == 1 and k < 4 else {"correct": float(k < one["right"])}, f"s{k}")
             for k in range(20)
         ]
         for place, one in enumerate(items)

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.errors import NotComparable, UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
@@ -48,14 +49,14 @@ def test_two_samples_that_ask_the_same_are_asked_once(tmp_path: Path) -> None:
     model = Speaker()
     done = evaluated(tmp_path, [sample("a"), sample("b", clips=(clip("a"),))], None, model)
     assert len(model.requests) == 1
-    assert [one.responses["answer"].text for one in done.answered] == ["A", "A"]
+    assert [one.responses["answer"].text for one in done.answers] == ["A", "A"]
 
 
 def test_what_is_held_against_a_baseline_is_known_before_anything_is_asked(tmp_path: Path) -> None:
     model = Speaker()
 
-    def refuse(slice_, protocol):
-        assert [taken.sample.id for taken in slice_.taken] == ["s0"]
+    def refuse(selection, protocol):
+        assert [taken.sample.id for taken in selection.samples] == ["s0"]
         assert protocol.name == "multiple_choice"
         raise NotComparable("another task")
 
@@ -189,7 +190,7 @@ def test_warnings_say_what_a_reader_of_the_numbers_must_know(tmp_path: Path) -> 
 
 def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: Path) -> None:
     quiet = Perturbation(
-        "quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
+        "quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
     )
     own = samples(4, metadata={"hop": "a"})[:2] + [replace(one, metadata={"hop": "b"}) for one in samples(4)[2:]]
     data = perturb(dataset(own, cluster="hop"), quiet)

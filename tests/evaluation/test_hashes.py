@@ -206,8 +206,8 @@ def asked_of(own: Sample, keys: tuple[str, ...], before: tuple[str, ...] | None,
     stage = Stage("answer", lambda sample, earlier: (Message("user", (AudioSlot(0),)),), unchanged=unchanged)
     protocol = Protocol("asking", (stage,), (), {})
     as_before = None if before is None else SelectedSample(own, 0, before, (1.0,), None)
-    slice_ = Selection(dataset([own]), 1, [SelectedSample(own, 0, keys, (1.0,), None, unchanged=as_before)], ())
-    return item_hashes(slice_, protocol, "model", 1, [answered(own)])["audio"]
+    selection = Selection(dataset([own]), 1, [SelectedSample(own, 0, keys, (1.0,), None, unchanged=as_before)], ())
+    return item_hashes(selection, protocol, "model", 1, [answered(own)])["audio"]
 
 
 def test_where_a_stage_is_played_the_clips_before_the_perturbation_both_are_hashed() -> None:

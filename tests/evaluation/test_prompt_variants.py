@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.prompt_variants import of_wording, spreads
 from pytest_audiobench.evaluation.record import MetricRecord
+from pytest_audiobench.evaluation.scoring import is_of_wording, wording_spreads
 
 
 def metric(scorer: str, value: float | None, **changes: Any) -> MetricRecord:
@@ -32,7 +32,7 @@ THREE = [metric("letters", 0.5), metric("letters@1", 0.3), metric("letters@2", 0
 
 
 def test_the_spread_is_the_largest_less_the_smallest_and_stands_at_the_headline() -> None:
-    spread, deviation = spreads(THREE)
+    spread, deviation = wording_spreads(THREE)
     assert (spread.name, spread.value, deviation.name) == ("wording_spread", pytest.approx(0.4), "wording_sd")
     assert deviation.value == pytest.approx(statistics.stdev([0.3, 0.7, 0.4]))
     for record in (spread, deviation):
@@ -47,15 +47,18 @@ def test_the_spread_is_the_largest_less_the_smallest_and_stands_at_the_headline(
 
 
 def test_a_wording_that_is_missing_leaves_no_spread_and_one_without_a_value_no_number() -> None:
-    assert list(spreads(THREE[:3])) == []
-    spread, _ = spreads([*THREE[:3], metric("letters@3", None)])
+    assert list(wording_spreads(THREE[:3])) == []
+    spread, _ = wording_spreads([*THREE[:3], metric("letters@3", None)])
     assert (spread.value, spread.method) == (None, "accuracy over 3 wordings, one of which has no value")
 
 
 def test_each_group_has_its_own_and_what_leaves_failures_out_has_none() -> None:
     group = [metric(record.scorer or "", (record.value or 0.0) / 2, group={"hop": "multi"}) for record in THREE]
     without = [metric(record.scorer or "", record.value, group={"without": "loop"}) for record in THREE]
-    found = {(record.name, tuple(record.group.items())): record.value for record in spreads([*THREE, *group, *without])}
+    found = {
+        (record.name, tuple(record.group.items())): record.value
+        for record in wording_spreads([*THREE, *group, *without])
+    }
     assert found == {
         ("wording_spread", ()): pytest.approx(0.4),
         ("wording_sd", ()): pytest.approx(statistics.stdev([0.3, 0.7, 0.4])),
@@ -67,7 +70,7 @@ def test_each_group_has_its_own_and_what_leaves_failures_out_has_none() -> None:
 def test_only_a_scorers_first_metric_spreads_and_each_scorer_for_itself() -> None:
     further = [metric(record.scorer or "", 1.0, name="coverage") for record in THREE]
     other = [metric(f"mmar{tail}", value) for tail, value in (("", 0.1), ("@1", 0.1), ("@2", 0.1), ("@3", 0.2))]
-    found = list(spreads([*THREE, *further, *other]))
+    found = list(wording_spreads([*THREE, *further, *other]))
     assert [(record.name, record.scorer) for record in found] == [
         ("wording_spread", "letters"),
         ("wording_sd", "letters"),
@@ -79,10 +82,10 @@ def test_only_a_scorers_first_metric_spreads_and_each_scorer_for_itself() -> Non
 
 def test_an_error_rates_spread_keeps_its_unit() -> None:
     rates = [metric(record.scorer or "", record.value, unit="seconds") for record in THREE]
-    assert {record.unit for record in spreads(rates)} == {"seconds"}
+    assert {record.unit for record in wording_spreads(rates)} == {"seconds"}
 
 
 def test_a_scorer_is_of_a_wording_where_its_signature_says_so() -> None:
-    assert of_wording("mcq:letters|v:1|wording:2/3")
-    assert not of_wording("mcq:letters|v:1|vote:3|tie:unanswered")
-    assert list(spreads([metric("letters", 0.5)])) == []
+    assert is_of_wording("mcq:letters|v:1|wording:2/3")
+    assert not is_of_wording("mcq:letters|v:1|vote:3|tie:unanswered")
+    assert list(wording_spreads([metric("letters", 0.5)])) == []

@@ -38,7 +38,7 @@ def request(
 ) -> Request:
     holder = handle(model or Speaker(), alias)
     with AudioIndex(None) as index:
-        (taken,) = select(dataset([replace(SAMPLE, **changes)], name), HERE, index, holder).taken
+        (taken,) = select(dataset([replace(SAMPLE, **changes)], name), HERE, index, holder).samples
     return Requester(holder, stage, name, epoch).request(taken, {})
 
 
@@ -110,7 +110,7 @@ def test_a_model_that_is_played_nothing_is_asked_by_the_samples_name_in_place_of
 
 def test_a_clip_that_is_not_here_leaves_the_samples_name_in_its_place_also_for_a_judge_that_listens() -> None:
     with AudioIndex(None) as index:
-        (taken,) = select(dataset([SAMPLE]), HERE, index, handle(Speaker(listens=False))).taken
+        (taken,) = select(dataset([SAMPLE]), HERE, index, handle(Speaker(listens=False))).samples
     gone = taken._replace(clip_keys=None)
     named = request(replace(ASKING, role="judge"), Speaker(listens=False)).key
     for listens in (True, False):

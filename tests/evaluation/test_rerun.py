@@ -27,13 +27,13 @@ def batches(folder: Path, *perturbations: RerunVariant) -> list[list[list[str]]]
     model = Speaker(batching="planned", limits=Limits(max_batch=4))
     with bench(folder) as run:
         holder = handle(model)
-        asker = BatchExecutor(holder, run.store, run.claims, lambda done, total: None)
-        slice_ = select(dataset(samples(COUNT)), HERE, run.index, holder)
-        first = collect_answers(slice_, multiple_choice(), asker, 1)
+        executor = BatchExecutor(holder, run.store, run.locks, lambda done, total: None)
+        selection = select(dataset(samples(COUNT)), HERE, run.index, holder)
+        first = collect_answers(selection, multiple_choice(), executor, 1)
         found = [[[request.sample_id for request in batch] for batch in model.batches]]
         for perturbation in perturbations:
             model.batches.clear()
-            for copy in perturbation.ask(slice_, multiple_choice(), asker):
+            for copy in perturbation.ask(selection, multiple_choice(), executor):
                 assert [one.sample_id for one in copy] == [one.sample_id for one in first]
                 assert [one.messages for one in copy] == [one.messages for one in first]
                 assert not {one.keys["answer"] for one in copy} & {one.keys["answer"] for one in first}
@@ -84,12 +84,12 @@ def test_a_judge_says_of_the_same_answer_what_it_said_before(perturbation: Rerun
     protocol = with_judges(judged(multiple_choice()), judges).protocol
     with bench(tmp_path) as run:
         holder = handle(model)
-        asker, weigher = (
-            BatchExecutor(one, run.store, run.claims, lambda done, total: None) for one in (holder, judges["j"])
+        executor, weigher = (
+            BatchExecutor(one, run.store, run.locks, lambda done, total: None) for one in (holder, judges["j"])
         )
-        slice_ = select(dataset(samples(3)), HERE, run.index, holder)
-        collect_answers(slice_, protocol, asker, 1, {"j": weigher})
+        selection = select(dataset(samples(3)), HERE, run.index, holder)
+        collect_answers(selection, protocol, executor, 1, {"j": weigher})
         asked = len(judge.requests)
-        copies = perturbation.ask(slice_, protocol, asker, {"j": weigher})
+        copies = perturbation.ask(selection, protocol, executor, {"j": weigher})
     assert len(judge.requests) == asked
     assert Counter(one.verdicts["yes-no@j"].text for copy in copies for one in copy) == {"Yes": 3 * perturbation.copies}

@@ -122,7 +122,7 @@ def test_a_gain_is_over_the_samples_that_both_answered_and_better_is_more(tmp_pa
 
 def test_a_gain_wants_a_metric_of_pairs_and_samples_in_common(tmp_path: Path) -> None:
     first = of(tmp_path, "AA", "one")
-    with pytest.raises(UsageError, match="have no answered sample in common"):
+    with pytest.raises(UsageError, match="have no scored sample in common"):
         first.gain_over(of(tmp_path, "..", "other"))
     with pytest.raises(UsageError, match="bleu is no ratio of sums over samples"):
         first.gain_over(first, "bleu")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_audiobench.evaluation.record import MetricRecord
-from pytest_audiobench.evaluation.scores import EvalScores, score_answers
+from pytest_audiobench.evaluation.scoring import EvalScores, score_answers
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice

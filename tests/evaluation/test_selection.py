@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import Dataset, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batching import WINDOW_SAMPLES, window_bits, window_of
@@ -24,8 +24,8 @@ from pytest_audiobench.models.model import Limits
 from .tiny import HERE, Speaker, clip, dataset, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
-QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
-QUIETER = Perturbation("quieter", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
+QUIET = Perturbation("quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIETER = Perturbation("quieter", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
 
 
 def slice_of(
@@ -36,8 +36,8 @@ def slice_of(
         return select(data, HERE, index, handle(model or Speaker()), limit, wanted)
 
 
-def ids(slice_: Selection) -> list[str]:
-    return [taken.sample.id for taken in slice_.taken]
+def ids(selection: Selection) -> list[str]:
+    return [taken.sample.id for taken in selection.samples]
 
 
 def by_hash(own: list[Sample]) -> list[str]:
@@ -55,28 +55,28 @@ def test_samples_are_taken_in_the_order_of_their_ids_hashes_however_they_were_re
     here, there = slice_of(own, None, limit, wanted), slice_of(shuffled, None, limit, wanted)
     least = min(number for number in (limit, wanted, len(own)) if number is not None)
     assert ids(here) == ids(there) == by_hash(own)[:least]
-    assert here.taken == there.taken
+    assert here.samples == there.samples
 
 
 def test_a_planned_model_is_asked_whole_windows_so_that_a_limited_run_is_a_prefix_of_a_whole_one():
     own = samples(300, clips=(CLIP,))
     planned = Speaker(batching="planned")
     whole = slice_of(own, planned)
-    assert {one.window for one in whole.taken} == set(range(2 ** window_bits(300)))
+    assert {one.window for one in whole.samples} == set(range(2 ** window_bits(300)))
     for limit in (1, 20, 150, 299):
         part = slice_of(own, planned, limit)
-        assert part.taken == whole.taken[: len(part.taken)]
-        assert len(part.taken) >= limit
-        last = part.taken[-1].window
-        assert sum(one.window == last for one in part.taken) == sum(one.window == last for one in whole.taken)
-        assert len({one.window for one in part.taken[:limit]}) == len({one.window for one in part.taken})
-        assert slice_of(own, planned, wanted=limit).taken == part.taken
-        assert len(slice_of(own, Speaker(), limit).taken) == limit
+        assert part.samples == whole.samples[: len(part.samples)]
+        assert len(part.samples) >= limit
+        last = part.samples[-1].window
+        assert sum(one.window == last for one in part.samples) == sum(one.window == last for one in whole.samples)
+        assert len({one.window for one in part.samples[:limit]}) == len({one.window for one in part.samples})
+        assert slice_of(own, planned, wanted=limit).samples == part.samples
+        assert len(slice_of(own, Speaker(), limit).samples) == limit
 
 
 def test_the_windows_are_those_of_the_whole_data_set_whatever_is_taken_of_it():
     own = samples(4 * WINDOW_SAMPLES, clips=(CLIP,))
-    for one in slice_of(own, Speaker(), 3).taken:
+    for one in slice_of(own, Speaker(), 3).samples:
         assert one.window == window_of(hashlib.sha256(one.sample.id.encode()).digest(), 2)
 
 
@@ -100,7 +100,7 @@ def test_an_empty_data_set_and_one_whose_ids_repeat_are_refused_by_name():
 
 def test_a_clip_that_cannot_be_found_is_an_error_of_its_sample_for_a_model_that_listens():
     here, gone = sample("here"), sample("gone", clips=(clip("a"), GONE))
-    taken = {one.sample.id: one for one in slice_of([here, gone], Speaker(limits=Limits(max_clips=2))).taken}
+    taken = {one.sample.id: one for one in slice_of([here, gone], Speaker(limits=Limits(max_clips=2))).samples}
     assert taken["here"].error is None
     assert taken["gone"].clip_keys is None
     assert "gone.wav" in (taken["gone"].error or "")
@@ -110,7 +110,7 @@ def test_a_clip_that_cannot_be_found_is_an_error_of_its_sample_for_a_model_that_
 def test_a_clip_that_cannot_be_found_is_no_error_for_a_replay_but_a_note():
     replay = Speaker(listens=False)
     some = slice_of([sample("here"), sample("gone", clips=(GONE,))], replay)
-    assert [one.error for one in some.taken] == [None, None]
+    assert [one.error for one in some.samples] == [None, None]
     assert some.notes == ["1 of 2 samples have no audio on this machine"]
     # Where no audio is here, no sample is an exception.
     assert slice_of(samples(2, clips=(GONE,)), replay).notes == []
@@ -131,21 +131,21 @@ def test_a_clip_that_cannot_be_found_is_no_error_for_a_replay_but_a_note():
 )
 def test_a_sample_of_more_or_fewer_clips_than_the_model_takes_fails_and_says_so(limits, count, error):
     own = [sample("s", clips=tuple(clip(f"c{number}") for number in range(count)))]
-    assert slice_of(own, Speaker(limits=limits)).taken[0].error == error
-    assert slice_of(own, Speaker(limits=limits, listens=False)).taken[0].error is None
+    assert slice_of(own, Speaker(limits=limits)).samples[0].error == error
+    assert slice_of(own, Speaker(limits=limits, listens=False)).samples[0].error is None
 
 
 def test_a_samples_length_is_that_of_all_its_clips():
     own = sample("s", clips=(clip("a", 0.5), clip("b", 0.25)))
-    (taken,) = slice_of([own], Speaker(limits=Limits(max_clips=2))).taken
+    (taken,) = slice_of([own], Speaker(limits=Limits(max_clips=2))).samples
     assert taken.durations_s == (0.5, 0.25)
     assert taken.duration_s == 0.75
     assert taken._replace(durations_s=(0.5, None)).duration_s is None
 
 
 def test_a_perturbation_keeps_the_recording_and_the_clips_that_were_there_before_it():
-    (plain,) = slice_of(samples(1)).taken
-    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
+    (plain,) = slice_of(samples(1)).samples
+    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).samples
     assert plain.unchanged is None
     assert (plain.clip_keys,) == ((plain.recording,),)
     assert quiet.clip_keys != plain.clip_keys
@@ -156,9 +156,9 @@ def test_a_perturbation_keeps_the_recording_and_the_clips_that_were_there_before
 
 
 def test_of_two_perturbations_the_recording_is_the_first_clip_and_before_is_what_the_second_changed():
-    (plain,) = slice_of(samples(1)).taken
-    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).taken
-    (both,) = slice_of(perturb(perturb(dataset(samples(1)), QUIET), QUIETER)).taken
+    (plain,) = slice_of(samples(1)).samples
+    (quiet,) = slice_of(perturb(dataset(samples(1)), QUIET)).samples
+    (both,) = slice_of(perturb(perturb(dataset(samples(1)), QUIET), QUIETER)).samples
     assert both.recording == plain.recording
     assert both.unchanged is not None
     assert both.unchanged.clip_keys == quiet.clip_keys
@@ -166,17 +166,17 @@ def test_of_two_perturbations_the_recording_is_the_first_clip_and_before_is_what
 
 
 def test_a_perturbation_that_changes_no_clip_leaves_no_other_sample_behind():
-    nothing = Perturbation("clean", "clean", clipwise(lambda places: lambda clip, place: clip))
-    (plain,) = slice_of(samples(1)).taken
-    (clean,) = slice_of(perturb(dataset(samples(1)), nothing)).taken
+    nothing = Perturbation("clean", "clean", per_clip(lambda places: lambda clip, place: clip))
+    (plain,) = slice_of(samples(1)).samples
+    (clean,) = slice_of(perturb(dataset(samples(1)), nothing)).samples
     assert (clean.unchanged, clean.clip_keys, clean.recording) == (None, plain.clip_keys, plain.recording)
 
 
 def test_samples_of_one_recording_are_one_cluster_also_under_a_perturbation():
     own = [sample("a"), sample("b", clips=(clip("a"),)), sample("c")]
     for data in (dataset(own), perturb(dataset(own), QUIET)):
-        slice_ = slice_of(data)
-        found = dict(zip(ids(slice_), clusters(slice_) or [], strict=True))
+        selection = slice_of(data)
+        found = dict(zip(ids(selection), clusters(selection) or [], strict=True))
         assert found["a"] == found["b"] != found["c"]
     assert clusters(slice_of(samples(3))) is None
 
@@ -184,8 +184,8 @@ def test_samples_of_one_recording_are_one_cluster_also_under_a_perturbation():
 def test_a_data_set_names_its_clusters_by_a_field_and_a_sample_without_it_stands_alone():
     own = [sample(str(number), metadata={"speaker": speaker}) for number, speaker in enumerate((7, "7", 8))]
     own.append(sample("3"))
-    slice_ = slice_of(dataset(own, cluster="speaker"))
-    assert dict(zip(ids(slice_), clusters(slice_) or [], strict=True)) == {"0": "7", "1": "7", "2": "8", "3": "3"}
+    selection = slice_of(dataset(own, cluster="speaker"))
+    assert dict(zip(ids(selection), clusters(selection) or [], strict=True)) == {"0": "7", "1": "7", "2": "8", "3": "3"}
     # One recording asked twice is of no matter where the data set says what belongs together.
     apart = [sample(str(number), clips=(CLIP,), metadata={"speaker": str(number)}) for number in range(3)]
     assert clusters(slice_of(dataset(apart, cluster="speaker"))) is None

@@ -2,8 +2,8 @@
 
 import pytest
 
+from pytest_audiobench.evaluation.batch_executor import Time
 from pytest_audiobench.evaluation.speed import figures, together
-from pytest_audiobench.evaluation.time_spent import Time
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.model import Limits
 

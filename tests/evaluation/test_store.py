@@ -11,8 +11,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.store import Store
-from pytest_audiobench.evaluation.text_repair import LONGEST_TEXT
+from pytest_audiobench.evaluation.store import LONGEST_TEXT, Store
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
@@ -47,7 +46,7 @@ def test_the_first_write_wins_and_a_different_answer_is_noise(tmp_path):
         assert put(first, a="yes").noise == 0
         written = put(second, a="no", b="new")
         assert written.noise == 1
-        assert {key: response.text for key, response in written.held.items()} == {b"a": "yes", b"b": "new"}
+        assert {key: response.text for key, response in written.responses.items()} == {b"a": "yes", b"b": "new"}
         assert texts(first, "a", "b") == {"a": "yes", "b": "new"}
         assert put(second, a="yes").noise == 0
 
@@ -108,7 +107,7 @@ def test_many_processes_write_at_once_and_agree(tmp_path):
         with Store(Path(sys.argv[1]), sys.argv[2]) as store:
             held = {}
             for n in range(60):
-                held |= store.put_batch({b"%d" % n: (Response.of(sys.argv[2]), {})}, {}).held
+                held |= store.put_batch({b"%d" % n: (Response.of(sys.argv[2]), {})}, {}).responses
             print(sorted((key, response.text) for key, response in held.items()))
         """
     )
@@ -151,7 +150,7 @@ def test_every_repaired_piece_of_an_answer_is_counted(tmp_path):
     with Store(tmp_path / "s", "one") as store:
         written = store.put_batch({b"a": (Response((pieces, Output((Part("text", "fine"),)))), {})}, {})
         assert written.repaired == 2
-        assert written.held == store.get_many([b"a"])
+        assert written.responses == store.get_many([b"a"])
 
 
 def test_a_local_folder_is_no_network_file_system(tmp_path):
@@ -321,7 +320,7 @@ def test_short_and_long_answers_come_back_alike(tmp_path):
 def test_times_come_back_as_they_were_told(tmp_path):
     response = replace(Response.of("yes"), latency_s=2, first_token_s=0.5, share_s=0.25)
     with Store(tmp_path / "s", "one") as store:
-        written = store.put_batch({b"a": (response, {})}, {}).held
+        written = store.put_batch({b"a": (response, {})}, {}).responses
         assert store.get_many([b"a"]) == written == {b"a": response}
 
 

@@ -21,14 +21,14 @@ def lines(done: Evaluation) -> list[dict[str, Any]]:
     return [
         {
             "dataset": done.result.record.dataset,
-            "sample_id": row.answered.sample_id,
-            "epoch": row.answered.epoch,
+            "sample_id": row.answers.sample_id,
+            "epoch": row.answers.epoch,
             "scorer": scorer,
             "status": "error" if row.answer is None else row.answer.status,
             "scores": row.scores,
             "failures": list(row.failures),
             "cluster": row.cluster,
-            "groups": {name: row.answered.taken.sample.metadata[name] for name in done.result.record.groups},
+            "groups": {name: row.answers.selected.sample.metadata[name] for name in done.result.record.groups},
         }
         for scorer, rows in done.rows.items()
         for row in rows

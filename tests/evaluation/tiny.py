@@ -12,9 +12,10 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.batch_locks import BatchLocks
+from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, RunContext, evaluate
 from pytest_audiobench.evaluation.lazy_model import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
@@ -100,10 +101,10 @@ def bench(folder: Path, **changes: Any) -> Iterator[RunContext]:
     """What the evals of a run share, with the store in ``folder``."""
     with (
         Store(folder / "store.sqlite", "run") as store,
-        BatchLocks(folder / "claims") as claims,
+        BatchLocks(folder / "locks") as locks,
         AudioIndex(None) as index,
     ):
-        yield RunContext("run", store, claims, index, **changes)
+        yield RunContext("run", store, locks, index, **changes)
 
 
 def evaluated(

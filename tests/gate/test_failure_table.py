@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
-from pytest_audiobench.gate.verdict import Verdict
+from pytest_audiobench.gate.thresholds import Verdict
 
 SIGNATURE = "mcq:letters|v:1"
 ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)
@@ -27,13 +27,13 @@ def test_every_number_stands_with_its_perturbations_beside_what_was_required():
         Verdict("not_comparable", "wer <= 0.1", None, "3 of 30 samples could not be asked"),
     ]
     assert failure_table([ACCURACY, COVERAGE, MULTI, STRING, LATENCY], verdicts).splitlines() == [
-        "metric                          value  interval        threshold      n  coverage  verdict",
-        "accuracy                        0.533  [0.361, 0.698]  >= 0.55       30    96.7 %  fail",
-        "accuracy[hop=multi]             0.250  [0.100, 0.500]  lower >= 0.3  15            fail",
+        "metric                        value  interval        threshold      n  coverage  verdict",
+        "accuracy                      0.533  [0.361, 0.698]  >= 0.55       30    96.7 %  fail",
+        "accuracy[hop=multi]           0.250  [0.100, 0.500]  lower >= 0.3  15            fail",
         "accuracy[scorer=mmau-string]  0.600  [0.420, 0.750]  >= 0.4        30            pass",
-        "latency                         1.500                  <= 2           1            pass",
-        "accuracy[hop=mutli]                 –                  >= 0.3                      fail",
-        "wer                                 –                  <= 0.1                      not comparable",
+        "latency                       1.500                  <= 2           1            pass",
+        "accuracy[hop=mutli]               –                  >= 0.3                      fail",
+        "wer                               –                  <= 0.1                      not comparable",
         "accuracy >= 55%: 0.533 is not >= 0.55",
         "accuracy[hop=multi].lower >= 0.3: 0.100 is not >= 0.3",
         "accuracy[hop=mutli] >= 0.3: there is no accuracy[hop=mutli]",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
-from pytest_audiobench.gate.power import Asked, power_of
+from pytest_audiobench.gate.power import PowerQuery, power_of
 from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Question
@@ -47,7 +47,7 @@ def test_an_error_rate_drop_is_seen_as_often_as_promised_by_as_many_samples_as_i
     random = np.random.default_rng(5)
     words = random.integers(3, 12, 70).astype(float)
     wrong = np.where(random.random(70) < 0.2, np.floor(words / 2.0), 0.0)
-    asked = Asked(f"{points}pp", "1pp", lines=lines, flips=FLIPS)
+    asked = PowerQuery(f"{points}pp", "1pp", lines=lines, flips=FLIPS)
     needed = power_of(side(counts(wrong, words)), None, asked).needed
     question = Question(0.01, asked.alpha, asked.alpha / lines)
     seen = 0

@@ -10,8 +10,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.record import ScorerRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
-from pytest_audiobench.gate.multiplicity import adjust
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
+from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.gate.regression_text import line_text
 
 SIGNATURE = "mcq:letters|v:1"
@@ -114,11 +114,11 @@ def test_what_has_no_counterpart_is_inconclusive_by_name():
     [
         ({"dataset": "others"}, "the data set is tones in the baseline and others here"),
         ({"epochs": 2}, "the number of epochs is 1 in the baseline and 2 here"),
-        ({"scorers": {"letters": "mcq:letters|v:2"}}, "the protocol is mcq:letters|v:1 in the baseline and"),
+        ({"scorers": {"letters": "mcq:letters|v:2"}}, "the scorer is mcq:letters|v:1 in the baseline and"),
         ({"hashes": {"settings": "t"}}, "it is asked with other settings"),
         (
             {"scorers": {"string": "x"}, "metrics": {"string": ["accuracy"]}},
-            "the baseline was not scored by string: it has letters",
+            "the baseline has no scorer string: it has letters",
         ),
     ],
 )
@@ -167,7 +167,7 @@ def test_a_group_is_compared_by_itself():
     [
         (Line("wer"), "tones does not measure wer by letters; it measures accuracy, coverage"),
         (Line("acuracy"), "tones does not measure acuracy"),
-        (Line("accuracy", (("protocol", "string"),)), "tones was not scored by 'string'; it was by letters"),
+        (Line("accuracy", (("scorer", "string"),)), "tones has no scorer 'string'; it has letters"),
     ],
 )
 def test_a_line_on_what_is_not_measured_is_a_mistake(line, said):
@@ -199,8 +199,8 @@ def test_a_share_by_another_scorer_is_that_scorers_own():
     ]
     sides = side([], rows=before, **both), side([], rows=after, **both, **HERE)
     assert regression_of(*sides, Line("refused"), Terms()).value == 1.0
-    assert regression_of(*sides, Line("refused", (("protocol", "words"),)), Terms()).value == 0.0
-    assert regression_of(*sides, Line("loop", (("protocol", "words"),)), Terms()).value == 1.0
+    assert regression_of(*sides, Line("refused", (("scorer", "words"),)), Terms()).value == 0.0
+    assert regression_of(*sides, Line("loop", (("scorer", "words"),)), Terms()).value == 1.0
 
 
 def test_statistics_that_were_edited_by_hand_are_no_crash():
@@ -227,12 +227,12 @@ def test_holms_values_agree_with_the_verdicts_whatever_the_tests_shares():
     lines = [{"p": 0.01, "lines": 4}, {"p": 0.02, "lines": 8}, {"p": None, "lines": 4}, {"p": 0.004, "lines": 8}]
     for one in lines:
         one["p_holm"] = None
-    adjust(lines, 4)
+    adjust_p_values(lines, 4)
     assert [one["p_holm"] for one in lines] == pytest.approx([0.035, 0.1, None, 0.032])
     alone = [{"p": 0.02, "lines": 1, "p_holm": None}]
-    adjust(alone, 1)
+    adjust_p_values(alone, 1)
     assert alone[0]["p_holm"] == 0.02
-    adjust([], 3)
+    adjust_p_values([], 3)
 
 
 def test_the_table_holds_every_number_and_no_more_than_its_width():
@@ -275,7 +275,7 @@ def test_a_failure_that_one_scorer_saw_is_not_anothers():
     before = side([], rows=[row(number, 1, **plain) for number in range(40)], **two)
     after = side([], rows=[row(number, 1, **{**plain, **told}) for number in range(40)], **two, **HERE)
     assert regression_of(before, after, Line("out_of_range"), Terms()).value == 1.0
-    assert regression_of(before, after, Line("out_of_range", (("protocol", "other"),)), Terms()).value == 0.0
+    assert regression_of(before, after, Line("out_of_range", (("scorer", "other"),)), Terms()).value == 0.0
 
 
 def test_errors_are_held_against_no_baseline():

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.thresholds import Threshold, check, parse_threshold
+from pytest_audiobench.gate.thresholds import Threshold, check_threshold, parse_threshold
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.metrics.value import Metric
 
@@ -66,7 +66,7 @@ def test_any_text_is_a_threshold_or_a_usage_error(text):
         ),
         (
             "accuracy[scorer=mmau-string] >= 0.4",
-            Threshold("accuracy", (("protocol", "mmau-string"),), "value", ">=", 0.4),
+            Threshold("accuracy", (("scorer", "mmau-string"),), "value", ">=", 0.4),
         ),
     ],
 )
@@ -177,19 +177,19 @@ def finder(value, lower=0.4, upper=0.6, method="Wilson 95 %"):
     ],
 )
 def test_value_and_bounds_are_held_against_the_limit(requirement, status):
-    verdict = check(parse_threshold(requirement), finder(0.5))
+    verdict = check_threshold(parse_threshold(requirement), finder(0.5))
     assert verdict.status == status
     assert verdict.threshold == requirement
     assert "0.500 [0.400, 0.600] n=30" in verdict.detail
 
 
 def test_a_verdict_says_how_far_a_number_was_from_its_limit():
-    verdict = check(parse_threshold("accuracy >= 55%"), finder(0.5))
+    verdict = check_threshold(parse_threshold("accuracy >= 55%"), finder(0.5))
     assert verdict == ("fail", "accuracy >= 55%", 0.5, "0.500 is not >= 0.55 (0.500 [0.400, 0.600] n=30)")
 
 
 def test_a_near_miss_is_shown_in_full():
-    assert "0.5499999 is not >= 0.55" in check(parse_threshold("accuracy >= 0.55"), finder(0.5499999)).detail
+    assert "0.5499999 is not >= 0.55" in check_threshold(parse_threshold("accuracy >= 0.55"), finder(0.5499999)).detail
 
 
 OPERATORS = [">=", ">", "<=", "<"]
@@ -199,7 +199,9 @@ OPERATORS = [">=", ">", "<=", "<"]
 @pytest.mark.parametrize("bound", ["", ".lower", ".upper"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_a_value_that_is_no_finite_number_never_passes(operator, bound, value):
-    verdict = check(parse_threshold(f"accuracy{bound} {operator} 0.5"), finder(value, method="no interval: no samples"))
+    verdict = check_threshold(
+        parse_threshold(f"accuracy{bound} {operator} 0.5"), finder(value, method="no interval: no samples")
+    )
     assert verdict.status == "fail"
     assert verdict.value is None
     assert "not a finite number: no interval: no samples" in verdict.detail
@@ -210,7 +212,7 @@ def test_a_value_that_is_no_finite_number_never_passes(operator, bound, value):
 @pytest.mark.parametrize("missing", [None, math.nan, math.inf, -math.inf])
 def test_a_bound_that_is_not_there_never_passes(operator, bound, missing):
     find = finder(0.5, lower=missing, upper=missing, method="no interval: fewer than 2 clusters")
-    verdict = check(parse_threshold(f"accuracy.{bound} {operator} 0.5"), find)
+    verdict = check_threshold(parse_threshold(f"accuracy.{bound} {operator} 0.5"), find)
     assert verdict[:3] == ("fail", f"accuracy.{bound} {operator} 0.5", None)
     assert verdict.detail == f"accuracy has no {bound} bound: no interval: fewer than 2 clusters"
 
@@ -219,7 +221,7 @@ def test_a_bound_that_is_not_there_never_passes(operator, bound, missing):
 @pytest.mark.parametrize("name", sorted({"accuracy", "wer", "coverage", "errors"}))
 @pytest.mark.parametrize("group", ["", "[hop=mutli]", "[scorer=nope]"])
 def test_a_metric_or_group_that_is_not_there_never_passes(operator, name, group):
-    verdict = check(parse_threshold(f"{name}{group} {operator} 0.5"), lambda metric, wanted: None)
+    verdict = check_threshold(parse_threshold(f"{name}{group} {operator} 0.5"), lambda metric, wanted: None)
     assert verdict.status == "fail"
     assert verdict.value is None
     assert f"there is no {name}{group}" in verdict.detail
@@ -227,14 +229,14 @@ def test_a_metric_or_group_that_is_not_there_never_passes(operator, name, group)
 
 @given(st.floats(), st.floats(0, 1), st.sampled_from(OPERATORS), st.none() | st.floats(), st.none() | st.floats())
 def test_only_a_finite_number_on_the_right_side_passes(value, limit, operator, lower, upper):
-    verdict = check(Threshold("accuracy", (), "value", operator, limit), finder(value, lower, upper))
+    verdict = check_threshold(Threshold("accuracy", (), "value", operator, limit), finder(value, lower, upper))
     right = {">=": value >= limit, ">": value > limit, "<=": value <= limit, "<": value < limit}[operator]
     assert (verdict.status == "pass") == (math.isfinite(value) and right)
 
 
 def test_the_group_is_what_is_looked_for():
     asked = []
-    check(
+    check_threshold(
         parse_threshold("accuracy[hop=multi,label=cat] >= 0.5"), lambda name, group: asked.append((name, dict(group)))
     )
     assert asked == [("accuracy", {"hop": "multi", "label": "cat"})]

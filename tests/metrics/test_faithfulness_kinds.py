@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.gate.margins import margin_of, point
+from pytest_audiobench.gate.grammar import margin_of, point
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.kinds.faithfulness import KINDS

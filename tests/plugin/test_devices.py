@@ -305,25 +305,24 @@ def _device_processes(folder):
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
-    from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-    from pytest_audiobench.evaluation.batch_locks import BatchLocks
-    from pytest_audiobench.evaluation.batching import Planned
+    from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
+    from pytest_audiobench.evaluation.batching import PlannedRequest
     from pytest_audiobench.evaluation.lazy_model import ModelHandle
     from pytest_audiobench.evaluation.store import Store
     from pytest_audiobench.models.messages import Response
 
     requests = [ask.request for ask in _asks("0", "1")]
-    planned = [Planned(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
+    planned = [PlannedRequest(request.key.encode() * 32, 0, 0, 1.0, b"") for request in requests]
     model = Echo(lambda name: None if name == "load" else Response(share_s=shares_s[int(name)]))
-    with BatchLocks(tmp_path / "claims") as claims:
+    with BatchLocks(tmp_path / "claims") as locks:
         store = Store(tmp_path / "store.sqlite", "run")
-        asker = BatchExecutor(ModelHandle("echo", model), store, claims, lambda done, total: None)
-        asker.responses(requests, planned)
+        executor = BatchExecutor(ModelHandle("echo", model), store, locks, lambda done, total: None)
+        executor.execute(requests, planned)
         store.close()
     if None in shares_s:
-        assert 0 < asker.time.model_s <= asker.time.asking_s
+        assert 0 < executor.time.model_s <= executor.time.asking_s
     else:
-        assert asker.time.model_s == 150.0
+        assert executor.time.model_s == 150.0
 
 
 def test_what_a_batch_is_made_of_travels_without_loss(tmp_path):

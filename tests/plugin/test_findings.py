@@ -152,7 +152,7 @@ def test_without_a_scorer_of_made_up_words_there_are_no_findings_and_a_reason(ph
     phantom.write(test_made_up=speech + eval_)
     result, item, _ = asked(phantom)
     assert item["findings"] is None
-    result.stdout.fnmatch_lines(["*no findings: no answer was read by a protocol that has hallucination_rate*"])
+    result.stdout.fnmatch_lines(["*no findings: no scorer measured hallucination_rate*"])
 
 
 def test_findings_stand_in_the_summary_of_a_ci_job_and_in_a_frame(phantom, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import Rules, read_rules
-from pytest_audiobench.gate.regression_line import Line
+from pytest_audiobench.gate.thresholds import Line
 from pytest_audiobench.plugin.regression_gate import Gate
 
 RULES = """

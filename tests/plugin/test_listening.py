@@ -114,5 +114,5 @@ def test_an_error_in_a_test_is_one_sentence_and_not_a_chain(suite):
     suite.write(test_apart=APART)
     result = suite.run()
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*have no answered sample in common*"])
+    result.stdout.fnmatch_lines(["*have no scored sample in common*"])
     result.stdout.no_fnmatch_line("*During handling of the above exception*")

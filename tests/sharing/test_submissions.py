@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.baseline.decoding import decoded as baseline
+from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.protocols.hallucination import hallucination
 from pytest_audiobench.report.runtime import runtime
 from pytest_audiobench.sharing.private_keys import load_key

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from pytest_audiobench.evaluation.curve_records import SampleScore
 from pytest_audiobench.evaluation.curves import TREND, figures
-from pytest_audiobench.evaluation.perturbation_sums import Asked
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.verifier.score_checks import Numbers, perturbation_checks
 
@@ -31,7 +31,7 @@ def suite() -> dict[str, Any]:
                 "metrics": [{**metric, **numbers, "unit": kind.unit, "direction": kind.direction}],
             }
         )
-        rows[place] = [Asked((f"s{k}", 0), one, f"s{k}") for k, one in enumerate(statistics)]
+        rows[place] = [SampleScore((f"s{k}", 0), one, f"s{k}") for k, one in enumerate(statistics)]
     curves, summaries = figures(items, {READING: rows})
     return {"curves": list(map(asdict, curves)), "perturbations": list(map(asdict, summaries))}
 

@@ -1,4 +1,4 @@
-"""Baselines: what one model made of each sample, in a small file that is kept in a repository and read in reviews.
+"""Baselines: one model's scores of each sample, in a small file for a repository and its reviews.
 
-``contents.py`` is what a baseline holds, ``writing.py`` its bytes, ``scorer.py`` the way back, which trusts nothing.
+``contents.py`` is what a baseline holds, ``encoding.py`` its bytes, ``decoding.py`` the way back, which trusts nothing.
 """

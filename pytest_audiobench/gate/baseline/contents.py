@@ -1,4 +1,4 @@
-"""What a baseline holds of one model: its sides, the values beside them that people read, and where they come from."""
+"""The contents of a baseline: one model's evals, the values beside them that people read, and where they come from."""
 
 from __future__ import annotations
 
@@ -35,28 +35,30 @@ class Figure(NamedTuple):
 
 @dataclass(frozen=True)
 class Contents:
-    """One model's evals in one run.
-
-    ``sides`` are by eval, ``figures`` by eval and scorer, the first metric of the first scorer being the headline.
-    ``version`` is that of the package that wrote the baseline, ``finished`` when its run ended (ISO 8601, UTC),
-    ``hashes`` the run's, ``digest`` the model's (the component ``model`` of an item's hashes). ``limit`` is the run's
-    ``--ab-limit``; ``missing`` says, a sentence each, what a run that was not whole lacks.
-    """
+    """One model's evals in one run."""
 
     version: str
+    """Of the package that wrote the baseline."""
     run: str
     finished: str
+    """When the run ended (ISO 8601, UTC)."""
     hashes: Mapping[str, str | None]
+    """The run's."""
     alias: str
     spec: str
     digest: str
+    """The model's: the component ``model`` of an item's hashes."""
     fingerprint: Mapping[str, str]
     noise: Mapping[str, Any] | None
     limit: int | None
+    """The run's ``--ab-limit``."""
     epochs: int
     sides: Mapping[str, ComparableEval]
+    """By eval."""
     figures: Mapping[str, Mapping[str, Sequence[Figure]]]
+    """By eval and scorer, the headline's first."""
     missing: Sequence[str] = field(default_factory=tuple)
+    """A sentence for each thing that a run which was not whole lacks."""
 
     @property
     def samples(self) -> int:
@@ -65,50 +67,52 @@ class Contents:
 
     def headline(self, eval: str) -> Figure | None:
         """The first metric of the eval's first scorer; None where that scorer has none."""
-        found = self.figures[eval].get(self.sides[eval].headline, ())
-        return found[0] if found else None
+        figures = self.figures[eval].get(self.sides[eval].headline, ())
+        return figures[0] if figures else None
 
     def reduced(self, names: Iterable[str], texts: bool) -> Contents:
         """What a baseline keeps: of each eval the headline's scorer and those in ``names`` ("all": every one);
         answers cut to ``LONGEST_TEXT`` where ``texts``, else none; clip keys that serve as clusters cut.
 
-        Raises UsageError for a name that no eval was read by.
+        Raises UsageError for a scorer that no eval has.
         """
         wanted = set(names)
-        known = {name for side in self.sides.values() for name in side.scorers}
-        if strange := sorted(wanted - known - {"all"}):
+        available = {name for side in self.sides.values() for name in side.scorers}
+        if unknown := sorted(wanted - available - {"all"}):
             raise UsageError(
-                f"{self.run} was not read by {strange[0]!r}; it has {', '.join(sorted(known))}, or name all"
+                f"{self.run} has no scorer {unknown[0]!r}; it has {', '.join(sorted(available))}, or name all"
             )
         sides = {}
         for name, side in self.sides.items():
-            kept = [one for one in side.scorers if one == side.headline or one in wanted or "all" in wanted]
+            scorers = [
+                scorer for scorer in side.scorers if scorer == side.headline or scorer in wanted or "all" in wanted
+            ]
             sides[name] = replace(
                 side,
-                scorers={one: side.scorers[one] for one in kept},
-                metrics={one: side.metrics[one] for one in kept if one in side.metrics},
-                rows=[_reduced(row, kept, texts) for row in side.rows],
+                scorers={scorer: side.scorers[scorer] for scorer in scorers},
+                metrics={scorer: side.metrics[scorer] for scorer in scorers if scorer in side.metrics},
+                rows=[_reduced_row(row, scorers, texts) for row in side.rows],
             )
         figures = {
-            name: {one: own for one, own in self.figures[name].items() if one in side.scorers}
+            name: {scorer: listed for scorer, listed in self.figures[name].items() if scorer in side.scorers}
             for name, side in sides.items()
         }
         return replace(self, sides=sides, figures=figures)
 
 
-def _reduced(row: ComparableSample, scorers: Sequence[str], texts: bool) -> ComparableSample:
+def _reduced_row(row: ComparableSample, scorers: Sequence[str], texts: bool) -> ComparableSample:
     text = row.text if texts else None
     if text is not None and len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"
     return row._replace(
-        cluster=_short(row.cluster),
+        cluster=_short_cluster(row.cluster),
         statuses={name: row.statuses[name] for name in scorers},
         scores={name: row.scores[name] for name in scorers},
         text=text,
     )
 
 
-def _short(cluster: str | None) -> str | None:
+def _short_cluster(cluster: str | None) -> str | None:
     # Where no metadata name the clusters they are clip keys: 64 digits a line, of which 16 tell them apart.
     if cluster is not None and len(cluster) == 64 and set(cluster) <= set("0123456789abcdef"):
         return cluster[:16]

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.evaluation.suites import HASHES
-from pytest_audiobench.gate.baseline.contents import MOST_BYTES, SCHEMA, Contents, Figure
-from pytest_audiobench.gate.baseline.evals import Whose, side_of
-from pytest_audiobench.gate.baseline.fields import Fields, Wrong, number, shown, text
+from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, MOST_BYTES, SCHEMA, Contents, Figure
+from pytest_audiobench.gate.strict_json import (
+    FieldError,
+    Fields,
+    FileKind,
+    count,
+    items,
+    number,
+    short_repr,
+    strict_json,
+    text,
+    texts,
+)
+from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 _HEAD = ("schema", "version", "run", "finished", "hashes", "model", "limit", "epochs", "missing", "evals")
 _MODEL = ("alias", "spec", "digest", "fingerprint", "noise")
-_CONSTANT = re.compile(rb"[\[,:]\s*(-?Infinity|NaN)")
-_MARK = b"\xef\xbb\xbf"
-_LFS = b"version https://git-lfs"
 _KIND = SCHEMA.rpartition("/")[0]
-
-
-class FileKind(NamedTuple):
-    """What a file should be, for messages: ``made_by`` is the command that writes one, ``remedy`` what to do."""
-
-    what: str
-    made_by: str
-    remedy: str
 
 
 _FILE = FileKind(
@@ -50,7 +51,7 @@ def read_bounded(path: Path) -> bytes:
     return content
 
 
-def decoded(content: bytes, name: str) -> Contents:
+def decode_baseline(content: bytes, name: str) -> Contents:
     """The baseline whose file, called ``name`` in messages, holds ``content``.
 
     Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
@@ -59,37 +60,8 @@ def decoded(content: bytes, name: str) -> Contents:
     _check_schema(value, name)
     try:
         return _contents(value, name)
-    except Wrong as error:
+    except FieldError as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
-
-
-def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
-    """The JSON value that the file called ``name`` holds: no NaN, no name twice in an object, no endless nesting.
-
-    Raises UsageError, with the line where there is one, for anything else.
-    """
-    if not content.strip():
-        raise UsageError(f"{name} is empty: {kind.remedy}")
-    if content.startswith(_LFS):
-        raise UsageError(f"{name} is a pointer of git-lfs and not the file: fetch it (git lfs pull)")
-    try:
-        return json.loads(content.decode("utf-8-sig"), parse_constant=_no_constant, object_pairs_hook=_object)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{name}, line {line} is not UTF-8, so this is no {kind.what}: {kind.remedy}") from None
-    except json.JSONDecodeError as error:
-        if not content.removeprefix(_MARK).lstrip().startswith(b"{"):
-            raise UsageError(f"{name} is no {kind.what}: write one with {kind.made_by}") from None
-        raise UsageError(f"{name}, line {error.lineno} is not JSON ({_why(content, error)}): {kind.remedy}") from None
-    except _Constant as error:
-        found = _CONSTANT.search(content)
-        line = content.count(b"\n", 0, found.start(1) if found else 0) + 1
-        raise UsageError(f"{name}, line {line} holds {error}, which is no number: {kind.remedy}") from None
-    except Wrong as error:
-        raise UsageError(f"{name}: {error}: {kind.remedy}") from None
-    except (ValueError, RecursionError) as error:
-        why = "it is nested too deep" if isinstance(error, RecursionError) else "a number has too many digits"
-        raise UsageError(f"{name} cannot be read, since {why}: {kind.remedy}") from None
 
 
 def _check_schema(value: object, name: str) -> None:
@@ -108,11 +80,11 @@ def _check_schema(value: object, name: str) -> None:
         )
     if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
         raise UsageError(
-            f"{name} has the schema {shown(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, or "
-            "write the baseline anew with this version (audiobench baseline update RUN)"
+            f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, "
+            "or write the baseline anew with this version (audiobench baseline update RUN)"
         )
     raise UsageError(
-        f"{name} is no baseline: it has {'no schema' if schema is None else f'the schema {shown(schema)}'} where "
+        f"{name} is no baseline: it has {'no schema' if schema is None else f'the schema {short_repr(schema)}'} where "
         f"{SCHEMA!r} is expected; write one with audiobench baseline update RUN"
     )
 
@@ -125,11 +97,11 @@ def _contents(value: object, source: str) -> Contents:
     hashes = Fields(head["hashes"], "hashes", HASHES)
     sides: dict[str, ComparableEval] = {}
     figures: dict[str, Mapping[str, Sequence[Figure]]] = {}
-    for index, one in enumerate(head.items("evals"), 1):
-        side, own = side_of(one, f"eval number {index}", Whose(source, alias, spec, noise))
+    for index, entry in enumerate(head.items("evals"), 1):
+        side, eval_figures = _comparable_eval(entry, f"eval number {index}", _Common(source, alias, spec, noise))
         if side.eval in sides:
-            raise Wrong(f"eval {shown(side.eval)}", "is there twice")
-        sides[side.eval], figures[side.eval] = side, own
+            raise FieldError(f"eval {short_repr(side.eval)}", "is there twice")
+        sides[side.eval], figures[side.eval] = side, eval_figures
     return Contents(
         version=head.text("version"),
         run=head.text("run"),
@@ -144,7 +116,7 @@ def _contents(value: object, source: str) -> Contents:
         epochs=head.count("epochs", 1),
         sides=sides,
         figures=figures,
-        missing=tuple(text(one, "missing") for one in head.items("missing")),
+        missing=tuple(text(entry, "missing") for entry in head.items("missing")),
     )
 
 
@@ -154,42 +126,262 @@ def _noise(value: object) -> Mapping[str, Any] | None:
     head = Fields(value, "model, noise", ("same_answers", "score_shift", "measured"))
     for name in ("same_answers", "score_shift"):
         number(head[name], head.at(name))
-    for one in head.items("measured"):
-        _check_finite(one, head.at("measured"))
+    for measurement in head.items("measured"):
+        _check_finite(measurement, head.at("measured"))
     return dict(value) if isinstance(value, dict) else None
 
 
 def _check_finite(value: object, place: str) -> None:
     if isinstance(value, dict):
-        for name, one in value.items():
-            _check_finite(one, f"{place}, {shown(name)}")
+        for name, item in value.items():
+            _check_finite(item, f"{place}, {short_repr(name)}")
     elif isinstance(value, list):
-        for one in value:
-            _check_finite(one, place)
+        for item in value:
+            _check_finite(item, place)
     elif isinstance(value, float):
         number(value, place)
 
 
-def _no_constant(name: str) -> None:
-    raise _Constant(name)
+_EVAL = (
+    *("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes"),
+    *("scorers", "groups", "prompt", "samples"),
+)
+_READING = ("name", "signature", "statistics", "metrics")
+_COLUMNS = ("id", "epoch", "scores", "audio", "prompt", "cluster", "groups", "truth")
+_OPTIONAL = ("statuses", "failures", "text")
+_ERROR = "error"
 
 
-class _Constant(Exception):
-    """NaN or an infinity, which are no JSON and no statistic."""
+class _Common(NamedTuple):
+    """What all sides of one baseline share."""
+
+    source: str
+    model: str
+    spec: str
+    noise: Mapping[str, Any] | None
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Wrong(f"the object that begins with {shown(names[0])}: {shown(pairs[0][1])}", f"has {shown(twice)} twice")
-    return found
+class _Scorer(NamedTuple):
+    """``statistics`` are the names that all samples share, None where each has its own; ``scores`` names the place."""
+
+    name: str
+    signature: str
+    statistics: list[str] | None
+    figures: list[Figure]
+    scores: str
 
 
-def _why(content: bytes, error: json.JSONDecodeError) -> str:
-    if any(content.find(mark) >= 0 for mark in (b"\n<<<<<<< ", b"\n>>>>>>> ")):
-        return "it holds both sides of a merge conflict"
-    if not content.rstrip().endswith(b"}"):
-        return "it ends too early: the file was cut"
-    return error.msg
+class _Shared(NamedTuple):
+    """What the lines of one eval's samples refer to."""
+
+    scorers: Sequence[_Scorer]
+    groups: Mapping[str, Mapping[str, str]]
+    prompt: str | None
+    epochs: int
+
+
+def _comparable_eval(value: object, place: str, common: _Common) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
+    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
+    head = Fields(value, place, _EVAL)
+    head.place = place = f"eval {short_repr(head.text('eval'))}"
+    scorers = [_scorer(entry, place) for entry in head.items("scorers")]
+    names = [entry.name for entry in scorers]
+    if not names or len(set(names)) < len(names):
+        raise FieldError(f"{place}, scorers", "must name at least one, and each once")
+    if not isinstance(head["groups"], dict):
+        raise FieldError(head.at("groups"), f"must be an object, not {short_repr(head['groups'])}")
+    groups = {key: texts(entry, f"{place}, groups, {short_repr(key)}") for key, entry in head["groups"].items()}
+    epochs = head.count("epochs", 1)
+    shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
+    rows = list(_rows(head.items("samples"), place, shared))
+    _check_once(rows, place)
+    figures = {entry.name: entry.figures for entry in scorers if entry.figures}
+    side = ComparableEval(
+        **common._asdict(),
+        eval=head.text("eval"),
+        suite=head.text("suite"),
+        dataset=head.text("dataset"),
+        protocol=head.text("protocol"),
+        epochs=epochs,
+        limited=head.flag("limited"),
+        cluster=head.text_or_null("cluster"),
+        scorers={entry.name: entry.signature for entry in scorers},
+        metrics={name: [entry.name for entry in listed] for name, listed in figures.items()},
+        hashes=head.texts("hashes"),
+        rows=rows,
+    )
+    for entry in scorers:
+        _check_statistics(entry, rows, place)
+    return side, dict(figures)
+
+
+def _scorer(value: object, place: str) -> _Scorer:
+    head = Fields(value, f"{place}, a scorer", _READING)
+    place = head.place = f"{place}, scorer {short_repr(head.text('name'))}"
+    entries = None if head["statistics"] is None else head.items("statistics")
+    names = None if entries is None else [text(entry, head.at("statistics")) for entry in entries]
+    if names is not None and len(set(names)) < len(names):
+        raise FieldError(head.at("statistics"), "must name each once")
+    figures = [_figure(entry, place) for entry in head.items("metrics")]
+    if len({entry.name for entry in figures}) < len(figures):
+        raise FieldError(head.at("metrics"), "must name each once")
+    return _Scorer(head.text("name"), head.text("signature"), names, figures, f"scores by {short_repr(head['name'])}")
+
+
+def _figure(value: object, place: str) -> Figure:
+    head = Fields(value, f"{place}, a metric", Figure._fields)
+    head.place = f"{place}, metric {short_repr(head.text('name'))}"
+    direction = head["direction"]
+    if direction not in ("higher", "lower"):
+        raise FieldError(head.at("direction"), f'must be "higher" or "lower", not {short_repr(direction)}')
+    return Figure(
+        head.text("name"),
+        head.number_or_null("value"),
+        head.number_or_null("lower"),
+        head.number_or_null("upper"),
+        head.count("n"),
+        head.text("unit"),
+        direction,
+    )
+
+
+def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[ComparableSample]:
+    for at, line in enumerate(lines, 1):
+        try:
+            yield _row(line, shared)
+        except FieldError as error:
+            known = isinstance(line, list) and line and isinstance(line[0], str)
+            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
+            raise FieldError(f"{place}, {which},", str(error)) from None
+
+
+def _row(value: object, shared: _Shared) -> ComparableSample:
+    line = items(value, "its line")
+    if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
+        columns = f"{len(_COLUMNS)} entries ({', '.join(_COLUMNS)})"
+        raise FieldError("its line", f"must have {columns} and perhaps an object, not {len(line)}")
+    sample_id, epoch, scores, audio, prompt, cluster, key, truth = line[: len(_COLUMNS)]
+    if count(epoch, "epoch") >= shared.epochs:
+        raise FieldError("epoch", f"must be below the eval's {shared.epochs} epochs, not {epoch}")
+    if prompt == COMMON and shared.prompt is None:
+        raise FieldError("prompt", "is the eval's, which has none")
+    if key is not None and (not isinstance(key, str) or key not in shared.groups):
+        raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(key)}")
+    if len(items(scores, "scores")) != len(shared.scorers):
+        raise FieldError("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
+    optional = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
+    statistics = {scorer.name: _scores(value_, scorer) for scorer, value_ in zip(shared.scorers, scores, strict=True)}
+    statuses = {scorer.name: value_ for scorer, value_ in zip(shared.scorers, optional.statuses, strict=True)}
+    for name, status in statuses.items():
+        if status == _ERROR and statistics[name] is not None:
+            raise FieldError("scores", "must be null where the status is error")
+    return ComparableSample(
+        sample_id=text(sample_id, "id"),
+        epoch=epoch,
+        audio=_text_or_null(audio, "audio"),
+        prompt=shared.prompt if prompt == COMMON else _text_or_null(prompt, "prompt"),
+        cluster=_text_or_null(cluster, "cluster"),
+        groups={} if key is None else shared.groups[key],
+        statuses=statuses,
+        scores=statistics,
+        failures=optional.failures,
+        text=optional.text,
+        truth=_text_or_null(truth, "truth"),
+    )
+
+
+class _Optional(NamedTuple):
+    statuses: Sequence[str]
+    failures: tuple[str, ...]
+    text: str | None
+
+
+def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
+    """What a line says behind its columns: what most samples do not have."""
+    if not rest:
+        return _Optional(["parsed"] * scorers, (), None)
+    value = rest[0]
+    head = Fields(
+        {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value, "its last entry", _OPTIONAL
+    )
+    statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
+    for item in statuses:
+        if item not in (*STATUSES, _ERROR):
+            raise FieldError(head.at("statuses"), f"must be of {', '.join(STATUSES)} and error, not {short_repr(item)}")
+    if len(statuses) != scorers:
+        raise FieldError(head.at("statuses"), f"must be {scorers}, one for each scorer")
+    failures = [] if head["failures"] is None else head.items("failures")
+    answer = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
+    return _Optional(statuses, tuple(text(item, head.at("failures")) for item in failures), answer)
+
+
+def _scores(value: object, scorer: _Scorer) -> Statistics | None:
+    if value is None:
+        return None
+    place = scorer.scores
+    if scorer.statistics is None:
+        if not isinstance(value, dict):
+            raise FieldError(
+                place, f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
+            )
+        return {text(name, place): number(item, place) for name, item in value.items()}
+    if len(items(value, place)) != len(scorer.statistics):
+        raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
+    return {name: number(item, place) for name, item in zip(scorer.statistics, items(value, place), strict=True)}
+
+
+def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
+    seen = set()
+    for row in rows:
+        if row.identity in seen:
+            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
+        seen.add(row.identity)
+
+
+def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
+    """Refuse samples that lack what a metric of the scorer is made of, as far as this process knows the metric."""
+    for figure in scorer.figures:
+        if figure.name in SHARES or not is_known(figure.name):
+            continue
+        kind = metric_kind(figure.name)
+        for row in rows:
+            scores = row.scores[scorer.name]
+            if scores is None:
+                continue
+            if missing := _missing_statistic(kind, scores):
+                raise FieldError(
+                    f"{place}, sample {short_repr(row.sample_id)}",
+                    f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
+                )
+            if scorer.statistics is not None or not (kind.parts or kind.summed):
+                break
+
+
+class _Probe(dict[str, float]):
+    """A sample's statistics that remember what was asked of them and is not there."""
+
+    missing: str | None = None
+
+    def __missing__(self, name: str) -> float:
+        self.missing = self.missing or name
+        return 1.0
+
+
+def _missing_statistic(kind: MetricKind, scores: Statistics) -> str | None:
+    """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
+    probe = _Probe(scores)
+    # Whether the numbers make a value is for a comparison to say; here they need only be there.
+    with suppress(ArithmeticError, LookupError, ValueError, UsageError):
+        for of_sample in (kind.parts, kind.sample_score):
+            if of_sample is not None:
+                of_sample(probe)
+        of_all = kind.summed or kind.whole
+        if of_all is not None:
+            of_all([probe])
+        elif kind.parts is None:
+            kind.estimate([probe], None)
+    return probe.missing
+
+
+def _text_or_null(value: object, place: str) -> str | None:
+    return None if value is None else text(value, place)

@@ -24,7 +24,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",",
 _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), indent=0).encode
 
 
-def encoded(contents: Contents) -> bytes:
+def encode_baseline(contents: Contents) -> bytes:
     """The file of ``contents``: keys in a fixed order, evals by name, samples by id and epoch.
 
     Raises UsageError for more than ``MOST_BYTES``, which no baseline may have.
@@ -69,7 +69,7 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
     }
     rows = sorted(side.rows, key=lambda row: row.identity)
     names = {name: _shared_names(name, rows) for name in side.scorers}
-    scorers = [_reading(side, name, names[name], figures.get(name, ())) for name in side.scorers]
+    scorers = [_scorer(side, name, names[name], figures.get(name, ())) for name in side.scorers]
     keys = _keys({_group_text(row.groups) for row in rows if row.groups})
     common = _common_prompt(rows)
     return (
@@ -86,7 +86,7 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
     )
 
 
-def _reading(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
+def _scorer(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
     head = {"name": name, "signature": side.scorers[name], "statistics": statistics}
     text = _json(head)[:-1] + b","
     return text + _list("metrics", [_json({**one._asdict(), **_plain_values(one)}) for one in figures]) + b"}"
@@ -117,8 +117,8 @@ def _sample(
 
 def _shared_names(scorer: str, rows: Sequence[ComparableSample]) -> list[str] | None:
     """The names of the statistics where all samples have the same ones."""
-    found = {tuple(sorted(scores)) for row in rows if (scores := row.scores[scorer]) is not None}
-    return list(found.pop()) if len(found) == 1 else None
+    variants = {tuple(sorted(scores)) for row in rows if (scores := row.scores[scorer]) is not None}
+    return list(variants.pop()) if len(variants) == 1 else None
 
 
 def _scores(scores: Statistics | None, names: list[str] | None) -> Any:
@@ -156,15 +156,15 @@ def _keys(texts: Collection[str]) -> dict[str, str]:
 
 def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
     """The prompt that more than half of the samples were asked by."""
-    found = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
-    return found[0][0] if found and 2 * found[0][1] > len(rows) and len(rows) > 1 else None
+    most = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
+    return most[0][0] if most and 2 * most[0][1] > len(rows) and len(rows) > 1 else None
 
 
 def _sorted(value: Any) -> Any:
     """``value`` with the keys of its objects in order."""
     if isinstance(value, Mapping):
         return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(one) for one in value] if isinstance(value, (list, tuple)) else value
+    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _member(name: str, value: Any) -> bytes:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.metrics.kinds.captions import lacks_captions
 from pytest_audiobench.metrics.labels import label_statistics, set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels

@@ -6,7 +6,7 @@ import json
 import re
 from typing import NamedTuple
 
-from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted, by_letter, shown
 from pytest_audiobench.protocols.protocol import Answer
@@ -73,7 +73,7 @@ def told(said: Said) -> str:
     return json.dumps({"labels": said.labels, "others": said.others}, ensure_ascii=False)
 
 
-def said_in(answer: Answer) -> Said:
+def message_text(answer: Answer) -> Said:
     """What :func:`told` put into an answer; nothing where it was not read."""
     if answer.value is None:
         return Said((), ())

@@ -84,7 +84,7 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
 
 def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _labels(sample)
-    true, said = true_labels(sample, labels), label_lists.said_in(answer)
+    true, said = true_labels(sample, labels), label_lists.message_text(answer)
     hits, named = len(set(true).intersection(said.labels)), len(said.labels) + len(said.others)
     found = statistics_of(labels, true, said.labels, len(said.others))
     if answer.status != "parsed":
@@ -112,7 +112,7 @@ def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
 def _score_substrings(sample: Sample, answer: Answer) -> Mapping[str, float]:
     labels = _lowered(sample)
     wanted = {without_marks(part) for truth in sample.truths for part in truth.split(",")}
-    said = label_lists.said_in(answer).labels
+    said = label_lists.message_text(answer).labels
     found = label_statistics(labels, [label for label in labels if label in wanted], said)
     places = [name[len(SAID) :] for name in found if name.startswith(SAID)]
     return {**found, **{f"{ranking.SCORE}{place}": 1.0 for place in places}}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import options, scorers, shown, unread
 from pytest_audiobench.protocols.protocol import About, Answer, Example, Judging

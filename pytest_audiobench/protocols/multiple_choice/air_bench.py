@@ -6,7 +6,7 @@ breaks and white space at the ends are taken away before; the text "None" is non
 
 from __future__ import annotations
 
-from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.multiple_choice.unanswered import unanswered
 from pytest_audiobench.protocols.protocol import Answer

@@ -15,7 +15,7 @@ Phrases that hold an earlier one can never be the first, and are left out here, 
 
 from __future__ import annotations
 
-from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.multiple_choice.unanswered import unanswered
 from pytest_audiobench.protocols.protocol import Answer

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.choices import LETTERS, letter_of
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.multiple_choice import air_bench, documentation, faithfulness, letters, mmau, phrases
 from pytest_audiobench.protocols.options import same_text

@@ -101,15 +101,15 @@ def _wanted(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> I
     """The samples to be heard, the most wanted first, each once."""
     if which == "none":
         return
-    here = {one.taken.sample.id: one.taken for one in evaluation.answered if one.taken.clip_keys}
+    here = {one.selected.sample.id: one.selected for one in evaluation.answers if one.selected.clip_keys}
     ranks = {"worse": 0, "better": 1}
     flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in here)
     chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
     rows = next(iter(evaluation.rows.values()))
-    flipped = list(dict.fromkeys(row.answered.sample_id for row in rows if _has_flipped(row)))
+    flipped = list(dict.fromkeys(row.answers.sample_id for row in rows if _has_flipped(row)))
     both = [id_ for id_ in flipped if id_ in here and _was_changed(here[id_])][:FLIPPED]
     if not chosen or which == "all":
-        wrong = [row.answered.sample_id for row in rows if _is_wrong(row) and row.answered.sample_id in here]
+        wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in here]
         chosen = dict.fromkeys([*dict.fromkeys([*both, *wrong])][:EXAMPLES], 2) | chosen
     chosen = dict.fromkeys(both, 2) | chosen
     if which == "all":

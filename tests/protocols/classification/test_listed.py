@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.classification.label_lists import Said, means_nothing, read, said_in
+from pytest_audiobench.protocols.classification.label_lists import Said, means_nothing, message_text, read
 from pytest_audiobench.protocols.classification.mentions import labels_of
 
 LABELS = labels_of(("dog", "rain", "Beluga, White Whale", "car horn"))
@@ -40,7 +40,7 @@ LABELS = labels_of(("dog", "rain", "Beluga, White Whale", "car horn"))
 def test_labels_and_what_else_is_listed(text, labels, others) -> None:
     found = read(text, LABELS)
     assert found.status == "parsed"
-    assert said_in(found) == Said(labels, others)
+    assert message_text(found) == Said(labels, others)
 
 
 @pytest.mark.parametrize(
@@ -54,13 +54,13 @@ def test_labels_and_what_else_is_listed(text, labels, others) -> None:
 )
 def test_an_answer_without_a_list_says_nothing(text, status) -> None:
     assert read(text, LABELS).status == status
-    assert said_in(read(text, LABELS)) == ((), ())
+    assert message_text(read(text, LABELS)) == ((), ())
 
 
 def test_a_cut_answer_keeps_what_came_before_its_last_separator() -> None:
     found = read("dog, rain, car", LABELS, "length")
     assert found.status == "truncated"
-    assert said_in(found).labels == ("dog", "rain")
+    assert message_text(found).labels == ("dog", "rain")
 
 
 @pytest.mark.parametrize("text", ["nothing", "None.", "no events", "There is nothing", "no animal sounds"])
@@ -76,7 +76,7 @@ def test_what_only_begins_so_is_not_nothing(text) -> None:
 @settings(deadline=None)
 @given(st.text())
 def test_no_label_is_read_that_was_not_offered(text) -> None:
-    assert set(said_in(read(text, LABELS)).labels) <= set(LABELS.texts)
+    assert set(message_text(read(text, LABELS)).labels) <= set(LABELS.texts)
 
 
 @pytest.mark.parametrize("text", ["\ud800dog\0", "," * 100_000, "a," * 50_000, ":" * 50_000])

@@ -1,4 +1,4 @@
-"""How a clip is made, as JSON values: what its key is rebuilt from where its files are at hand.
+"""The recipe of a clip as JSON values: what its key is rebuilt from where its files are at hand.
 
 A file is ``"NAME:path"``; other sources, and what is done to any, are objects. A plain file needs no recipe: its name
 says all.
@@ -12,7 +12,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Source, SynthesisSource
+from pytest_audiobench.audio.clip import (
+    ArraySource,
+    Clip,
+    CombinedSource,
+    Edit,
+    FileSource,
+    Parameters,
+    Source,
+    SynthesisSource,
+)
 
 Recipe: TypeAlias = Any
 """JSON values: a text, or an object with ``edits`` and ``source``, or one of a source."""
@@ -22,7 +31,7 @@ _MOST_PARTS = 256
 
 
 @dataclass(frozen=True, slots=True)
-class AsWritten(FileSource):
+class RecordedSource(FileSource):
     """An audio source of which only its recorded name is left, and its recipe where there was one."""
 
     recipe: Recipe = None
@@ -33,7 +42,7 @@ class AsWritten(FileSource):
 
 def recipe_of(clip: Clip) -> Recipe:
     """The recipe of ``clip``; None for a plain file, and for a clip that was recorded without one."""
-    if isinstance(clip.source, AsWritten):
+    if isinstance(clip.source, RecordedSource):
         return clip.source.recipe
     return None if isinstance(clip.source, FileSource) and not clip.edits else _described(clip)
 
@@ -78,52 +87,52 @@ def _clip(recipe: Recipe, file: Callable[[str], FileSource], depth: int) -> Clip
     if not isinstance(recipe, Mapping):
         raise ValueError("a recipe must be a text or an object")
     if "edits" in recipe:
-        return _clip(recipe.get("source"), file, depth + 1).edited(*(_edit(one) for one in _list(recipe, "edits")))
+        return _clip(recipe.get("source"), file, depth + 1).edited(*(_edit(edit) for edit in _list(recipe, "edits")))
     if "array" in recipe:
         return Clip(ArraySource("array", 1, _text(recipe, "array"), np.zeros(0, dtype=np.float32)))
-    version, parameters = _whole(recipe, "version"), _parameters(recipe)
+    version, parameters = _whole_number(recipe, "version"), _parameters(recipe)
     if "rule" in recipe:
-        clips = tuple(_clip(one, file, depth + 1) for one in _list(recipe, "clips"))
-        rule, rate_hz = _text(recipe, "rule"), _whole(recipe, "rate_hz")
+        clips = tuple(_clip(part, file, depth + 1) for part in _list(recipe, "clips"))
+        rule, rate_hz = _text(recipe, "rule"), _whole_number(recipe, "rate_hz")
         return Clip(CombinedSource(rule, version, rate_hz, clips, parameters, _seed(recipe)))
     return Clip(SynthesisSource(_text(recipe, "recipe"), version, parameters))
 
 
-def _edit(one: Recipe) -> Edit:
-    if not isinstance(one, Mapping):
+def _edit(edit: Recipe) -> Edit:
+    if not isinstance(edit, Mapping):
         raise ValueError("an edit must be an object")
-    return Edit(_text(one, "name"), _whole(one, "version"), _parameters(one), _seed(one))
+    return Edit(_text(edit, "name"), _whole_number(edit, "version"), _parameters(edit), _seed(edit))
 
 
-def _parameters(own: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    found = []
-    for pair in _list(own, "parameters"):
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+def _parameters(recipe: Mapping[str, Any]) -> Parameters:
+    parameters = []
+    for pair in _list(recipe, "parameters"):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(text, str) for text in pair):
             raise ValueError("the parameters of a recipe must be pairs of texts")
-        found.append((pair[0], pair[1]))
-    return tuple(found)
+        parameters.append((pair[0], pair[1]))
+    return tuple(parameters)
 
 
-def _list(own: Mapping[str, Any], name: str) -> list[Any]:
-    value = own.get(name)
+def _list(recipe: Mapping[str, Any], name: str) -> list[Any]:
+    value = recipe.get(name)
     if not isinstance(value, list) or len(value) > _MOST_PARTS:
         raise ValueError(f"{name} of a recipe must be a list of at most {_MOST_PARTS}")
     return value
 
 
-def _text(own: Mapping[str, Any], name: str) -> str:
-    value = own.get(name)
+def _text(recipe: Mapping[str, Any], name: str) -> str:
+    value = recipe.get(name)
     if not isinstance(value, str):
         raise ValueError(f"{name} of a recipe must be a text")
     return value
 
 
-def _whole(own: Mapping[str, Any], name: str) -> int:
-    value = own.get(name)
+def _whole_number(recipe: Mapping[str, Any], name: str) -> int:
+    value = recipe.get(name)
     if type(value) is not int:
         raise ValueError(f"{name} of a recipe must be a whole number")
     return value
 
 
-def _seed(own: Mapping[str, Any]) -> str | None:
-    return None if own.get("seed") is None else _text(own, "seed")
+def _seed(recipe: Mapping[str, Any]) -> str | None:
+    return None if recipe.get("seed") is None else _text(recipe, "seed")

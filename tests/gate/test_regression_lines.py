@@ -6,8 +6,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import read_rules
-from pytest_audiobench.gate.regression_line import Line
-from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
+from pytest_audiobench.gate.thresholds import Line, Threshold, parse_threshold
 
 
 def test_a_drop_is_declared_beside_thresholds(tmp_path):
@@ -41,7 +40,7 @@ def test_a_declared_line_reads_back_as_itself():
         ("accuracy.drop <= nan", "'nan' is no margin"),
         ("accuracy.drop <=", "'' is no margin"),
         ("accuracy.drop <= 1pp and more", "is no margin"),
-        ("accuracy.drop < 1pp", "should have <= after a drop, which is held against a margin, at character 15"),
+        ("accuracy.drop < 1pp", "should have <= after a drop, which is compared with a margin, at character 15"),
         ("accuracy.drop >= 1pp", "should have <= after a drop"),
         ("acuracy.drop <= 1pp", "did you mean 'accuracy'"),
         ("samples_per_s.drop <= 1pp", "has no points of a hundred: give its margin as a plain number"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.gate.name_patterns import matches
+from pytest_audiobench.gate.config import matches
 
 
 @pytest.mark.parametrize(

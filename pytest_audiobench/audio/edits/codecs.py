@@ -18,11 +18,12 @@ from pytest_audiobench.errors import UsageError
 
 
 class _Codec(NamedTuple):
-    """Its container and coding in libsndfile's words, and the rates it takes; any where there are none."""
+    """A codec in libsndfile's words."""
 
     container: str
     coding: str
     rates_hz: tuple[int, ...] = ()
+    """The rates it takes; any where there are none."""
 
 
 _TELEPHONE = (8_000,)
@@ -45,7 +46,7 @@ _BLOCK_FRAMES = 1 << 16
 """libsndfile's Vorbis encoder takes what it is given at once, and long sounds overflowed its stack."""
 
 
-def through(name: str, samples: Samples, rate_hz: int) -> Samples:
+def encoded_and_decoded(name: str, samples: Samples, rate_hz: int) -> Samples:
     """``samples``, shape (frames,), through the codec ``name`` and back: as many, none of them later.
 
     A codec that does not take the rate is given the lowest that it takes and that is no lower, or its highest; soxr
@@ -55,13 +56,13 @@ def through(name: str, samples: Samples, rate_hz: int) -> Samples:
     codec = _CODECS.get(name)
     if codec is None:
         raise UsageError(f"no codec is named {name!r}; there are {', '.join(NAMES)}")
-    taken_hz = next((rate for rate in codec.rates_hz if rate >= rate_hz), max(codec.rates_hz, default=rate_hz))
-    given = samples if taken_hz == rate_hz else soxr.resample(samples, rate_hz, taken_hz, quality="HQ")
-    if not len(given):
-        raise ValueError(f"nothing is left of the clip at the {taken_hz} Hz that {name} takes")
-    decoded = _decoded(name, codec, np.clip(given, -1.0, 1.0), taken_hz)
-    back = decoded if taken_hz == rate_hz else soxr.resample(decoded, taken_hz, rate_hz, quality="HQ")
-    return _as_long(back, len(samples))
+    codec_hz = next((rate for rate in codec.rates_hz if rate >= rate_hz), max(codec.rates_hz, default=rate_hz))
+    resampled = samples if codec_hz == rate_hz else soxr.resample(samples, rate_hz, codec_hz, quality="HQ")
+    if not len(resampled):
+        raise ValueError(f"nothing is left of the clip at the {codec_hz} Hz that {name} takes")
+    decoded = _decoded(name, codec, np.clip(resampled, -1.0, 1.0), codec_hz)
+    back = decoded if codec_hz == rate_hz else soxr.resample(decoded, codec_hz, rate_hz, quality="HQ")
+    return _of_length(back, len(samples))
 
 
 def _decoded(name: str, codec: _Codec, samples: Samples, rate_hz: int) -> Samples:
@@ -79,8 +80,8 @@ def _decoded(name: str, codec: _Codec, samples: Samples, rate_hz: int) -> Sample
             f"the libsndfile of this machine ({soundfile.__libsndfile_version__}) cannot write {name} at {rate_hz} Hz "
             f"({str(error).rpartition(': ')[2].rstrip('.')}); install a newer soundfile, or leave the codec out"
         ) from None
-    return _as_long(decoded, len(samples))
+    return _of_length(decoded, len(samples))
 
 
-def _as_long(samples: Samples, frames: int) -> Samples:
+def _of_length(samples: Samples, frames: int) -> Samples:
     return samples[:frames] if len(samples) >= frames else np.pad(samples, (0, frames - len(samples)))

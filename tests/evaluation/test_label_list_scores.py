@@ -7,7 +7,7 @@ import json
 import pytest
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.scores import score_answers
+from pytest_audiobench.evaluation.scoring import score_answers
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response

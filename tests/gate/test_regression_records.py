@@ -5,8 +5,8 @@ from dataclasses import asdict
 import pytest
 
 from pytest_audiobench.evaluation.record import RegressionRecord
-from pytest_audiobench.gate.baseline.fields import Wrong
 from pytest_audiobench.gate.regression_records import check_regressions
+from pytest_audiobench.gate.strict_json import FieldError
 
 LINE = asdict(
     RegressionRecord(
@@ -63,11 +63,11 @@ def test_lines_as_they_were_written_are_taken():
     ],
 )
 def test_what_was_edited_is_told_with_its_place(change, said):
-    with pytest.raises(Wrong, match=said):
+    with pytest.raises(FieldError, match=said):
         check_regressions({"items": [{"regressions": [{**LINE, **change}]}]})
 
 
 @pytest.mark.parametrize("regressions", [None, "no", {}, [None], [[]], [{}]])
 def test_what_is_no_list_of_lines_is_told(regressions):
-    with pytest.raises(Wrong, match=r"items\[0\].regressions"):
+    with pytest.raises(FieldError, match=r"items\[0\].regressions"):
         check_regressions({"items": [{"regressions": regressions}]})
