@@ -50,7 +50,7 @@ def word_diff(
 
     It is of the words (characters) that the ``scorer`` compared where ``words`` gives these, and they yield the very
     counts that it recorded in ``scores``; else of what white space separates. The alignment is rapidfuzz's, one of the
-    shortest, as for the scores (``metrics/token_errors.py``).
+    shortest, as for the scores (``metrics/tokens.py``).
     """
     unit = unit_of(scores)
     if unit is None or max(len(reference), len(answer)) > LONGEST_WORD * MOST_WORDS:
