@@ -3,6 +3,8 @@
 import ast
 import importlib
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,22 @@ def test_names_of_the_package_that_are_called_exist(page):
 
     called = re.findall(r"\bpytest_audiobench\.([a-z_]+)\(", (ROOT / page).read_text(encoding="utf-8"))
     assert [name for name in called if not hasattr(pytest_audiobench, name)] == []
+
+
+def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
+    page = (ROOT / "docs/writing-evals.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        path = tmp_path / name
+        if path.exists():  # the later conftest.py, which imports the model of the first
+            path.rename(tmp_path / "tones_model.py")
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "german.audiobench.toml").unlink()  # about speech that the reader has
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    subprocess.run([sys.executable, "make_tones.py"], cwd=tmp_path, check=True)
+    (table,) = re.findall(r"^```\n(id,audio,.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "data/tones.csv").write_text(table, encoding="utf-8")
+    quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=tone:good", *quiet]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "7 passed" in run.stdout
