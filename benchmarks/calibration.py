@@ -20,13 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.metrics.drops import drop_of
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.translations import bleu_statistics
+from pytest_audiobench.stats.distributions import t_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.mcnemar import Flips
-from pytest_audiobench.stats.quantiles import t_quantile
 
 ALPHA, LINES = 0.05, 24
 EXACT = 10**9

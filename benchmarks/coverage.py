@@ -218,7 +218,7 @@ def _answers(
 
 
 def _population(name: str, shares: tuple[int, ...], right: float) -> float:
-    from pytest_audiobench.metrics import classes
+    from pytest_audiobench.metrics import labels
 
     k = len(shares)
     prior = np.array(shares) / sum(shares)
@@ -226,7 +226,7 @@ def _population(name: str, shares: tuple[int, ...], right: float) -> float:
     np.fill_diagonal(confused, right)
     joint = prior[:, None] * confused
     sums = np.concatenate([np.diag(joint), joint.sum(axis=0), prior, [0.0, 1.0]])
-    return float(getattr(classes, name)(sums[None, :])[0])
+    return float(getattr(labels, name)(sums[None, :])[0])
 
 
 def _texts() -> Iterator[Scenario]:

@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 from measure import Spent, here, yardstick
 
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions.model import PredictionsModel
 from pytest_audiobench.models.predictions.request import Form, body, item

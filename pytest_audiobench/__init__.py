@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study as faithfulness_study
-    from pytest_audiobench.compat.faithfulness_study.renderings import rendered as rendered
+    from pytest_audiobench.compat.faithfulness_study.renderings import rendering as rendering
     from pytest_audiobench.compat.faithfulness_study.renderings import renderings as renderings
     from pytest_audiobench.datasets.bundled import bundled as bundled
     from pytest_audiobench.datasets.common_voice import common_voice as common_voice
     from pytest_audiobench.datasets.dataset import Dataset as Dataset
+    from pytest_audiobench.datasets.dataset import perturb as perturb
     from pytest_audiobench.datasets.fleurs import fleurs as fleurs
     from pytest_audiobench.datasets.gigaspeech import gigaspeech as gigaspeech
     from pytest_audiobench.datasets.librispeech import librispeech as librispeech
@@ -35,8 +36,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.interventions import masks as masks
     from pytest_audiobench.datasets.perturbations.interventions import noises as noises
     from pytest_audiobench.datasets.perturbations.perturbation import Perturbation as Perturbation
-    from pytest_audiobench.datasets.perturbations.perturbation import clipwise as clipwise
-    from pytest_audiobench.datasets.perturbations.perturbation import perturb as perturb
+    from pytest_audiobench.datasets.perturbations.perturbation import per_clip as per_clip
     from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change as reasoning_change
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import first_available_voices as first_available_voices
-    from pytest_audiobench.datasets.voices import ready_speech as ready_speech
+    from pytest_audiobench.datasets.voices import speech_files as speech_files
     from pytest_audiobench.protocols.bioacoustic.family import bioacoustic as bioacoustic
     from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_captioning as bioacoustic_captioning
     from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_detection as bioacoustic_detection
@@ -95,7 +95,6 @@ _HOMES = {
     "bundled_digits": "datasets.voices",
     "captioning": "protocols.captioning.family",
     "classification": "protocols.classification.family",
-    "clipwise": "datasets.perturbations.perturbation",
     "common_voice": "datasets.common_voice",
     "conditioned_choice": "protocols.reasoned_choice.family",
     "controls": "datasets.perturbations.interventions",
@@ -128,20 +127,21 @@ _HOMES = {
     "non_speech_recordings": "datasets.non_speech",
     "overlapped_speech": "protocols.overlapped_speech.family",
     "pack_from_labels": "datasets.packs.discovery",
-    "perturb": "datasets.perturbations.perturbation",
+    "per_clip": "datasets.perturbations.perturbation",
+    "perturb": "datasets.dataset",
     "phonemes": "protocols.phonemes",
     "presence": "protocols.presence.family",
     "prompt_set": "protocols.prompt_sets",
-    "ready_speech": "datasets.voices",
     "reasoned_choice": "protocols.reasoned_choice.family",
     "reasoning_change": "datasets.perturbations.reasoning",
     "reasoning_changes": "datasets.perturbations.reasoning",
-    "rendered": "compat.faithfulness_study.renderings",
+    "rendering": "compat.faithfulness_study.renderings",
     "renderings": "compat.faithfulness_study.renderings",
     "require_audio": "studies.faithfulness",
     "sakura": "datasets.sakura",
     "slot_filling": "protocols.slot_filling",
     "sound_id": "datasets.packs.sound_id",
+    "speech_files": "datasets.voices",
     "spoken_questions": "protocols.spoken_questions.family",
     "story": "protocols.story",
     "style_scorers": "protocols.reasoned_choice.styles",

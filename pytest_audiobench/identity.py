@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 Payload: TypeAlias = "str | int | bool | Sequence[Payload] | Mapping[str, Payload] | None"
@@ -35,6 +36,12 @@ def digest(payload: Payload) -> str:
 def digest_of_trusted(payload: Any) -> str:
     """As :func:`digest`, for payloads whose types the caller has fixed: hot paths skip the check."""
     return hashlib.sha256(_dumps(payload)).hexdigest()
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class ListDigest:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import Payload, digest
 
 Samples: TypeAlias = npt.NDArray[np.float32]
 """Mono waveform, shape (frames,), nominally within [-1, 1]."""
+
+Parameters: TypeAlias = tuple[tuple[str, str], ...]
+"""Names and texts: what edits, recipes and rules are identified by, the same on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +75,17 @@ class SynthesisSource:
 
     recipe: str
     version: int
-    parameters: tuple[tuple[str, str], ...]
+    parameters: Parameters
 
     @property
     def digest(self) -> str:
         return digest(
             {"recipe": self.recipe, "version": self.version, "parameters": [list(p) for p in self.parameters]}
         )
+
+    @property
+    def duration_s(self) -> float:
+        return number(self.parameters, "duration_s")
 
     def __str__(self) -> str:
         return f"{self.recipe}({', '.join(f'{k}={v}' for k, v in self.parameters)})"
@@ -94,7 +103,7 @@ class CombinedSource:
     version: int
     rate_hz: int
     clips: tuple[Clip, ...]
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: Parameters = ()
     seed: str | None = None
 
     def digest_from(self, keys: Sequence[str]) -> str:
@@ -111,13 +120,13 @@ class CombinedSource:
         )
 
     def __str__(self) -> str:
-        shown = [str(clip) for clip in self.clips[:_MOST_SHOWN]]
-        if len(self.clips) > _MOST_SHOWN:
-            shown.append(f"{len(self.clips) - _MOST_SHOWN} more")
-        return f"{self.rule}({', '.join(shown)})"
+        names = [str(clip) for clip in self.clips[:_MOST_NAMES]]
+        if len(self.clips) > _MOST_NAMES:
+            names.append(f"{len(self.clips) - _MOST_NAMES} more")
+        return f"{self.rule}({', '.join(names)})"
 
 
-_MOST_SHOWN = 5
+_MOST_NAMES = 5
 
 Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
 
@@ -128,7 +137,7 @@ class Edit:
 
     name: str
     version: int
-    parameters: tuple[tuple[str, str], ...] = ()
+    parameters: Parameters = ()
     seed: str | None = None
 
     @property
@@ -159,3 +168,66 @@ class Clip:
 
     def __str__(self) -> str:
         return f"{self.source}{''.join(f' + {edit.name}' for edit in self.edits)}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedAudio:
+    """What a model was really played."""
+
+    samples: Samples
+    rate_hz: int
+    """The model's."""
+    pcm_digest: str
+    """SHA-256 of the float32 little-endian bytes."""
+    source_rate_hz: int
+    frames: int
+    """The source's, at its own rate: counted where all of it was read, else what its header promises."""
+    decoder: str
+    truncated_s: float = 0.0
+    """How much of the clip's end was cut off for the model's window."""
+
+    @property
+    def duration_s(self) -> float:
+        return len(self.samples) / self.rate_hz
+
+
+def decimal(name: str, value: float, *, least: float = -math.inf) -> str:
+    """The shortest text that reads back as ``value``: "6" for 6 and 6.0, so that equal values have equal keys.
+
+    Raises UsageError for what is no number, NaN, infinity and values below ``least``.
+    """
+    try:
+        number = float(value) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise UsageError(f"{name}={str(value)[:80]} is not a finite number; give one")
+    if number < least:
+        raise UsageError(f"{name}={value} is below {least:g}, the least that makes sense; give a larger one")
+    return repr(number).removesuffix(".0")
+
+
+def number(parameters: Parameters, name: str) -> float:
+    """The parameter ``name`` as a number. Raises UsageError when it is missing or no finite number."""
+    text = dict(parameters).get(name)
+    try:
+        value = float(text or "")
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise UsageError(
+            f"the parameter {name}={text!r} is not a finite number; make edits and recipes by their functions"
+        )
+    return value
+
+
+Kind = TypeVar("Kind")
+
+
+def registered(what: str, kinds: Mapping[tuple[str, int], Kind], name: str, version: int) -> Kind:
+    """The kind of that name and version; ``what`` says what it is one of. Raises UsageError, naming those there are."""
+    kind = kinds.get((name, version))
+    if kind is None:
+        known = ", ".join(f"{kind_name} version {number}" for kind_name, number in sorted(kinds))
+        raise UsageError(f"no {what} is named {name!r} in version {version}; there are {known}")
+    return kind

@@ -17,12 +17,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Clip, CombinedSource, Samples
-from pytest_audiobench.audio.noise import Wave
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.registry import registered
+from pytest_audiobench.audio.clip import Clip, CombinedSource, Parameters, Samples, decimal, number, registered
+from pytest_audiobench.audio.noise import Wave, convolved
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
-from pytest_audiobench.audio.spectra import convolved
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
@@ -157,13 +154,13 @@ def _alone(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed:
 
 
 def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    shared = dict(parameters)
-    frames = (min if shared.get("length") == "shortest" else max)(len(clip) for clip in clips)
+    texts = dict(parameters)
+    frames = (min if texts.get("length") == "shortest" else max)(len(clip) for clip in clips)
     total, wave = np.zeros(frames), np.empty(frames)
-    levels_db = _levels_db(shared.get("levels_db", ""), len(clips))
+    levels_db = _levels_db(texts.get("levels_db", ""), len(clips))
     for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
-        held = min(len(clip), frames)
-        wave[:held], wave[held:] = clip[:held], 0.0
+        end = min(len(clip), frames)
+        wave[:end], wave[end:] = clip[:end], 0.0
         power = float(np.dot(wave, wave)) / frames
         if not power:
             raise ValueError(_silent(place, len(clips)))
@@ -188,8 +185,8 @@ def _levels_db(text: str, clips: int) -> list[float]:
 
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     speech, under = clips
-    beneath = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
-    return noise.under(speech, beneath, number(parameters, "snr_db"))
+    looped = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
+    return noise.add_noise(speech, looped, number(parameters, "snr_db"))
 
 
 def _room(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

@@ -1,4 +1,4 @@
-"""From a clip to what a model hears: decode, average channels, edit, resample, cut to the window.
+"""From a clip to what a model is played: decode, average channels, edit, resample, cut to the window.
 
 Edits are applied at the source's own rate, before resampling, so that their result does not depend on the
 listener. Where a window is given, only the part of a file on which it depends is read; an edit that looks
@@ -18,9 +18,17 @@ import numpy as np
 import soundfile
 import soxr
 
-from pytest_audiobench.audio import combining, edits, synthesis
-from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, Edit, FileSource, Samples, SynthesisSource
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio import combining, edits
+from pytest_audiobench.audio.clip import (
+    ArraySource,
+    Clip,
+    CombinedSource,
+    Edit,
+    FileSource,
+    PlayedAudio,
+    Samples,
+    SynthesisSource,
+)
 from pytest_audiobench.audio.sound_file import SourceSound, read_bytes
 from pytest_audiobench.audio.source_sound import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
@@ -48,7 +56,9 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
     """
     window_s = None if max_s is None else max_s + _TAIL_S
     sound, played = _played(clip, rate_hz, window_s, most_values)
-    return _heard(str(clip), sound, played, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s)
+    return _cut_to_window(
+        str(clip), sound, played, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s
+    )
 
 
 def decode_bytes(
@@ -58,7 +68,7 @@ def decode_bytes(
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
     played = _resampled(name, sound, sound.samples, rate_hz)
-    return _heard(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
+    return _cut_to_window(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
 def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
@@ -87,16 +97,16 @@ def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> 
     return played
 
 
-def _heard(
+def _cut_to_window(
     name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    """What is heard of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
+    """The window of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
-    own = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
+    samples = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
     return PlayedAudio(
-        samples=own,
+        samples=samples,
         rate_hz=rate_hz,
-        pcm_digest=hashlib.sha256(np.ascontiguousarray(own, dtype="<f4").data).hexdigest(),
+        pcm_digest=hashlib.sha256(np.ascontiguousarray(samples, dtype="<f4").data).hexdigest(),
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),
@@ -133,6 +143,8 @@ def _excerpt(clip: Clip, reach_s: float | None, most_values: int) -> SourceSound
 
 
 def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
+    from pytest_audiobench.audio import synthesis  # few runs play sounds that are made
+
     try:
         samples = synthesis.render(source, rate_hz)
     except ValueError as error:
@@ -161,7 +173,9 @@ def _edited(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
     for edit in left:
         lasts_s = edits.length_s((edit,), len(samples) / sound.rate_hz)
         if 2 * lasts_s * sound.rate_hz > max(MOST_VALUES, 2 * len(samples) + 2):
-            raise AudioError(f"{clip}: {edit.name} would make {lasts_s:g} s of it, more than may be held; give it less")
+            raise AudioError(
+                f"{clip}: {edit.name} would make {lasts_s:g} s of it, more than fits in memory; give it less"
+            )
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
                 samples = edits.apply(edit, samples, sound.rate_hz)

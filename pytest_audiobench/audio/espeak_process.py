@@ -1,8 +1,9 @@
 """A program that speaks texts by espeak-ng and writes what it said to its standard output.
 
-``python -I -S speaking.py LIBRARY DATA``, with one JSON object on standard input: ``voice``, ``rate_wpm`` and
-``texts``. It answers a line of JSON (``release``, ``rate_hz``), and for each text a byte of how it went (:class:`How`),
-four bytes of a length in bytes (big endian) and as much PCM, 16 bits little endian. It needs the standard library only.
+``python -I -S espeak_process.py LIBRARY DATA``, with one JSON object on standard input: ``voice``, ``rate_wpm`` and
+``texts``. It answers a line of JSON (``release``, ``rate_hz``), and for each text a byte of its outcome
+(:class:`Outcome`), four bytes of a length in bytes (big endian) and as much PCM, 16 bits little endian. It needs the
+standard library only.
 
 espeak-ng keeps state between utterances (the phase of its oscillators, libc's random numbers), and neither
 ``espeak_Terminate`` nor unloading the library clears all of it. Each utterance is therefore spoken by a forked child of
@@ -31,10 +32,10 @@ _RATE = 1
 _CALLBACK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_short), ctypes.c_int, ctypes.c_void_p)
 
 
-class How(IntEnum):
-    """How speaking a text went."""
+class Outcome(IntEnum):
+    """The outcome of speaking a text."""
 
-    SAID = 0
+    SPOKEN = 0
     NO_VOICE = 1
     TOO_LONG = 2
     FAILED = 3
@@ -46,56 +47,56 @@ def main(library_path: str, data_path: str) -> None:
     if rate_hz <= 0:
         sys.exit(f"espeak-ng does not start from {data_path} (it answers {rate_hz})")
     library.espeak_Info.restype = ctypes.c_char_p
-    told = (library.espeak_Info(None) or b"").decode(errors="replace").split()
-    wanted = json.load(sys.stdin.buffer)
+    info = (library.espeak_Info(None) or b"").decode(errors="replace").split()
+    request = json.load(sys.stdin.buffer)
     out = sys.stdout.buffer
-    out.write(json.dumps({"release": told[0] if told else "", "rate_hz": rate_hz}).encode() + b"\n")
-    for text in wanted["texts"]:
+    out.write(json.dumps({"release": info[0] if info else "", "rate_hz": rate_hz}).encode() + b"\n")
+    for text in request["texts"]:
         out.flush()  # or the child would write it again
-        how, pcm = _in_a_child(library, text, wanted, rate_hz)
-        out.write(HEAD.pack(how, len(pcm)) + pcm)
+        outcome, pcm = _in_a_child(library, text, request, rate_hz)
+        out.write(HEAD.pack(outcome, len(pcm)) + pcm)
 
 
-def _in_a_child(library: Any, text: str, wanted: Any, rate_hz: int) -> tuple[How, bytes]:
+def _in_a_child(library: Any, text: str, request: Any, rate_hz: int) -> tuple[Outcome, bytes]:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        how = How.FAILED
+        outcome = Outcome.FAILED
         try:
             signal.alarm(SLOWEST_S)
             os.close(reader)
             with os.fdopen(writer, "wb") as pipe:
-                how = _speak(library, text, wanted, 2 * rate_hz * LONGEST_S, pipe)
+                outcome = _speak(library, text, request, 2 * rate_hz * LONGEST_S, pipe)
         finally:
-            os._exit(how)
+            os._exit(outcome)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
         pcm = pipe.read()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    how = How(code) if code in list(How) else How.FAILED
-    return how, pcm if how is How.SAID else b""
+    outcome = Outcome(code) if code in list(Outcome) else Outcome.FAILED
+    return outcome, pcm if outcome is Outcome.SPOKEN else b""
 
 
-def _speak(library: Any, text: str, wanted: Any, most_bytes: int, pipe: BinaryIO) -> How:
-    if library.espeak_SetVoiceByName(wanted["voice"].encode()) != 0:
-        return How.NO_VOICE
-    heard = bytearray()
+def _speak(library: Any, text: str, request: Any, most_bytes: int, pipe: BinaryIO) -> Outcome:
+    if library.espeak_SetVoiceByName(request["voice"].encode()) != 0:
+        return Outcome.NO_VOICE
+    sound = bytearray()
 
     def receive(samples: Any, count: int, _events: Any) -> int:
         if samples and count > 0:
-            heard.extend(ctypes.string_at(samples, 2 * count))
-        return int(len(heard) > most_bytes)  # 1 ends the speech
+            sound.extend(ctypes.string_at(samples, 2 * count))
+        return int(len(sound) > most_bytes)  # 1 ends the speech
 
     callback = _CALLBACK(receive)
     library.espeak_SetSynthCallback(callback)
-    library.espeak_SetParameter(_RATE, wanted["rate_wpm"], 0)
-    written = text.encode() + b"\0"
-    library.espeak_Synth(written, len(written), 0, 0, 0, _CHARS_UTF8, None, None)
+    library.espeak_SetParameter(_RATE, request["rate_wpm"], 0)
+    encoded = text.encode() + b"\0"
+    library.espeak_Synth(encoded, len(encoded), 0, 0, 0, _CHARS_UTF8, None, None)
     library.espeak_Synchronize()
-    if len(heard) > most_bytes:
-        return How.TOO_LONG
-    pipe.write(heard)
-    return How.SAID
+    if len(sound) > most_bytes:
+        return Outcome.TOO_LONG
+    pipe.write(sound)
+    return Outcome.SPOKEN
 
 
 if __name__ == "__main__":

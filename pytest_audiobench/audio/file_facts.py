@@ -1,31 +1,48 @@
-"""Scorer what identifies a file: the digest of its bytes and the duration its header claims."""
+"""Facts of a file, its digest and the duration its header claims: read once, remembered while it is unchanged."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import sqlite3
+import threading
 import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import soundfile
 
-from pytest_audiobench.audio.file_memory import FileFacts, FileKey
+from pytest_audiobench.audio.location import FileKey
+from pytest_audiobench.io.network_disk import network_file_system
 
 
-class Read(NamedTuple):
-    """``key`` is the file's state before and after, None when it changed between; ``at_ns`` when reading ended."""
+class FileFacts(NamedTuple):
+    """What identifies a file, and how long it says it sounds."""
+
+    digest: str
+    """SHA-256 of its bytes, 64 hex digits."""
+    duration_s: float | None
+    """What its header claims; None where it has no audio header."""
+
+
+class FreshFacts(NamedTuple):
+    """Facts of a file that was read just now."""
 
     facts: FileFacts
     key: FileKey | None
+    """Its state before and after, None when it changed between."""
     at_ns: int
+    """When reading ended."""
 
     def is_settled(self, settle_s: float) -> bool:
         """Whether a later change of the file is sure to show in its key."""
         return self.key is not None and self.key.age_s(self.at_ns) >= settle_s
 
 
-def read_facts(path: str) -> Read:
-    """Reads the file once for its bytes and a little for its header. Raises OSError."""
+def read_facts(path: str) -> FreshFacts:
+    """The facts of the file at ``path``, read once for its bytes and a little for its header. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         before = FileKey.of(os.fstat(descriptor))
@@ -33,7 +50,7 @@ def read_facts(path: str) -> Read:
         after = FileKey.of(os.fstat(descriptor))
     finally:
         os.close(descriptor)
-    return Read(facts, before if before == after else None, time.time_ns())
+    return FreshFacts(facts, before if before == after else None, time.time_ns())
 
 
 def _digest(descriptor: int) -> str:
@@ -53,3 +70,119 @@ def _header_duration_s(descriptor: int) -> float | None:
 
 
 _BLOCK_BYTES = 1 << 20
+
+
+class FileMemory:
+    """A small SQLite file of facts by :class:`FileKey`; ``path`` None keeps them in memory only.
+
+    Many processes may use one file at once: write-ahead log, a busy timeout, last write wins (all write the same). It
+    is a convenience: where it cannot be written (a read-only folder, a network file system on which a write-ahead log
+    is unsafe, a damaged or locked database) it lasts as long as the process.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._database, self.is_persistent = _opened(path)
+
+    def recall(self, keys: Sequence[FileKey]) -> dict[FileKey, FileFacts]:
+        """What is known of ``keys``, in one query."""
+        wanted = set(keys)
+        inodes = json.dumps(sorted({key.inode for key in wanted}))
+        with self._lock:
+            try:
+                rows = self._database.execute(_RECALL, (inodes,)).fetchall()
+            except sqlite3.Error:
+                rows = self._emptied().execute(_RECALL, (inodes,)).fetchall()
+        facts = {row[:5]: row[5:] for row in rows}
+        return {key: FileFacts(*facts[key]) for key in wanted if key in facts}
+
+    def remember(self, facts: Mapping[FileKey, FileFacts]) -> None:
+        """Keep ``facts``, in one transaction."""
+        rows = [(*key, *known) for key, known in facts.items()]
+        if not rows:
+            return
+        with self._lock:
+            try:
+                _write(self._database, rows)
+            except sqlite3.Error:
+                _write(self._emptied(), rows)
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def _emptied(self) -> sqlite3.Connection:
+        self._database.close()
+        self._database, self.is_persistent = _opened(None)
+        return self._database
+
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files_1 (
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    duration_s REAL,
+    UNIQUE (inode, device)
+)
+"""
+_RECALL = """
+SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
+FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
+"""
+_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE_S = 10.0
+
+
+def _opened(path: Path | None) -> tuple[sqlite3.Connection, bool]:
+    """A database and whether it outlives the process."""
+    if path is not None:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if network_file_system(path.parent) is None:
+                return _on_disk(path), True
+        except (OSError, sqlite3.Error):
+            pass
+    database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    database.execute(_SCHEMA)
+    return database, False
+
+
+def _on_disk(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+    try:
+        _into_wal(database)
+        database.execute("PRAGMA synchronous=NORMAL")
+        database.execute("BEGIN IMMEDIATE")
+        database.execute(_SCHEMA)
+        database.execute("COMMIT")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _into_wal(database: sqlite3.Connection) -> None:
+    """SQLite does not wait its busy timeout when two processes turn the log on at once, so it is done here."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            database.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+
+
+def _write(database: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        database.executemany(_REMEMBER, rows)
+        database.execute("COMMIT")
+    except sqlite3.Error:
+        database.execute("ROLLBACK")
+        raise

@@ -1,4 +1,4 @@
-"""What the ``audio`` fixture gives to a user's own tests: clips to load, make, change and listen to."""
+"""The ``audio`` fixture of a user's own tests: clips to load, make, change and listen to."""
 
 from __future__ import annotations
 

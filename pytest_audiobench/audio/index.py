@@ -9,30 +9,27 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.audio import combining, edits, synthesis
+from pytest_audiobench.audio import combining, edits
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, FileSource
-from pytest_audiobench.audio.file_facts import Read, read_facts
-from pytest_audiobench.audio.file_memory import FileFacts, FileKey, FileMemory
-from pytest_audiobench.audio.location import Located, Locator
+from pytest_audiobench.audio.file_facts import FileFacts, FileMemory, FreshFacts, read_facts
+from pytest_audiobench.audio.location import FileKey, Located, Locator
 from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
 
 
 class ClipFacts(NamedTuple):
-    """``digest`` is the source's: SHA-256 of a file's encoded bytes; the clip's key is ``clip.key_from(digest)``.
-
-    ``duration_s`` is the clip's after its edits, from the file's header, which may be wrong; None when no
-    header can be read (what is the matter is said when the clip is decoded).
-    """
+    """A clip's identity and how long it lasts."""
 
     digest: str
+    """The source's: SHA-256 of a file's encoded bytes; the clip's key is ``clip.key_from(digest)``."""
     duration_s: float | None
+    """After its edits, from the file's header, which may be wrong; None when no header can be read."""
 
 
 _Place: TypeAlias = tuple[str, str]
 
 
 class AudioIndex:
-    """Knows files' digests and header durations; asks the file system only whether they changed.
+    """Files' digests and header durations; the file system is asked only whether they changed.
 
     ``path`` is the SQLite file that remembers, None for a memory that ends with the process. A file is not
     remembered while it is younger than ``settle_s``: within a clock's tick it could change unseen.
@@ -43,9 +40,9 @@ class AudioIndex:
         self._settle_s = settle_s
 
     @property
-    def is_kept(self) -> bool:
+    def is_persistent(self) -> bool:
         """Whether the next process will know what this one learned."""
-        return self._memory.is_kept
+        return self._memory.is_persistent
 
     def __enter__(self) -> AudioIndex:
         return self
@@ -64,9 +61,9 @@ class AudioIndex:
         Raises UsageError for an edit or recipe that does not exist.
         """
         sources = {_place(source): source for clip in clips for source in _files(clip)}
-        located, wrong = _located(sources)
-        known = {**wrong, **self._facts(located, sources)}
-        return [_clip_facts(clip, known) for clip in clips]
+        located, errors = _located(sources)
+        facts = {**errors, **self._facts(located, sources)}
+        return [_clip_facts(clip, facts) for clip in clips]
 
     def digest_of(self, path: Path) -> str:
         """The SHA-256 of any file (weights, a manifest), by the same memory.
@@ -75,32 +72,33 @@ class AudioIndex:
         """
         try:
             key = FileKey.of(os.stat(path))
-            known = self._memory.recall([key]).get(key)
-            if known is None:
-                read = read_facts(os.fspath(path))
-                self._remember([read])
-                known = read.facts
+            facts = self._memory.recall([key]).get(key)
+            if facts is None:
+                fresh = read_facts(os.fspath(path))
+                self._remember([fresh])
+                facts = fresh.facts
         except OSError as error:
             raise UsageError(f"{path}: cannot be read ({error.strerror}); correct the path") from None
-        return known.digest
+        return facts.digest
 
     def _facts(
         self, located: Mapping[_Place, Located], sources: Mapping[_Place, FileSource]
     ) -> dict[_Place, FileFacts | AudioError]:
-        keys = {place: FileKey.of(found.status) for place, found in located.items()}
+        keys = {place: file.key for place, file in located.items()}
         remembered = self._memory.recall(list(keys.values()))
         facts: dict[_Place, FileFacts | AudioError] = {
             place: remembered[key] for place, key in keys.items() if key in remembered
         }
         cold = [place for place in located if place not in facts]
         reads = _read_all([(sources[place], located[place].path) for place in cold])
-        self._remember([read for read in reads if isinstance(read, Read)])
+        self._remember([read for read in reads if isinstance(read, FreshFacts)])
         facts.update(
-            (place, read.facts if isinstance(read, Read) else read) for place, read in zip(cold, reads, strict=True)
+            (place, read.facts if isinstance(read, FreshFacts) else read)
+            for place, read in zip(cold, reads, strict=True)
         )
         return facts
 
-    def _remember(self, reads: Sequence[Read]) -> None:
+    def _remember(self, reads: Sequence[FreshFacts]) -> None:
         settled = [read for read in reads if read.is_settled(self._settle_s)]
         self._memory.remember({read.key: read.facts for read in settled if read.key is not None})
 
@@ -122,16 +120,16 @@ def _place(source: FileSource) -> _Place:
 def _located(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
     locator = Locator()
     located: dict[_Place, Located] = {}
-    wrong: dict[_Place, AudioError] = {}
+    errors: dict[_Place, AudioError] = {}
     for place, source in sources.items():
         try:
             located[place] = locator.find(source)
         except AudioError as error:
-            wrong[place] = error
-    return located, wrong
+            errors[place] = error
+    return located, errors
 
 
-def _read_all(files: Sequence[tuple[FileSource, str]]) -> list[Read | AudioError]:
+def _read_all(files: Sequence[tuple[FileSource, str]]) -> list[FreshFacts | AudioError]:
     """Small files cost more in Python than on disk, so threads take them by the portion."""
     if not files:
         return []
@@ -140,11 +138,11 @@ def _read_all(files: Sequence[tuple[FileSource, str]]) -> list[Read | AudioError
         return [read for portion in pool.map(_read_portion, portions) for read in portion]
 
 
-def _read_portion(files: Sequence[tuple[FileSource, str]]) -> list[Read | AudioError]:
-    return [_read(source, path) for source, path in files]
+def _read_portion(files: Sequence[tuple[FileSource, str]]) -> list[FreshFacts | AudioError]:
+    return [_file_facts(source, path) for source, path in files]
 
 
-def _read(source: FileSource, path: str) -> Read | AudioError:
+def _file_facts(source: FileSource, path: str) -> FreshFacts | AudioError:
     try:
         return read_facts(path)
     except OSError as error:
@@ -162,11 +160,11 @@ def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> C
         digest, duration_s = source.digest, len(source.samples) / source.rate_hz
     elif isinstance(source, CombinedSource):
         parts = [_clip_facts(part, files) for part in source.clips]
-        if (wrong := next((part for part in parts if isinstance(part, AudioError)), None)) is not None:
-            return wrong
+        if (error := next((part for part in parts if isinstance(part, AudioError)), None)) is not None:
+            return error
         digest, duration_s = _combined(source, [part for part in parts if isinstance(part, ClipFacts)])
     else:
-        digest, duration_s = source.digest, synthesis.duration_s(source)
+        digest, duration_s = source.digest, source.duration_s
     return ClipFacts(digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
 
 

@@ -1,4 +1,4 @@
-"""Where a source's file really lies, and that it lies inside its data root."""
+"""Where a source's file really lies, inside its data root, and the state it is in."""
 
 from __future__ import annotations
 
@@ -9,12 +9,35 @@ from typing import NamedTuple
 from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.errors import FileUnreachable
 
+_LARGEST = 2**63 - 1
+"""SQLite's integers are signed; some file systems number with all 64 bits."""
+
+
+class FileKey(NamedTuple):
+    """What changes when a file does. The inode's change time cannot be set back, so it catches restored mtimes."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, status: os.stat_result) -> FileKey:
+        return cls(
+            status.st_dev & _LARGEST, status.st_ino & _LARGEST, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        )
+
+    def age_s(self, now_ns: int) -> float:
+        """How long nothing happened to the file; negative when its clock is ahead of ours."""
+        return (now_ns - max(self.mtime_ns, self.ctime_ns)) / 1e9
+
 
 class Located(NamedTuple):
-    """A regular, non-empty file on this machine and what ``stat`` said of it."""
+    """A regular, non-empty file on this machine."""
 
     path: str
-    status: os.stat_result
+    key: FileKey
 
 
 class Locator:
@@ -79,7 +102,7 @@ def _checked(source: FileSource, path: str, status: os.stat_result) -> Located:
         raise FileUnreachable(f"{source}: {path} is {what}; name an audio file")
     if status.st_size == 0:
         raise FileUnreachable(f"{source}: the file is empty (0 bytes); fetch it again")
-    return Located(path, status)
+    return Located(path, FileKey.of(status))
 
 
 def _is_within(path: str, root: str) -> bool:

@@ -1,4 +1,10 @@
-"""Scorer a file's samples by libsndfile, as mono, in blocks, no further than is needed."""
+"""A file's samples as libsndfile reads them, mono, in blocks, no further than is needed.
+
+libsndfile does not check how many bytes of sound a header promises: for a truncated WAV it corrects the frame count in
+silence, for a truncated MP3 it repeats the count of the Xing header. Formats that check themselves (FLAC, CAF) need no
+help. OGG promises nothing, nor does an MP3 without a Xing header: its length is an estimate, 1.8 times the truth for
+one complete file of uneven bit rate.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +20,17 @@ import numpy as np
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
-from pytest_audiobench.audio.file_length import short_mp3_data, short_wav_data
-from pytest_audiobench.audio.plain_wav import plain_wav
+from pytest_audiobench.audio.wav import plain_wav
 from pytest_audiobench.errors import AudioError, FileUnreachable
 
 
 class SourceSound(NamedTuple):
-    """A source's samples from its beginning, at its own rate; ``frames`` counts all it has, read or not."""
+    """A source's samples from its beginning, at its own rate."""
 
     samples: Samples
     rate_hz: int
     frames: int
+    """All it has, read or not."""
 
 
 class Recording(NamedTuple):
@@ -101,7 +107,7 @@ def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, 
 
 
 def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int) -> SourceSound:
-    """The same of a file's bytes in memory; ``name`` stands for them in messages."""
+    """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
     if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
         wanted = _wanted(plain.frames, plain.rate_hz, reach_s)
@@ -132,9 +138,9 @@ def _check_amount(name: str, frames: int, channels: int, rate_hz: int, most_valu
         )
 
 
-def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
+def _opened(name: str, file: int | BinaryIO) -> soundfile.SoundFile:
     try:
-        return soundfile.SoundFile(opened, closefd=False)
+        return soundfile.SoundFile(file, closefd=False)
     except soundfile.SoundFileError as error:
         reason = str(error).rpartition(": ")[2].rstrip(".").lower()
         if reason.startswith("file does not exist"):  # libsndfile's words for whatever mpg123 refuses
@@ -147,13 +153,11 @@ def _opened(name: str, opened: int | BinaryIO) -> soundfile.SoundFile:
 def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None:
     if not LOWEST_RATE_HZ <= sound.samplerate <= HIGHEST_RATE_HZ:
         raise AudioError(f"{name}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
-    promise = _PROMISES.get(sound.format)
-    if promise is None:
-        return
-    if short := promise(file):
-        promised, held = short
+    cut_data = _CUT_DATA.get(sound.format)
+    if cut_data and (cut := cut_data(file)):
+        promised, actual = cut
         raise AudioError(
-            f"{name}: the file is cut off: its header promises {promised} bytes of sound and it holds {held}; "
+            f"{name}: the file is cut off: its header promises {promised} bytes of sound and it holds {actual}; "
             "fetch it again"
         )
 
@@ -184,11 +188,11 @@ def _averaged(block: Samples) -> Samples:
     return total / np.float32(block.shape[1])
 
 
-def _check_count(name: str, sound: soundfile.SoundFile, held: int, wanted: int) -> None:
+def _check_count(name: str, sound: soundfile.SoundFile, frames: int, wanted: int) -> None:
     """An MP3's count may be an estimate; the true one wins."""
-    if held < wanted and sound.format != "MP3":
+    if frames < wanted and sound.format != "MP3":
         raise AudioError(
-            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {held}; "
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {frames}; "
             "fetch it again"
         )
 
@@ -200,10 +204,69 @@ HIGHEST_RATE_HZ = 384_000
 _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
-_PROMISES = {"WAV": short_wav_data, "WAVEX": short_wav_data, "MP3": short_mp3_data}
 _INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
 _ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
     "FLAC": _INTEGERS,
     "OGG": ("VORBIS",),
 }
 """Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""
+
+
+_UNKNOWN_BYTES = 0x7FFFF000
+"""Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
+_MOST_CHUNKS = 1000
+_SLOPPY_BYTES = 64
+"""Some writers count the header as data; so little is no missing audio."""
+
+
+class _CutData(NamedTuple):
+    """A data chunk that is cut off."""
+
+    promised_bytes: int
+    actual_bytes: int
+
+
+def _cut_wav(file: BinaryIO) -> _CutData | None:
+    """The data chunk of a RIFF file when its end is missing; None when all is there or the format is another."""
+    if file.read(4) != b"RIFF":
+        return None
+    end = file.seek(0, 2)
+    position = 12
+    for _ in range(_MOST_CHUNKS):
+        file.seek(position)
+        header = file.read(8)
+        if len(header) < 8:
+            break
+        size, start = int.from_bytes(header[4:], "little"), position + 8
+        if header[:4] == b"data":
+            missing = start + size - end
+            return _CutData(size, end - start) if missing > _SLOPPY_BYTES and size < _UNKNOWN_BYTES else None
+        position = start + size + size % 2
+    return None
+
+
+def _cut_mp3(file: BinaryIO) -> _CutData | None:
+    """An MP3 whose Xing (or Info) header counts more bytes than there are; None when none are missing."""
+    tag = file.read(10)
+    sound_start = 10 + _syncsafe(tag[6:10]) if tag[:3] == b"ID3" else 0
+    actual = file.seek(0, 2) - sound_start
+    file.seek(sound_start)
+    beginning = file.read(_FIRST_FRAME_BYTES)
+    position = max(beginning.find(b"Xing"), beginning.find(b"Info"))
+    fields = beginning[position + 4 : position + 16]
+    if position < 0 or len(fields) < 12 or not fields[3] & _HAS_BYTES:
+        return None
+    counted = fields[8:12] if fields[3] & _HAS_FRAMES else fields[4:8]
+    promised = int.from_bytes(counted, "big")
+    return _CutData(promised, actual) if actual < promised * _MP3_COMPLETE else None
+
+
+def _syncsafe(size: bytes) -> int:
+    return sum(byte << shift for byte, shift in zip(size, (21, 14, 7, 0), strict=False))
+
+
+_FIRST_FRAME_BYTES = 2048
+_HAS_FRAMES, _HAS_BYTES = 1, 2
+_MP3_COMPLETE = 0.99
+"""Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
+_CUT_DATA = {"WAV": _cut_wav, "WAVEX": _cut_wav, "MP3": _cut_mp3}

@@ -6,20 +6,18 @@ anew each time, and never while a change could go unseen. Sounds that are made a
 
 from __future__ import annotations
 
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
 
 from pytest_audiobench.audio.clip import ArraySource, CombinedSource, FileSource, Source, SynthesisSource
-from pytest_audiobench.audio.file_memory import FileKey
-from pytest_audiobench.audio.location import Located, Locator
+from pytest_audiobench.audio.location import FileKey, Locator
 from pytest_audiobench.audio.sound_file import Recording, SourceSound, read_excerpt, read_file
-from pytest_audiobench.audio.sound_memory import SoundMemory
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
-
-_FILES: SoundMemory[Recording] = SoundMemory(128 << 20)
-_MADE: SoundMemory[SourceSound] = SoundMemory(32 << 20)
 
 
 def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> SourceSound:
@@ -32,8 +30,10 @@ def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> S
     def read() -> Recording:
         return read_file(source, located.path, reach_s, most_values)
 
-    key = _settled(located)
-    recording = read() if key is None else _FILES.get(key, read, lambda held: held.serves(reach_s))
+    if _is_settled(located.key):
+        recording = _FILES.get(located.key, read, lambda recording: recording.serves(reach_s))
+    else:
+        recording = read()
     return recording.sound(str(source), reach_s, most_values)
 
 
@@ -47,11 +47,13 @@ def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: 
             raise _NoExcerpt
         return recording
 
-    key = _settled(located)
-    if key is not None and _FILES.holds(key, lambda held: held.serves(end_s)):
-        return None
     try:
-        excerpt = read() if key is None else _FILES.get((key, start_s, end_s), read, lambda held: True)
+        if not _is_settled(located.key):
+            excerpt = read()
+        elif _FILES.has(located.key, lambda recording: recording.serves(end_s)):
+            return None
+        else:
+            excerpt = _FILES.get((located.key, start_s, end_s), read)
     except _NoExcerpt:
         return None
     return SourceSound(excerpt.samples, excerpt.rate_hz, excerpt.promised)
@@ -64,13 +66,14 @@ class _NoExcerpt(Exception):
 def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Callable[[], SourceSound]) -> SourceSound:
     """What ``make`` makes of ``source`` at ``rate_hz``."""
     key = _key_of(source, rate_hz, Locator())
-    return make() if key is None else _MADE.get(key, make, lambda held: True)
+    return make() if key is None else _MADE.get(key, make)
 
 
 def _key_of(source: Source, rate_hz: int, locator: Locator) -> Hashable:
     """All that the samples of ``source`` depend on; None where a file of it may be changing."""
     if isinstance(source, FileSource):
-        return _settled(locator.find(source))
+        key = locator.find(source).key
+        return key if _is_settled(key) else None
     if isinstance(source, ArraySource):
         return source.digest
     if isinstance(source, SynthesisSource):
@@ -81,6 +84,76 @@ def _key_of(source: Source, rate_hz: int, locator: Locator) -> Hashable:
     return source.rule, source.version, source.rate_hz, source.parameters, source.seed, tuple(parts)
 
 
-def _settled(located: Located) -> FileKey | None:
-    key = FileKey.of(located.status)
-    return key if key.age_s(time.time_ns()) >= SETTLE_S else None
+def _is_settled(key: FileKey) -> bool:
+    return key.age_s(time.time_ns()) >= SETTLE_S
+
+
+Sound = TypeVar("Sound", Recording, SourceSound)
+
+
+class SoundMemory(Generic[Sound]):
+    """Sounds by key, at most ``most_bytes`` of their samples; what was asked for longest ago is forgotten first.
+
+    Perturbations, evals and models that follow ask for a sound again. Threads may share the memory, and what one of
+    them is making the others wait for. A sound of more than a quarter of the room is made and not stored. A set that
+    does not fit and is asked for in rounds is made anew each time, as it would be without a memory.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._sounds: OrderedDict[Hashable, Sound] = OrderedDict()
+        self._turns: dict[Hashable, threading.Lock] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Sound], serves: Callable[[Sound], bool] = lambda _: True) -> Sound:
+        """What is stored under ``key`` if it ``serves``, else what ``make`` makes, whose errors are the caller's.
+
+        Its samples cannot be written to: they are everybody's.
+        """
+        with self._lock:
+            if (sound := self._recall(key, serves)) is not None:
+                return sound
+            turn = self._turns.setdefault(key, threading.Lock())
+        with turn:
+            with self._lock:
+                if (sound := self._recall(key, serves)) is not None:
+                    return sound
+            try:
+                sound = make()
+                sound.samples.flags.writeable = False
+                with self._lock:
+                    self._store(key, sound)
+                return sound
+            finally:
+                with self._lock:
+                    self._turns.pop(key, None)
+
+    def has(self, key: Hashable, serves: Callable[[Sound], bool]) -> bool:
+        """Whether what is stored under ``key`` would be given without being made."""
+        with self._lock:
+            sound = self._sounds.get(key)
+            return sound is not None and serves(sound)
+
+    def _recall(self, key: Hashable, serves: Callable[[Sound], bool]) -> Sound | None:
+        sound = self._sounds.get(key)
+        if sound is None or not serves(sound):
+            return None
+        self._sounds.move_to_end(key)
+        return sound
+
+    def _store(self, key: Hashable, sound: Sound) -> None:
+        self._forget(self._sounds.pop(key, None))
+        if 4 * sound.samples.nbytes > self._most_bytes:
+            return
+        self._sounds[key] = sound
+        self._bytes += sound.samples.nbytes
+        while self._bytes > self._most_bytes:
+            self._forget(self._sounds.popitem(last=False)[1])
+
+    def _forget(self, sound: Sound | None) -> None:
+        self._bytes -= 0 if sound is None else sound.samples.nbytes
+
+
+_FILES: SoundMemory[Recording] = SoundMemory(128 << 20)
+_MADE: SoundMemory[SourceSound] = SoundMemory(32 << 20)

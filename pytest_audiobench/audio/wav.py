@@ -1,9 +1,12 @@
-"""A waveform as the bytes of a WAV file, for servers that take nothing else."""
+"""A WAV file of one channel: written for servers that take nothing else, and read without libsndfile.
+
+For a clip of five seconds in memory libsndfile takes a tenth of a millisecond, most of it in calls back for the bytes.
+"""
 
 from __future__ import annotations
 
 import struct
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -48,3 +51,35 @@ def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:
         form += struct.pack("<4sII", b"fact", 4, frames)
     size = frames * width
     return struct.pack("<4sI4s", b"RIFF", 4 + len(form) + 8 + size, b"WAVE") + form + struct.pack("<4sI", b"data", size)
+
+
+_HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
+
+_PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
+
+
+class PlainWav(NamedTuple):
+    """The commonest WAV file of all: one channel, 16 bits, one header, nothing else."""
+
+    data: bytes
+    rate_hz: int
+    frames: int
+
+    def samples(self, frames: int) -> Samples:
+        """The first ``frames``, the same floats as libsndfile gives."""
+        integers = np.frombuffer(self.data, "<i2", frames, _HEADER.size)
+        return integers.astype(np.float32) * np.float32(1 / 32768)
+
+
+def plain_wav(data: bytes) -> PlainWav | None:
+    """``data`` as a :class:`PlainWav`, whole and true to its header; None for anything else."""
+    if len(data) <= _HEADER.size or len(data) % 2:
+        return None
+    riff, length, kind, size, coding, channels, rate_hz, _, block, bits, chunk, data_size = _HEADER.unpack_from(data)
+    if (
+        (riff, kind, size, coding, channels, block, bits, chunk) != _PLAIN
+        or length != len(data) - 8
+        or data_size != len(data) - _HEADER.size
+    ):
+        return None
+    return PlainWav(data, rate_hz, data_size // 2)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.dataset import Places
+    from pytest_audiobench.datasets.places import Places
 
 FORMATS = ("table", "markdown", "csv", "json")
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
@@ -44,7 +44,7 @@ def add_data(parser: argparse.ArgumentParser) -> None:
 
 def places(args: argparse.Namespace) -> Places:
     """The places that ``--data`` names. Raises UsageError for what is no folder."""
-    from pytest_audiobench.datasets.dataset import Places, folders
+    from pytest_audiobench.datasets.places import Places, folders
 
     here = Path.cwd()
     by_name, shelves = folders(args.data, here, "--data")

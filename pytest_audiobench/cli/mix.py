@@ -31,20 +31,20 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.audio import combining, noise
     from pytest_audiobench.audio.decode import decode
     from pytest_audiobench.audio.wav import wav_bytes
-    from pytest_audiobench.datasets.packs.discovery import find
-    from pytest_audiobench.datasets.packs.recipes import inline, read_recipes
-    from pytest_audiobench.datasets.packs.sound_id import clips_of, of_recipe
+    from pytest_audiobench.datasets.packs.discovery import find_pack
+    from pytest_audiobench.datasets.packs.recipes import inline_recipe, read_recipes
+    from pytest_audiobench.datasets.packs.sound_id import clips_of, mixture_of_recipe
     from pytest_audiobench.errors import AudioError, UsageError
     from pytest_audiobench.report.formatting import printable
 
-    recipes = [inline(args.labels)] if args.labels is not None else read_recipes(args.recipes)
+    recipes = [inline_recipe(args.labels)] if args.labels is not None else read_recipes(args.recipes)
     matches = [recipe for recipe in recipes if args.name in (None, recipe.name)]
     if len(matches) != 1:
         names = ", ".join(recipe.name for recipe in recipes[:20])
         raise UsageError(f"name one of the mixtures with --name: there are {names}")
     recipe = matches[0]
-    pack = find(recipe.pack or args.pack, places(args))
-    clips = clips_of(pack, of_recipe(pack, recipe, args.seed))
+    pack = find_pack(recipe.pack or args.pack, places(args))
+    clips = clips_of(pack, mixture_of_recipe(pack, recipe, args.seed))
     output = args.output or Path(re.sub(r"[^\w.@+-]", "-", recipe.name) + ".wav")
     try:
         alone = [decode(clip, combining.RATE_HZ, None) for clip in clips]

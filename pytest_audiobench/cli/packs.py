@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from pytest_audiobench.cli._options import add_data, places
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.dataset import Places
     from pytest_audiobench.datasets.packs.pack import Pack
+    from pytest_audiobench.datasets.places import Places
 
 HELP = "list packs of sounds: where they lie, their labels, clips and licence, and what is wrong with them"
 
@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1 when the named pack has something wrong. Raises UsageError and DataNotFound for one that is none."""
     from pytest_audiobench.datasets.packs.archives import stem, unpack
-    from pytest_audiobench.datasets.packs.discovery import check_own_name, find
+    from pytest_audiobench.datasets.packs.discovery import check_own_name, find_pack
     from pytest_audiobench.errors import UsageError
 
     if (args.unpack is None) != (args.to is None):
@@ -47,16 +47,16 @@ def run(args: argparse.Namespace) -> int:
     if args.pack is None:
         _list(places(args))
         return 0
-    return _show(find(args.pack, places(args)))
+    return _show(find_pack(args.pack, places(args)))
 
 
 def _list(where: Places) -> None:
-    from pytest_audiobench.datasets.packs.discovery import listed
+    from pytest_audiobench.datasets.packs.discovery import all_packs
     from pytest_audiobench.datasets.packs.pack import Pack
     from pytest_audiobench.report.formatting import printable
 
     print(f"{'pack':<16}{'labels':>7}{'clips':>7}  {'licence':<24}where")
-    for name, at, pack in listed(where):
+    for name, at, pack in all_packs(where):
         if isinstance(pack, Pack):
             clips = sum(map(len, pack.clips.values()))
             licence = pack.manifest.license or "not said"
@@ -67,10 +67,10 @@ def _list(where: Places) -> None:
 
 def _show(pack: Pack) -> int:
     from pytest_audiobench.audio.combining import RATE_HZ
-    from pytest_audiobench.datasets.packs.inspection import look, probes
+    from pytest_audiobench.datasets.packs.inspection import inspect_pack, probe_counts
     from pytest_audiobench.report.formatting import printable
 
-    manifest, seen = pack.manifest, look(pack)
+    manifest, seen = pack.manifest, inspect_pack(pack)
     facts = {
         "title": manifest.title,
         "where": pack.where,
@@ -87,15 +87,15 @@ def _show(pack: Pack) -> int:
         rates = ", ".join(f"{rate} Hz" for rate in sorted(label.rates_hz))
         print(printable(f"  {label.label:<24}{label.clips:>6}{label.duration_s:>9.1f}  {rates}"))
     print(f"\n  {'condition':<12}{'mixtures':>9}{'yes':>6}{'no':>6}")
-    for condition, (mixtures, present, absent) in probes(pack).items():
+    for condition, (mixtures, present, absent) in probe_counts(pack).items():
         beware = "" if absent else "  no false alarm can be seen: nothing is asked for that is not there"
         print(f"  {condition:<12}{mixtures:>9}{present:>6}{absent:>6}{beware}")
     rates_hz = seen.rates_hz
     if len(rates_hz) > 1:
         counted = ", ".join(f"{count} of {rate} Hz" for rate, count in sorted(rates_hz.items()))
         print(f"\n  its clips have different rates ({counted}); each is resampled to {RATE_HZ} Hz in a mixture")
-    for sentence in seen.wrong[:_MOST_WRONG]:
+    for sentence in seen.problems[:_MOST_WRONG]:
         print(printable(f"  wrong: {sentence}"))
-    if len(seen.wrong) > _MOST_WRONG:
-        print(f"  wrong: {len(seen.wrong) - _MOST_WRONG} more clips")
-    return 1 if seen.wrong else 0
+    if len(seen.problems) > _MOST_WRONG:
+        print(f"  wrong: {len(seen.problems) - _MOST_WRONG} more clips")
+    return 1 if seen.problems else 0

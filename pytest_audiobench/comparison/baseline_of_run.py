@@ -10,7 +10,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
 from pytest_audiobench.metrics.tokenizers import library_version
-from pytest_audiobench.report.comparable_of_run import sides_of
+from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_reader import Run
 
 Json = Mapping[str, Any]
@@ -28,7 +28,7 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     Raises UsageError for a run in which nothing was measured, or whose files were edited or cut.
     """
     try:
-        sides = sides_of(run.folder, run.record, source, texts)
+        sides = read_comparable_evals(run.folder, run.record, source, texts)
         models = {model["alias"]: model for model in run.record["models"]}
         by_alias: dict[str, dict[str, ComparableEval]] = {}
         for (name, alias), side in sides.items():

@@ -135,7 +135,7 @@ def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, Com
     scores = [(before.scores[scorer], after.scores[scorer]) for before, after in pairs]
     changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
     kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None
-    if kind is None or (kind.parts is None and kind.own is None):
+    if kind is None or (kind.parts is None and kind.sample_score is None):
         return _Moved(other=len(changed))
     ways = [moved(kind, was, now) for was, now in changed]
     return _Moved(ways.count(1), ways.count(-1))

@@ -21,9 +21,8 @@ from pytest_audiobench.comparison.table_cells import (
 )
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import group_text, wrapped
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
@@ -236,8 +235,8 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
     yield from (f"- **{escaped(line, LONGEST)}**" for line in comparison.heading)
     yield f"- {escaped(_rules(comparison))}"
     yield ""
-    yield bar(("eval", "metric", *_HEAD))
-    yield bar((":--", ":--", ":--", *("--:",) * 7))
+    yield table_row(("eval", "metric", *_HEAD))
+    yield table_row((":--", ":--", ":--", *("--:",) * 7))
     for line in comparison.lines:
         yield from _markdown_rows(comparison, line)
     yield ""
@@ -252,5 +251,5 @@ def _markdown_rows(comparison: Comparison, line: ComparedLine) -> Iterator[str]:
     group = f" [{group_text(plan.group)}]" if plan.group else ""
     names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
     for cells in _rows_of(comparison, line):
-        yield bar((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
+        yield table_row((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
         names = ("", "")

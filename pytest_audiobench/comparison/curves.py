@@ -15,12 +15,10 @@ from pytest_audiobench.evaluation.curve_records import SampleScore, series, unpe
 from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import pair_samples
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.units import span
-from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.metrics.metric import MetricKind, span
 from pytest_audiobench.report.formatting import wrapped
-from pytest_audiobench.report.perturbations import owned
-from pytest_audiobench.report.tabular import bar
+from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights
 
@@ -202,18 +200,18 @@ def curve_markdown(contenders: Sequence[Contender], lines: Sequence[CurveLine]) 
         return
     yield f"- {escaped(_ABOUT.format(contenders[0].letter))}"
     yield ""
-    yield bar(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
-    yield bar((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
+    yield table_row(("figure", *(escaped(cell.format(contenders[0].letter)) for cell in ("", *_HEAD[1:]))))
+    yield table_row((":--", ":--", *("--:",) * (len(_HEAD) - 1)))
     for line in lines:
         name = _name(line)
         for cells in _cells(contenders, line):
-            yield bar((escaped(name), *(escaped(cell.strip()) for cell in cells)))
+            yield table_row((escaped(name), *(escaped(cell.strip()) for cell in cells)))
             name = ""
     yield ""
 
 
 def _name(line: CurveLine) -> str:
-    owner = owned(line.suite, line.dataset, line.series)
+    owner = subject_name(line.suite, line.dataset, line.series)
     return f"{owner} {line.figure} of {metric_label(line.kind.name, line.kind.unit)} by {line.scorer}"
 
 

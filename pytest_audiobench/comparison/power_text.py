@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.gate.power import Power, PowerQuery, plain
-from pytest_audiobench.metrics.units import FRACTIONS
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import WIDTH, printable, wrapped
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
 
@@ -48,9 +47,9 @@ def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
 
 
 def _markdown(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
-    yield from (escaped(_question(question)), "", bar(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
+    yield from (escaped(_question(question)), "", table_row(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for power in powers:
-        yield bar(map(escaped, _cells(power, len({each.model for each in powers}) > 1)))
+        yield table_row(map(escaped, _cells(power, len({each.model for each in powers}) > 1)))
     yield ""
     yield from (f"- {escaped(note)}" for note in _notes(powers, question, notes))
 

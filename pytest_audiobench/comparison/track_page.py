@@ -13,13 +13,13 @@ from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import PERCENT_UNITS
+from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame
 from pytest_audiobench.report.page.html import escaped_json
-from pytest_audiobench.report.page.page_frame import PLOT, Layout, encoded, page_frame
 
 LAYOUT = Layout(
     "track.html",
-    ("page.css", "page.numbers.css", "page.samples.css", "track.css"),
-    ("page.elements.js", "page.plots.js", "page.theme.js", "track.curves.js"),
+    ("base.css", "numbers.css", "samples.css", "track.css"),
+    ("elements.js", "plots.js", "theme.js", "track.js"),
 )
 
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode

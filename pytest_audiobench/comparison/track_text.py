@@ -18,9 +18,8 @@ from pytest_audiobench.comparison.table_cells import (
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import wrapped
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs")
 _INTERVALS = (2, 4)
@@ -210,7 +209,7 @@ def _markdown(track: Track) -> Iterator[str]:
     for curve in track.curves:
         names: tuple[str, str] = (curve.key.name, f"{metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}")
         for cells in _cells(track, curve):
-            yield bar(map(escaped, (*names, *(cell.strip() for cell in cells))))
+            yield table_row(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
     yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(track))

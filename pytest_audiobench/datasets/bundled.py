@@ -28,8 +28,8 @@ def fixtures_folder() -> Path:
     for folder in candidates:
         if (folder / "bundled").is_dir():
             return folder
-    looked = " and ".join(map(str, candidates))
-    raise FatalError(f"the bundled audio is missing (looked for {looked}); install the package again")
+    searched = " and ".join(map(str, candidates))
+    raise FatalError(f"the bundled audio is missing (looked for {searched}); install the package again")
 
 
 def bundled_folder() -> Path:
@@ -46,5 +46,5 @@ def bundled(task: Task) -> Dataset:
     if task not in get_args(Task):
         raise UsageError(f"there is no bundled task {task!r}; there are {', '.join(get_args(Task))}")
     groups = _GROUPS.get(task, ())
-    listed = manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording", groups=groups)
-    return replace(listed, note=_NOTES.get(task, ""))
+    dataset = manifest(bundled_folder() / f"{task}.jsonl", name=f"bundled/{task}", cluster="recording", groups=groups)
+    return replace(dataset, note=_NOTES.get(task, ""))

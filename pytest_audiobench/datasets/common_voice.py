@@ -13,7 +13,8 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import DataRoot
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry, tsv_entries
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -51,5 +52,5 @@ def _sample(root: DataRoot, language: str, entry: Entry) -> Sample:
         clips=(entry.clip(root, f"{language}/clips/{file}"),),
         question="",
         reference=entry.text("sentence"),
-        metadata={"speaker": entry.text("client_id"), **entry.told(*_TOLD)},
+        metadata={"speaker": entry.text("client_id"), **entry.optional_texts(*_TOLD)},
     )

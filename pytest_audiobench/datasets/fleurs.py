@@ -15,7 +15,8 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import DataRoot
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry, tsv_entries
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -52,5 +53,5 @@ def _sample(root: DataRoot, folder: str, entry: Entry) -> Sample:
         clips=(entry.clip(root, f"{folder}/{file}"),),
         question="",
         reference=entry.text("transcription"),
-        metadata={"sentence": entry.text("sentence"), **entry.told("gender")},
+        metadata={"sentence": entry.text("sentence"), **entry.optional_texts("gender")},
     )

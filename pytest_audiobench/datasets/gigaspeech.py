@@ -11,15 +11,18 @@ Nearly all speakers are "N/A": a recording is the cluster.
 
 from __future__ import annotations
 
+import codecs
+import json
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Literal, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.long_json import elements
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -45,9 +48,9 @@ def _read(subset: str, places: Places) -> list[Sample]:
     root = places.find("gigaspeech", _FILE)
     file = root.folder / _FILE
     recordings = (
-        Entry(f"{file}, recording {number}", one) for number, one in enumerate(elements(file, "audios"), start=1)
+        Entry(f"{file}, recording {number}", value) for number, value in enumerate(elements(file, "audios"), start=1)
     )
-    samples = [sample for one in recordings for sample in _samples(root, f"{{{subset.upper()}}}", one)]
+    samples = [sample for recording in recordings for sample in _samples(root, f"{{{subset.upper()}}}", recording)]
     if not samples:
         raise UsageError(f"{file} lists no segment of the subset {subset!r}; fetch the metadata of that subset too")
     return samples
@@ -68,7 +71,7 @@ def _samples(root: DataRoot, tag: str, recording: Entry) -> Iterator[Sample]:
             clips=(whole.edited(edits.trim(begin_s, end_s)),),
             question="",
             reference=" ".join(_PUNCTUATION.sub(" ", written).split()),
-            metadata={"recording": recording.text("aid"), **recording.told("source", "category")},
+            metadata={"recording": recording.text("aid"), **recording.optional_texts("source", "category")},
         )
 
 
@@ -81,3 +84,72 @@ def _clip(root: DataRoot, recording: Entry) -> Clip:
 
 def _is_there(clip: Clip) -> bool:
     return isinstance(clip.source, FileSource) and clip.source.location.is_file()
+
+
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = re.compile(r"[\s,]*")
+
+
+def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
+    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
+
+    An element, and what stands before the array, may each take ``most_bytes``: the file's length does not matter.
+    Raises UsageError when the file cannot be read, is no such JSON, or holds more than that.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _elements(path, _Window(path, file, most_bytes), member)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); correct the path") from None
+
+
+class _Window:
+    """The part of a file that is being looked at; ``end`` is true once the file has no more."""
+
+    def __init__(self, path: Path, file: Any, most_bytes: int) -> None:
+        self._path, self._file, self._most_bytes = path, file, most_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.text, self.end = "", False
+
+    def grow(self) -> None:
+        """Look further: as much again, so that a long element is tried a few times only."""
+        if len(self.text) > self._most_bytes:
+            raise UsageError(
+                f"{self._path} holds {self._most_bytes / 1e6:g} MB without an end to one of its parts; fetch it again"
+            )
+        data = self._file.read(max(_CHUNK_BYTES, len(self.text)))
+        try:
+            self.text += self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._path} is not UTF-8; fetch it again") from None
+        self.end = not data
+
+    def drop(self, characters: int) -> None:
+        self.text = self.text[characters:]
+
+
+def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
+    begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
+    while (match := begins.search(window.text)) is None:
+        if window.end:
+            raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
+        window.grow()
+    window.drop(match.end())
+    decode, place = json.JSONDecoder().raw_decode, 0
+    while True:
+        start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if window.text.startswith("]", start):
+            return
+        try:
+            element, place = decode(window.text, start)
+            # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
+            if "\\u" in window.text[start:place]:
+                json.dumps(element, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            if window.end or isinstance(error, RecursionError | UnicodeEncodeError):
+                raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
+            window.drop(place)
+            place = 0
+            window.grow()
+            continue
+        yield element

@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import texts

@@ -15,7 +15,8 @@ from __future__ import annotations
 from string import ascii_uppercase
 
 from pytest_audiobench.audio.clip import DataRoot
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows

@@ -13,8 +13,8 @@ from types import MappingProxyType
 
 from pytest_audiobench.audio import edits, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, SynthesisSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -49,8 +49,8 @@ def non_speech(
     when others are added. Metadata: domain, duration_s. Raises UsageError for an unknown domain, and for lengths or
     numbers that make no clips.
     """
-    named = tuple(dict.fromkeys(domains)) or tuple(DOMAINS)
-    for domain in named:
+    chosen = tuple(dict.fromkeys(domains)) or tuple(DOMAINS)
+    for domain in chosen:
         if domain not in DOMAINS:
             raise UsageError(f"there is no non-speech domain {domain!r}; there are {', '.join(DOMAINS)}")
     lengths = tuple(dict.fromkeys(map(float, lengths_s)))
@@ -60,12 +60,12 @@ def non_speech(
         )
     # What is in it is in its name, so that two choices are two data sets.
     parts = (
-        *([] if named == tuple(DOMAINS) else named),
-        "+".join(f"{one:g}s" for one in lengths),
+        *([] if chosen == tuple(DOMAINS) else chosen),
+        "+".join(f"{length:g}s" for length in lengths),
         f"{clips}",
         f"{seed}",
     )
-    return Dataset(f"non-speech/{'/'.join(parts)}", partial(_generated, named, lengths, clips, seed), groups=GROUPS)
+    return Dataset(f"non-speech/{'/'.join(parts)}", partial(_generated, chosen, lengths, clips, seed), groups=GROUPS)
 
 
 def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] = ()) -> Dataset:
@@ -113,22 +113,22 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
     """The recordings, all of them below a domain's folder, as paths within the root, in the order of their names.
 
-    Links are left to the scorer of audio, which refuses those that lead out; a linked folder is not entered.
+    Links are left to the reader of audio, which refuses those that lead out; a linked folder is not entered.
     """
-    found: list[str] = []
+    paths: list[str] = []
     for folder, below, files in os.walk(root.folder):
-        below[:] = sorted(one for one in below if not one.startswith("."))
+        below[:] = sorted(name for name in below if not name.startswith("."))
         inside = Path(folder).relative_to(root.folder)
-        found += [(inside / file).as_posix() for file in files if _is_recording(file)]
-        if len(found) > _MOST_FILES:
+        paths += [(inside / file).as_posix() for file in files if _is_recording(file)]
+        if len(paths) > _MOST_FILES:
             raise UsageError(f"{root.folder} has more than {_MOST_FILES:,} recordings: name a smaller folder")
-    loose = sorted(path for path in found if "/" not in path)
+    loose = sorted(path for path in paths if "/" not in path)
     if loose:
         raise UsageError(
             f"{root.folder} holds {loose[0]!r} itself, which is of no domain then: put recordings into a folder for "
             "each domain, such as street/ and machines/"
         )
-    for path in sorted(found):
+    for path in sorted(paths):
         try:
             yield PurePosixPath(relative_path(path))
         except ValueError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.table import texts
 from pytest_audiobench.errors import UsageError
 
@@ -65,7 +65,7 @@ class Entry:
     def optional(self, field: str) -> str | None:
         return None if self._values.get(field) is None else self.text(field)
 
-    def told(self, *fields: str) -> dict[str, str]:
+    def optional_texts(self, *fields: str) -> dict[str, str]:
         """Those of ``fields`` that say something."""
         return {field: text for field in fields if (text := self.optional(field))}
 
@@ -74,8 +74,8 @@ class Entry:
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
-        for number, one in enumerate(value, start=1):
-            yield Entry(f"{self.where}, {field} {number}", one)
+        for number, content in enumerate(value, start=1):
+            yield Entry(f"{self.where}, {field} {number}", content)
 
     def number(self, field: str) -> float:
         """A finite number, no boolean."""

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import NoReturn, TypeVar
 
 from pytest_audiobench.audio.clip import Clip, FileSource
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 
 ENDINGS = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".au", ".caf", ".w64")
 
@@ -30,10 +29,10 @@ def recordings(places: Places, name: str) -> tuple[Clip, ...]:
     root = places.find(name, ".")
     paths: list[str] = []
     for folder, inner, files in os.walk(root.folder, onerror=_refuse):
-        inner[:] = [one for one in inner if not one.startswith(".")]
+        inner[:] = [name for name in inner if not name.startswith(".")]
         within = Path(folder).relative_to(root.folder)
         paths += [
-            (within / one).as_posix() for one in files if one.lower().endswith(ENDINGS) and not one.startswith(".")
+            (within / file).as_posix() for file in files if file.lower().endswith(ENDINGS) and not file.startswith(".")
         ]
         if len(paths) > MOST_FILES:
             raise UsageError(f"{root.folder} holds over {MOST_FILES:,} audio files; point {name} to a smaller folder")
@@ -51,14 +50,12 @@ def _refuse(error: OSError) -> NoReturn:
     raise UsageError(f"{error.filename} cannot be listed ({error.strerror}); correct its permissions") from None
 
 
-def drawn(things: Sequence[Thing], count: int, *identity: str | int) -> list[Thing]:
-    """``count`` different ones of ``things``, of which there must be as many, that ``identity`` chooses by SHA-256,
-    whatever came before.
-    """
+def draw(items: Sequence[Item], count: int, *identity: str | int) -> list[Item]:
+    """``count`` different ones of ``items``, which must hold as many, chosen by SHA-256 of ``identity``."""
     number, choices = seed_of(*identity), 1
     places: list[int] = []
-    for left in range(len(things), len(things) - count, -1):
-        # A number of 63 bits is used up by 6 of 1,000 things; where little of it is left, it favours some.
+    for left in range(len(items), len(items) - count, -1):
+        # A number of 63 bits is used up by 6 of 1,000 items; where little of it is left, it favours some.
         choices *= left
         if choices > _MOST_CHOICES:
             number, choices = seed_of(*identity, "from", len(places)), left
@@ -66,7 +63,7 @@ def drawn(things: Sequence[Thing], count: int, *identity: str | int) -> list[Thi
         for earlier in sorted(places):
             place += place >= earlier
         places.append(place)
-    return [things[place] for place in places]
+    return [items[place] for place in places]
 
 
 _MOST_CHOICES = 1 << 48

@@ -14,7 +14,8 @@ from functools import partial
 from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import DataRoot
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_files import Entry, read_json
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -36,9 +37,9 @@ def sakura(track: Track, hop: Hop | None = None) -> Dataset:
     for what, value, known in (("track", track, get_args(Track)), ("hop", hop, (*hops, None))):
         if value not in known:
             raise UsageError(f"SAKURA has no {what} {value!r}; it has {', '.join(filter(None, known))}")
-    asked = hops if hop is None else (hop,)
+    chosen = hops if hop is None else (hop,)
     name = f"sakura/{track}" if hop is None else f"sakura/{track}/{hop}"
-    return Dataset(name, partial(_read, track, asked), cluster="recording", groups=("track", "hop", "label"))
+    return Dataset(name, partial(_read, track, chosen), cluster="recording", groups=("track", "hop", "label"))
 
 
 def split_options(instruction: str) -> tuple[str, tuple[str, ...]]:

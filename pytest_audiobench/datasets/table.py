@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from pytest_audiobench.datasets.sample_record import FIELDS, Row
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
+
+Row: TypeAlias = Mapping[str, Any]
+
+FIELDS = frozenset({"id", "audio", "question", "choices", "answer", "metadata"})
+"""Those of a manifest."""
 
 LONGEST_LINE_BYTES = 10_000_000
 

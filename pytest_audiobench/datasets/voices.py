@@ -1,4 +1,4 @@
-"""Who says what is injected: espeak-ng, files that are ready, or the bundled digits for digits."""
+"""Voices for what is injected: espeak-ng, files of speech, or the bundled digits for digits."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.espeak import Voice, sayable
+from pytest_audiobench.audio.espeak import Voice, validated_text
 from pytest_audiobench.audio.espeak import voice as voice_of
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
-from pytest_audiobench.datasets.recordings import drawn, recordings
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.places import Places, relative_path
+from pytest_audiobench.datasets.recordings import draw, recordings
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.datasets.table import jsonl_rows
 from pytest_audiobench.errors import DataNotFound, UsageError
 
-LISTED = "speech.jsonl"
+MANIFEST = "speech.jsonl"
 """The manifest of a folder of ready speech."""
 
 
@@ -55,62 +53,63 @@ def espeak(voice: str = "en-us", rate_wpm: int = 165) -> Voices:
     """
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
-        if places.kept is not None:
-            utterances.keep_in(places.kept / "speech")
-        texts = [_sayable(line) for line in lines]
+        if places.cache is not None:
+            utterances.store_in(places.cache / "speech")
+        texts = [_validated_text(line) for line in lines]
         different = list(dict.fromkeys(texts))
-        said = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))
+        sources = dict(zip(different, synthesis.speech(different, voice, rate_wpm), strict=True))
         unclear = _unclear(lines, voice_of(voice, rate_wpm))
         doubt = f"espeak-ng {voice} says the injected option as nothing, or as it says another; let others speak"
         return [
-            Speech(Clip(said[text]), f"espeak-ng {voice}", doubt if doubted else "")
+            Speech(Clip(sources[text]), f"espeak-ng {voice}", doubt if doubted else "")
             for text, doubted in zip(texts, unclear, strict=True)
         ]
 
     return speak
 
 
-def _sayable(line: Line) -> str:
+def _validated_text(line: Line) -> str:
     try:
-        return sayable(line.words)
+        return validated_text(line.words)
     except UsageError as error:
         raise UsageError(f"sample {line.sample.id!r}: {error}") from None
 
 
-def _unclear(lines: Sequence[Line], who: Voice) -> list[bool]:
+def _unclear(lines: Sequence[Line], voice: Voice) -> list[bool]:
     """Whether nobody could tell which option was said.
 
     A voice leaves out signs, and calls all letters that it does not know by one name.
     """
-    doubtful = [_doubtful(line) for line in lines]
+    doubtful = [_doubtful_options(line) for line in lines]
     with suppress(UsageError):  # those that can be said, many at a time
-        utterances.frames_of(who, list(dict.fromkeys(option for each in doubtful for option in each)))
+        utterances.frames_of(voice, list(dict.fromkeys(option for each in doubtful for option in each)))
     return [
         bool(options)
-        and _heard(line.option, who) in (b"", *(_heard(one, who) for one in options if one != line.option))
+        and _speech_bytes(line.option, voice)
+        in (b"", *(_speech_bytes(option, voice) for option in options if option != line.option))
         for line, options in zip(lines, doubtful, strict=True)
     ]
 
 
-def _doubtful(line: Line) -> list[str]:
+def _doubtful_options(line: Line) -> list[str]:
     """The sample's options, where the one that is said has no letters and digits of its own that every voice knows."""
     different = {tidy_caseless(choice): choice for choice in (*line.sample.choices, line.option)}
     names = {choice: _name(choice) for choice in different.values()}
-    own = names[line.option]
-    if own and own.isascii() and list(names.values()).count(own) == 1:
+    target = names[line.option]
+    if target and target.isascii() and list(names.values()).count(target) == 1:
         return []
-    return [choice for choice, name in names.items() if name == own or not (name and name.isascii())]
+    return [choice for choice, name in names.items() if name == target or not (name and name.isascii())]
 
 
-def _heard(option: str, who: Voice) -> bytes:
+def _speech_bytes(option: str, voice: Voice) -> bytes:
     """What is heard of an option that is said alone."""
     try:
-        return utterances.pcm_of(who, sayable(option)).tobytes()
+        return utterances.pcm_of(voice, validated_text(option)).tobytes()
     except UsageError:
         return b""
 
 
-def ready_speech(name: str = "injection") -> Voices:
+def speech_files(name: str = "injection") -> Voices:
     """Speech that lies in a folder (``--ab-data injection=FOLDER``), of the words or else of the option alone.
 
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
@@ -121,19 +120,19 @@ def ready_speech(name: str = "injection") -> Voices:
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
         root = places.find(name, ".")
-        listed = (root.folder / LISTED).exists()
+        listed = (root.folder / MANIFEST).exists()
         spelled = _caseless if listed else _name
-        held = _listed(root) if listed else _named(root, recordings(places, name))
-        found = [held.get(spelled(line.words)) or held.get(spelled(line.option)) for line in lines]
-        _refuse_gaps(root, lines, found)
+        speech = _manifest_clips(root) if listed else _clips_by_name(root, recordings(places, name))
+        clips = [speech.get(spelled(line.words)) or speech.get(spelled(line.option)) for line in lines]
+        _refuse_gaps(root, lines, clips)
         if not listed:
-            _refuse_alike(root, [line.option for line in lines])
-        return [Speech(clip, name) for clip in found if clip is not None]
+            _refuse_ambiguous(root, [line.option for line in lines])
+        return [Speech(clip, name) for clip in clips if clip is not None]
 
     return speak
 
 
-_MOST_SHOWN = 5
+_MOST_EXAMPLES = 5
 
 
 def bundled_digits() -> Voices:
@@ -144,19 +143,19 @@ def bundled_digits() -> Voices:
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
         by_digit: dict[str, list[Clip]] = {}
-        for one in bundled("digits").read(places):
-            by_digit.setdefault(one.reference, []).append(one.clips[0])
-        return [Speech(_drawn(line, by_digit), "bundled digits") for line in lines]
+        for sample in bundled("digits").read(places):
+            by_digit.setdefault(sample.reference, []).append(sample.clips[0])
+        return [Speech(_draw_digit(line, by_digit), "bundled digits") for line in lines]
 
     return speak
 
 
-def _drawn(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
-    own = {clip.source for clip in (line.sample.recordings or line.sample.clips)}
-    others = [clip for clip in by_digit.get(_caseless(line.option), ()) if clip.source not in own]
+def _draw_digit(line: Line, by_digit: Mapping[str, list[Clip]]) -> Clip:
+    sources = {clip.source for clip in (line.sample.recordings or line.sample.clips)}
+    others = [clip for clip in by_digit.get(_caseless(line.option), ()) if clip.source not in sources]
     if not others:
         raise DataNotFound(f"the bundled digits do not say {line.option[:80]!r}")
-    return drawn(others, 1, "injected", "digit", line.sample.id, line.option)[0]
+    return draw(others, 1, "injected", "digit", line.sample.id, line.option)[0]
 
 
 def first_available_voices(*voices: Voices) -> Voices:
@@ -164,9 +163,9 @@ def first_available_voices(*voices: Voices) -> Voices:
 
     def speak(places: Places, lines: Sequence[Line]) -> Sequence[Speech]:
         lacking = []
-        for one in voices:
+        for speaker in voices:
             try:
-                return one(places, lines)
+                return speaker(places, lines)
             except DataNotFound as error:
                 lacking.append(str(error))
         raise DataNotFound(f"there is no speech to inject: {'; and '.join(lacking)}")
@@ -174,57 +173,57 @@ def first_available_voices(*voices: Voices) -> Voices:
     return speak
 
 
-def _listed(root: DataRoot) -> dict[str, Clip]:
-    path = root.folder / LISTED
-    held: dict[str, Clip] = {}
+def _manifest_clips(root: DataRoot) -> dict[str, Clip]:
+    path = root.folder / MANIFEST
+    clips_by_text: dict[str, Clip] = {}
     for number, row in jsonl_rows(path):
         text, audio = row.get("text"), row.get("audio")
         if not isinstance(text, str) or not isinstance(audio, str):
             raise UsageError(f"{path}, line {number} has no text and audio; give both as texts")
-        if _caseless(text) in held:
+        if _caseless(text) in clips_by_text:
             raise UsageError(f"{path}, line {number} has the text {text[:80]!r} again; keep one of them")
         try:
-            held[_caseless(text)] = Clip(FileSource(root, relative_path(audio)))
+            clips_by_text[_caseless(text)] = Clip(FileSource(root, relative_path(audio)))
         except ValueError as error:
             raise UsageError(f"{path}, line {number}: {error}") from None
-    return held
+    return clips_by_text
 
 
-def _named(root: DataRoot, clips: Iterable[Clip]) -> dict[str, Clip]:
-    held: dict[str, Clip] = {}
+def _clips_by_name(root: DataRoot, clips: Iterable[Clip]) -> dict[str, Clip]:
+    clips_by_text: dict[str, Clip] = {}
     for clip in clips:
         assert isinstance(clip.source, FileSource)
         spelled = _name(PurePosixPath(clip.source.path).stem)
-        if spelled in held:
+        if spelled in clips_by_text:
             raise UsageError(
-                f"{root.folder} holds {held[spelled]} and {clip}, whose names say the same; keep one of them"
+                f"{root.folder} holds {clips_by_text[spelled]} and {clip}, whose names say the same; keep one of them"
             )
-        held[spelled] = clip
-    held.pop("", None)
-    return held
+        clips_by_text[spelled] = clip
+    clips_by_text.pop("", None)
+    return clips_by_text
 
 
-def _refuse_gaps(root: DataRoot, lines: Sequence[Line], found: Sequence[Clip | None]) -> None:
-    missing = dict.fromkeys(line.option for line, clip in zip(lines, found, strict=True) if clip is None)
+def _refuse_gaps(root: DataRoot, lines: Sequence[Line], clips: Sequence[Clip | None]) -> None:
+    missing = dict.fromkeys(line.option for line, clip in zip(lines, clips, strict=True) if clip is None)
     if not missing:
         return
-    shown = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_SHOWN])
-    if not any(found):
-        raise DataNotFound(f"{root.folder} has speech for none of the options ({shown})")
+    examples = ", ".join(repr(option[:80]) for option in list(missing)[:_MOST_EXAMPLES])
+    if not any(clips):
+        raise DataNotFound(f"{root.folder} has speech for none of the options ({examples})")
     raise UsageError(
-        f"{root.folder} has no speech for {len(missing)} of the options ({shown}); add files that are called so, or "
-        f"say in {LISTED} which file says which"
+        f"{root.folder} has no speech for {len(missing)} of the options ({examples}); add files that are called so, or "
+        f"say in {MANIFEST} which file says which"
     )
 
 
-def _refuse_alike(root: DataRoot, options: Iterable[str]) -> None:
-    alike: dict[str, str] = {}
+def _refuse_ambiguous(root: DataRoot, options: Iterable[str]) -> None:
+    options_by_name: dict[str, str] = {}
     for option in options:
-        other = alike.setdefault(_name(option), option)
+        other = options_by_name.setdefault(_name(option), option)
         if _caseless(other) != _caseless(option):
             raise UsageError(
                 f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
-                f"{root.folder / LISTED} which file says which"
+                f"{root.folder / MANIFEST} which file says which"
             )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
+from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
 from pytest_audiobench.errors import UsageError
 
 NO_ANSWER = "(no answer)"

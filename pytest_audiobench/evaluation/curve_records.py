@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.metrics.metric import Direction, Statistics
 
 

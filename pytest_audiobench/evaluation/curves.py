@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.datasets.perturbations.dose import Harder
+from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.curve_records import (
     CLEAN,
@@ -34,9 +34,8 @@ from pytest_audiobench.evaluation.curve_records import (
     unperturbed,
 )
 from pytest_audiobench.evaluation.scoring import SHARES, finite
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.multiple_testing import holm_of_known

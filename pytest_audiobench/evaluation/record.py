@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-from pytest_audiobench.datasets.perturbations.dose import Harder, is_dose
+from pytest_audiobench.datasets.perturbations.perturbation import Harder, is_dose
 
 SCHEMA = "audiobench.run/1"
 

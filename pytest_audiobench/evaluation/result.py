@@ -17,8 +17,8 @@ from pytest_audiobench.evaluation.scoring import (
     estimate_metric,
 )
 from pytest_audiobench.metrics.drops import drop_of
+from pytest_audiobench.metrics.metric import POINTS
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import POINTS
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages
@@ -213,7 +213,7 @@ def as_metric(record: MetricRecord, coverage_counts: Mapping[str, int]) -> Metri
         unit=record.unit,
         direction=record.direction,
         coverage=coverage_counts,
-        protocol=record.signature or "",
+        signature=record.signature or "",
         method=record.method,
     )
 

@@ -17,11 +17,9 @@ from typing import NamedTuple
 
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.metrics.agreement import across_epochs
-from pytest_audiobench.metrics.kinds.wordings import DEVIATION, SPREAD
-from pytest_audiobench.metrics.metric import Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import FRACTIONS, POINTS
 from pytest_audiobench.protocols.failures import FAILURES, WORDINGS, failures
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer
 

@@ -11,7 +11,7 @@ from pytest_audiobench.evaluation.record import MetricRecord, RegressionRecord, 
 from pytest_audiobench.gate.grammar import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.thresholds import Verdict
-from pytest_audiobench.metrics.units import FRACTIONS
+from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import interval_text, value_text
 
 WIDTH = 110

@@ -17,9 +17,8 @@ import re
 from typing import Literal, NamedTuple, NoReturn, TypeAlias, cast
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import MetricKind
+from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, span
 from pytest_audiobench.metrics.registry import NAME
-from pytest_audiobench.metrics.units import FRACTIONS, RANGES, span
 
 Bound: TypeAlias = Literal["value", "lower", "upper"]
 Operator: TypeAlias = Literal[">=", ">", "<=", "<"]

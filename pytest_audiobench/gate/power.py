@@ -16,9 +16,8 @@ from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
-from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import ERROR_RATES, RANGES
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import Floats, standard_error
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING

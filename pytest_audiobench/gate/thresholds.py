@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, parse
+from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
 
 MetricLookup: TypeAlias = Callable[[str, Mapping[str, str]], Metric | None]

@@ -78,18 +78,18 @@ def caption_words(text: str) -> tuple[str, ...]:
     if "&" in plain:
         for entity, character in _ENTITIES:
             plain = plain.replace(entity, character)
-    found: list[str] = []
+    words: list[str] = []
     for match in _TOKEN.finditer(plain):
         kind, token = match.lastgroup, match.group()
         if kind == "word":
-            found += _divided(token)
+            words += _divided(token)
         elif kind == "halves":
-            found += _HALVES[token]
+            words += _HALVES[token]
         elif kind == "symbol":
-            found.append(_NAMES.get(token, token))
+            words.append(_NAMES.get(token, token))
         elif kind != "dropped":
-            found.append(token)
-    return tuple(found)
+            words.append(token)
+    return tuple(words)
 
 
 def _divided(word: str) -> list[str]:

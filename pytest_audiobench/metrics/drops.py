@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics
-from pytest_audiobench.metrics.units import span
+from pytest_audiobench.metrics.metric import Clusters, Floats, MetricKind, Statistics, span
 from pytest_audiobench.stats.bootstrap import Sums, Table
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.paired import ratio_drop
@@ -51,7 +50,7 @@ def drop_of(
 def _side(kind: MetricKind, statistics: Sequence[Statistics]) -> Floats | Sums | Table | str:
     """One run's statistics in the metric's form, or why they have none."""
     if kind.parts is not None:
-        return np.array([kind.parts(one) for one in statistics], dtype=np.float64)
+        return np.array([kind.parts(sample) for sample in statistics], dtype=np.float64)
     form = kind.summed or kind.whole
     assert form is not None
     return form(statistics)
@@ -62,15 +61,15 @@ def moved(kind: MetricKind, before: Statistics, after: Statistics) -> int:
     if before == after:
         return 0
     try:
-        own = [_own(kind, one) for one in (before, after)]
+        scores = [_sample_score(kind, sample) for sample in (before, after)]
     except (KeyError, ArithmeticError, ValueError, UsageError):
         return 0
-    worse = own[0] - own[1] if kind.direction == "higher" else own[1] - own[0]
+    worse = scores[0] - scores[1] if kind.direction == "higher" else scores[1] - scores[0]
     return (worse > 0.0) - (worse < 0.0)
 
 
-def _own(kind: MetricKind, one: Statistics) -> float:
+def _sample_score(kind: MetricKind, sample: Statistics) -> float:
     if kind.parts is None:
-        return math.nan if kind.own is None else kind.own(one)
-    top, whole = kind.parts(one)
+        return math.nan if kind.sample_score is None else kind.sample_score(sample)
+    top, whole = kind.parts(sample)
     return top / max(whole, 1.0)

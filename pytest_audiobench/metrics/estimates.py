@@ -8,7 +8,16 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics, Summed, Whole
+from pytest_audiobench.metrics.metric import (
+    RANGES,
+    Clusters,
+    Direction,
+    Estimate,
+    MetricKind,
+    Statistics,
+    Summed,
+    Whole,
+)
 from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, of_rows, resampling
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
 
@@ -16,10 +25,12 @@ from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ra
 def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Floats:
     """The named statistics of every sample, shape (n, len(names)). Raises UsageError where a sample lacks one."""
     try:
-        return np.array([[one[name] for name in names] for one in statistics], dtype=np.float64).reshape(-1, len(names))
+        return np.array([[sample[name] for name in names] for sample in statistics], dtype=np.float64).reshape(
+            -1, len(names)
+        )
     except KeyError as error:
         missing = str(error.args[0])
-    has = ", ".join(next(one for one in statistics if missing not in one)) or "none"
+    has = ", ".join(next(sample for sample in statistics if missing not in sample)) or "none"
     raise UsageError(
         f"{metric} needs the statistic {missing!r} of every sample, and a sample has {has}: "
         f"let the protocol's score return it, or name another metric in its scorer"
@@ -53,8 +64,8 @@ def ratio_of(
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = columns(statistics, metric, *tops, *bottoms)
-        above, below = found[:, : len(tops)].sum(axis=1), found[:, len(tops) :].sum(axis=1)
+        counts = columns(statistics, metric, *tops, *bottoms)
+        above, below = counts[:, : len(tops)].sum(axis=1), counts[:, len(tops) :].sum(axis=1)
         total = float(below.sum())
         if total == 0.0:
             return Estimate(math.nan, None, None, len(below), none(empty).method)
@@ -81,11 +92,11 @@ def sums_of(
 def of_sample(summed: Summed) -> Callable[[Statistics], float]:
     """The value that a sample's own statistics have; NaN where they have none."""
 
-    def own(one: Statistics) -> float:
-        sums = summed([one])
+    def score(sample: Statistics) -> float:
+        sums = summed([sample])
         return math.nan if isinstance(sums, str) else sums.whole()
 
-    return own
+    return score
 
 
 def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -106,10 +117,10 @@ def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Esti
 
 def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
     """The value that ``kind`` estimates, without the resamples of its interval; NaN where there is none."""
-    found = kind.summed or kind.whole
-    if found is None or not statistics:
+    form_of = kind.summed or kind.whole
+    if form_of is None or not statistics:
         return kind.estimate(statistics, None).value
-    form = found(statistics)
+    form = form_of(statistics)
     if isinstance(form, str):
         return math.nan
     return form.whole()
@@ -121,11 +132,11 @@ def of_whole(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimat
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = whole(statistics)
-        if isinstance(found, str):
-            return Estimate(math.nan, None, None, len(statistics), none(found).method)
-        interval = of_rows(found, clusters)
-        return Estimate(found.value(found.rows), interval.lower, interval.upper, len(statistics), interval.method)
+        table = whole(statistics)
+        if isinstance(table, str):
+            return Estimate(math.nan, None, None, len(statistics), none(table).method)
+        interval = of_rows(table, clusters)
+        return Estimate(table.value(table.rows), interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
 
@@ -136,12 +147,44 @@ def summed_kind(
     unit: str,
     summed: Summed,
     about: str,
-    own: Callable[[Statistics], float] | None = None,
+    sample_score: Callable[[Statistics], float] | None = None,
 ) -> MetricKind:
     """A metric that is a function of sums; a sample's ``own`` score is the same of it alone unless given."""
     return MetricKind(
-        name, direction, unit, of_summed(summed), about=about, summed=summed, own=own or of_sample(summed)
+        name,
+        direction,
+        unit,
+        of_summed(summed),
+        about=about,
+        summed=summed,
+        sample_score=sample_score or of_sample(summed),
     )
+
+
+def mean_kind(
+    name: str, direction: Direction, unit: str, statistic: str, about: str, poolable: bool = True
+) -> MetricKind:
+    """A metric that is the mean over samples of one statistic, within the range of its unit."""
+    estimate = mean_of(name, statistic, RANGES[unit])
+    return MetricKind(name, direction, unit, estimate, lambda sample: (sample[statistic], 1.0), about, poolable)
+
+
+def ratio_kind(
+    name: str, direction: Direction, unit: str, tops: Sequence[str], bottoms: Sequence[str], empty: str, about: str
+) -> MetricKind:
+    """A metric that is the sum of all ``tops`` over the sum of all ``bottoms``, at most 1 where it is a share."""
+    estimate = ratio_of(name, tops, bottoms, empty, RANGES.get(unit, (0.0, math.inf))[1])
+
+    def parts(sample: Statistics) -> tuple[float, float]:
+        return sum(sample[top] for top in tops), sum(sample[bottom] for bottom in bottoms)
+
+    return MetricKind(name, direction, unit, estimate, parts, about)
+
+
+def quotient(top: Floats, bottom: Floats) -> Floats:
+    """``top`` / ``bottom``, NaN where there is nothing to divide by."""
+    values: Floats = np.divide(top, bottom, out=np.full(np.shape(top), np.nan), where=bottom > 0.0)
+    return values
 
 
 def average(values: Sequence[float]) -> float:
@@ -155,3 +198,8 @@ def average(values: Sequence[float]) -> float:
 def nothing() -> Estimate:
     """The estimate over no samples."""
     return Estimate(math.nan, None, None, 0, none("no samples").method)
+
+
+def not_of_samples(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """The ``estimate`` of a metric that a run or a test records itself. Raises UsageError."""
+    raise UsageError("this metric is recorded by the run, not estimated from samples: leave it out of a scorer")

@@ -4,6 +4,11 @@ A sample's statistics are sparse: ``labels`` (the list's length), ``label_list``
 lists are never mixed), ``true_3`` and ``said_5`` for the places in the sorted list, ``said_other`` for labels beyond
 it. One label a sample and several are told in the same way. A refusal is a sample without ``said``: it costs recall
 and never adds a class.
+
+Numbers of a classification are functions of ``sums``, shape (r, 3k + 2) of r samples or resamples: for each of k
+labels how often it was both true and said, said, and true; then labels said beyond the list, and the number of samples.
+A mean over labels is over those that are true of a sample, which depends on the data and not on the answers.
+(scikit-learn's ``labels=`` counts a listed label that is never true as 0.)
 """
 
 from __future__ import annotations
@@ -16,9 +21,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.metrics.estimates import quotient
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.stats.bootstrap import Row, Rows, Sparse, distinct
 from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.sparse import Row, Rows, Sparse, distinct
 
 TRUE, SAID = "true_", "said_"
 OTHER = "said_other"
@@ -35,17 +41,17 @@ def label_statistics(
     places, number = _listed(tuple(sorted(set(labels))))
     if unknown := [label for label in (*true, *said) if label not in places]:
         raise ValueError(f"{unknown[0]!r} is not among the labels {sorted(places)}")
-    found: dict[str, float] = {"labels": float(len(places)), "label_list": number}
-    found |= {f"{TRUE}{places[label]}": 1.0 for label in true}
-    found |= {f"{SAID}{places[label]}": 1.0 for label in said}
-    return found | ({OTHER: float(others)} if others else {})
+    statistics: dict[str, float] = {"labels": float(len(places)), "label_list": number}
+    statistics |= {f"{TRUE}{places[label]}": 1.0 for label in true}
+    statistics |= {f"{SAID}{places[label]}": 1.0 for label in said}
+    return statistics | ({OTHER: float(others)} if others else {})
 
 
 @lru_cache(maxsize=4096)
 def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
-    told = "\0".join(labels).encode("utf-8", "surrogatepass")
+    text = "\0".join(labels).encode("utf-8", "surrogatepass")
     # 48 bits, which a float holds exactly.
-    number = float(int.from_bytes(hashlib.sha256(told).digest()[:6], "big"))
+    number = float(int.from_bytes(hashlib.sha256(text).digest()[:6], "big"))
     return {label: place for place, label in enumerate(labels)}, number
 
 
@@ -82,11 +88,13 @@ def labelled(statistics: Sequence[Statistics]) -> Labelled | str:
         return count
     entries_of: dict[tuple[tuple[str, float], ...], Row] = {}
     units = []
-    for one in statistics:
-        told = tuple(sorted((name, value) for name, value in one.items() if name.startswith((TRUE, SAID)) and value))
-        if told not in entries_of:
-            entries_of[told] = _entries(count, dict(told))
-        units.append(entries_of[told])
+    for sample in statistics:
+        entries = tuple(
+            sorted((name, value) for name, value in sample.items() if name.startswith((TRUE, SAID)) and value)
+        )
+        if entries not in entries_of:
+            entries_of[entries] = _entries(count, dict(entries))
+        units.append(entries_of[entries])
     single = all(_is_single(entries, count) for entries in entries_of.values())
     return Labelled(count, Rows(units, 3 * count + 2), single)
 
@@ -96,16 +104,22 @@ def listed(statistics: Sequence[Statistics], prefixes: tuple[str, ...]) -> int |
 
     The names of statistics that begin with one of ``prefixes`` must end with a place in the list.
     """
-    if any("label_list" not in one or "labels" not in one for one in statistics):
+    if any("label_list" not in sample or "labels" not in sample for sample in statistics):
         return "a sample has no list of labels"
-    lists = {(one["label_list"], one["labels"]) for one in statistics}
+    lists = {(sample["label_list"], sample["labels"]) for sample in statistics}
     if len(lists) > 1:
         return f"the samples have {len(lists)} different lists of labels"
     count = next(iter(lists))[1]
     if not (0 < count <= MOST_LABELS and count == int(count)):
         return f"a list cannot have {count} labels"
-    wanted = {name[len(one) :] for sample in statistics for name in sample for one in prefixes if name.startswith(one)}
-    places = [int(place) if place.isascii() and place.isdigit() else -1 for place in wanted - {"other"}]
+    endings = {
+        name[len(prefix) :]
+        for sample in statistics
+        for name in sample
+        for prefix in prefixes
+        if name.startswith(prefix)
+    }
+    places = [int(place) if place.isascii() and place.isdigit() else -1 for place in endings - {"other"}]
     if places and not 0 <= min(places) <= max(places) < count:
         return "a sample names a label that is not on its list"
     return int(count)
@@ -113,25 +127,25 @@ def listed(statistics: Sequence[Statistics], prefixes: tuple[str, ...]) -> int |
 
 def cells(statistics: Sequence[Statistics]) -> Cells | str:
     """The samples by their labels, or why they cannot be taken together."""
-    found = labelled(statistics)
-    return found if isinstance(found, str) else Cells(found.labels, *distinct(*found.rows), found.single)
+    samples = labelled(statistics)
+    return samples if isinstance(samples, str) else Cells(samples.labels, *distinct(*samples.rows), samples.single)
 
 
-def sample_f1(one: Statistics) -> float:
+def sample_f1(sample: Statistics) -> float:
     """2 hits / (labels said + true labels) of one sample; 1 where nothing is said and nothing true."""
     true, said = (
-        {name[len(side) :] for name, value in one.items() if value and name.startswith(side)} - {"other"}
+        {name[len(side) :] for name, value in sample.items() if value and name.startswith(side)} - {"other"}
         for side in (TRUE, SAID)
     )
-    whole = len(true) + len(said) + one.get(OTHER, 0.0)
+    whole = len(true) + len(said) + sample.get(OTHER, 0.0)
     return 2.0 * len(true & said) / whole if whole else 1.0
 
 
-def _entries(count: int, told: Mapping[str, float]) -> Row:
-    said = {int(name[len(SAID) :]) for name in told if name.startswith(SAID) and name != OTHER}
-    true = {int(name[len(TRUE) :]) for name in told if name.startswith(TRUE)}
+def _entries(count: int, statistics: Mapping[str, float]) -> Row:
+    said = {int(name[len(SAID) :]) for name in statistics if name.startswith(SAID) and name != OTHER}
+    true = {int(name[len(TRUE) :]) for name in statistics if name.startswith(TRUE)}
     places = [*(said & true), *(count + place for place in said), *(2 * count + place for place in true)]
-    beyond = [(3 * count, told[OTHER])] if OTHER in told else []
+    beyond = [(3 * count, statistics[OTHER])] if OTHER in statistics else []
     return (*((place, 1.0) for place in sorted(places)), *beyond, (3 * count + 1, 1.0))
 
 
@@ -146,16 +160,111 @@ def confusion_matrix(statistics: Sequence[Statistics]) -> npt.NDArray[np.int64]:
     Labels are in sorted order. For samples with one true label. Raises ValueError where a sample has several, or where
     the samples' lists of labels differ.
     """
-    found = cells(statistics) if statistics else "no samples"
-    if isinstance(found, str):
-        raise ValueError(f"no confusion matrix: {found}")
-    if not found.single:
+    samples = cells(statistics) if statistics else "no samples"
+    if isinstance(samples, str):
+        raise ValueError(f"no confusion matrix: {samples}")
+    if not samples.single:
         raise ValueError("no confusion matrix: a sample has several labels")
-    k, kinds = found.labels, found.kinds
+    k, kinds = samples.labels, samples.kinds
     said, true = ((kinds.columns >= first) & (kinds.columns < first + k) for first in (k, 2 * k))
     row, column = np.zeros(kinds.shape[0], np.intp), np.full(kinds.shape[0], k)
     column[kinds.rows[said]] = kinds.columns[said] - k
     row[kinds.rows[true]] = kinds.columns[true] - 2 * k
     matrix = np.zeros((k, k + 1), dtype=np.int64)
-    np.add.at(matrix, (row, column), found.counts.astype(np.int64))
+    np.add.at(matrix, (row, column), samples.counts.astype(np.int64))
     return matrix
+
+
+def f1_by_label(sums: Floats) -> Floats:
+    """F1 of each label, 2 hits / (said + true), shape (r, k); NaN for one that was neither said nor true."""
+    hits, said, true = _parts(sums)
+    return quotient(2.0 * hits, said + true)
+
+
+def macro_f1(sums: Floats) -> Floats:
+    """The mean of F1 over the labels that are true of a sample."""
+    _, _, true = _parts(sums)
+    return mean_where(f1_by_label(sums), true > 0.0)
+
+
+def weighted_f1(sums: Floats) -> Floats:
+    """The mean of F1 over labels, each as often as it is true."""
+    _, _, true = _parts(sums)
+    return quotient((np.nan_to_num(f1_by_label(sums)) * true).sum(axis=1), true.sum(axis=1))
+
+
+def micro_precision(sums: Floats) -> Floats:
+    """Hits over labels said, labels beyond the list among them."""
+    hits, said, _ = _parts(sums)
+    return quotient(hits.sum(axis=1), said.sum(axis=1) + sums[:, -2])
+
+
+def micro_recall(sums: Floats) -> Floats:
+    """Hits over true labels."""
+    hits, _, true = _parts(sums)
+    return quotient(hits.sum(axis=1), true.sum(axis=1))
+
+
+def micro_f1(sums: Floats) -> Floats:
+    """2 hits / (labels said + true labels), all labels together."""
+    hits, said, true = _parts(sums)
+    return quotient(2.0 * hits.sum(axis=1), said.sum(axis=1) + sums[:, -2] + true.sum(axis=1))
+
+
+def balanced_accuracy(sums: Floats) -> Floats:
+    """The mean of recall over the labels that are true of a sample."""
+    hits, _, true = _parts(sums)
+    return mean_where(quotient(hits, true), true > 0.0)
+
+
+def cohen_kappa(sums: Floats) -> Floats:
+    """(observed - expected) / (1 - expected) agreement (Cohen 1960); NaN where all is one label on both sides."""
+    hits, said, true = _parts(sums)
+    n = sums[:, -1]
+    expected = quotient((said * true).sum(axis=1), n * n)
+    return quotient(quotient(hits.sum(axis=1), n) - expected, 1.0 - expected)
+
+
+def mcc(sums: Floats) -> Floats:
+    """Matthews' correlation for k labels (Gorodkin 2004, R_k); 0 where either side is one label only.
+
+    No label said is a class of its own among the answers.
+    """
+    hits, said, true = _parts(sums)
+    n = sums[:, -1]
+    unsaid = n - said.sum(axis=1)
+    covariance = hits.sum(axis=1) * n - (said * true).sum(axis=1)
+    of_said = n * n - (said * said).sum(axis=1) - unsaid * unsaid
+    of_true = n * n - (true * true).sum(axis=1)
+    spread = np.sqrt(np.maximum(of_said * of_true, 0.0))
+    return np.where(
+        spread > 0.0, quotient(covariance, np.where(spread > 0.0, spread, 1.0)), np.where(n > 0.0, 0.0, np.nan)
+    )
+
+
+def _parts(sums: Floats) -> tuple[Floats, Floats, Floats]:
+    k = (sums.shape[1] - 2) // 3
+    return sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k]
+
+
+def mean_where(values: Floats, which: npt.NDArray[np.bool_]) -> Floats:
+    """The mean of each row's ``values`` at the places ``which`` are true; NaN where none is."""
+    return quotient(np.where(which, np.nan_to_num(values), 0.0).sum(axis=1), which.sum(axis=1).astype(np.float64))
+
+
+class SetScores(NamedTuple):
+    """Precision, recall and F1 of an answer that is a set."""
+
+    precision: float
+    recall: float
+    f1: float
+
+
+def set_scores(hits: float, said: float, true: float) -> SetScores:
+    """``hits`` / ``said``, ``hits`` / ``true`` and 2 ``hits`` / (``said`` + ``true``), each 0 where it divides by 0.
+
+    Nothing true and nothing said is 0 too: whether that is a right answer is the protocol's to say.
+    """
+    return SetScores(
+        hits / said if said else 0.0, hits / true if true else 0.0, 2.0 * hits / (said + true) if said + true else 0.0
+    )

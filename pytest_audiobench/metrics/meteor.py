@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_audiobench.metrics.captions import lacks_captions
+from pytest_audiobench.metrics.kinds.captions import lacks_captions
 
 
 class NoSynonyms:
@@ -36,11 +36,11 @@ def lacks_data(*resources: str) -> str:
     """In a sentence, which of nltk's data ("corpora/wordnet", "tokenizers/punkt_tab") are missing on this machine."""
     if missing := lacks_captions("nltk"):
         return missing
-    found = [resource.split("/")[1] for resource in resources if not _is_here(resource)]
-    if not found:
+    missing_data = [resource.split("/")[1] for resource in resources if not _is_here(resource)]
+    if not missing_data:
         return ""
-    calls = "; ".join(f"nltk.download({name!r})" for name in found)
-    return f"METEOR with synonyms needs nltk's data {' and '.join(found)}, never downloaded unasked: run {calls}"
+    calls = "; ".join(f"nltk.download({name!r})" for name in missing_data)
+    return f"METEOR with synonyms needs nltk's data {' and '.join(missing_data)}, never downloaded unasked: run {calls}"
 
 
 @lru_cache(maxsize=8)
@@ -59,4 +59,6 @@ def _is_here(resource: str) -> bool:
 def _meteor(candidate: Sequence[str], references: Sequence[Sequence[str]], synonyms: Any) -> float:
     from nltk.translate.meteor_score import single_meteor_score
 
-    return max((float(single_meteor_score(one, candidate, wordnet=synonyms)) for one in references), default=0.0)
+    return max(
+        (float(single_meteor_score(reference, candidate, wordnet=synonyms)) for reference in references), default=0.0
+    )

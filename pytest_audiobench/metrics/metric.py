@@ -2,14 +2,56 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.stats.bootstrap import Sums, Table
+
+SHARE = "share"
+"""The unit of metrics that lie between 0 and 1."""
+
+WORD_ERRORS = "errors per word"
+CHARACTER_ERRORS = "errors per character"
+PHONE_ERRORS = "errors per phone"
+ERROR_RATES = frozenset({WORD_ERRORS, CHARACTER_ERRORS, PHONE_ERRORS})
+"""The units of error rates, which may exceed 1 and are kept as fractions of one like shares."""
+
+POINTS = "points"
+"""The unit of differences between shares or error rates, kept as fractions of one like these."""
+
+FRACTIONS = ERROR_RATES | {SHARE, POINTS}
+"""The units that a percentage can be written for."""
+
+AGREEMENT, CORRELATION, COSINE = "agreement", "correlation", "cosine"
+BLEU, CHRF, CHRF_WORDS = "BLEU", "chrF", "chrF++"
+
+RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        SHARE: (0.0, 1.0),
+        POINTS: (-1.0, 1.0),
+        **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
+        **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
+    }
+)
+"""Between what metrics of these units lie, both ends among them."""
+
+
+def span(unit: str) -> float:
+    """What a metric of this unit can lose; infinite where it has no end.
+
+    An error rate has none: it can lose what answers no worse than empty ones lose, which is 1.
+    """
+    if unit in ERROR_RATES:
+        return 1.0
+    least, most = RANGES.get(unit, (-math.inf, math.inf))
+    return most - least
+
 
 Statistics: TypeAlias = Mapping[str, float]
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -38,24 +80,25 @@ Whole: TypeAlias = Callable[[Sequence[Statistics]], Table | str]
 class MetricKind:
     """A metric: which way is better, its unit, and how it is estimated from per-sample statistics.
 
-    ``estimate`` takes the samples' statistics and, where clips repeat, each sample's cluster. ``parts`` gives a
-    sample's numerator and denominator where the metric is a ratio of their sums: such metrics can be compared
-    sample by sample. ``summed`` stands where it is another function of sums (corpus BLEU), ``whole`` where it takes the
-    whole set (an equal error rate). A metric with none of the three cannot be compared on pairs. ``own`` is a sample's
-    own score where it is not its ``parts``, so that samples that became worse can be named. ``about`` says in a
-    sentence or two what it is: the formula, its source, and what empty input gives. A metric whose samples' statistics
-    depend on the set that they were scored in (CIDEr's document frequencies) is not ``poolable``: a suite has no value
-    of it. One that compares perturbations (``across``) has a value where several are pooled, and none of one alone.
+    Only one that has ``parts``, ``summed`` or ``whole`` can be compared on pairs.
     """
 
     name: str
     direction: Direction
     unit: str
     estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
+    """Takes the samples' statistics and, where clips repeat, each sample's cluster."""
     parts: Callable[[Statistics], tuple[float, float]] | None = None
+    """A sample's numerator and denominator, where the metric is a ratio of their sums."""
     about: str = ""
+    """In a sentence or two what it is: the formula, its source, and what empty input gives."""
     poolable: bool = True
+    """False where samples' statistics depend on the set that they were scored in (CIDEr's document frequencies)."""
     summed: Summed | None = None
+    """Where it is another function of sums (corpus BLEU)."""
     whole: Whole | None = None
-    own: Callable[[Statistics], float] | None = None
+    """Where it takes the whole set (an equal error rate)."""
+    sample_score: Callable[[Statistics], float] | None = None
+    """A sample's own score where it is not its ``parts``, so that samples that became worse can be named."""
     across: bool = False
+    """Whether it compares conditions: it then has a value where several are pooled, and none of one alone."""

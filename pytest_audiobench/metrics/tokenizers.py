@@ -68,10 +68,10 @@ def lacking(tokenizer: str) -> str:
             f"the tokenizer {tokenizer} needs its SentencePiece model, which is never downloaded unasked: fetch "
             f"{model.url} and set {_variable(tokenizer)} to the file"
         )
-    found = _sha256(str(path), path.stat().st_mtime_ns)
-    if model.sha256 and found != model.sha256:
+    digest = _sha256(str(path), path.stat().st_mtime_ns)
+    if model.sha256 and digest != model.sha256:
         return (
-            f"{path} is not the published model of {tokenizer}: its SHA-256 is {found}, not {model.sha256}; "
+            f"{path} is not the published model of {tokenizer}: its SHA-256 is {digest}, not {model.sha256}; "
             f"fetch {model.url} anew and set {_variable(tokenizer)} to the file"
         )
     return ""
@@ -117,8 +117,8 @@ def passable(text: str) -> str:
 
 def tokenized(tokenizer: str, text: str) -> str:
     """``text`` as ``tokenizer`` divides it, spaces between tokens. Raises UsageError where something is lacking."""
-    found: str = bleu_scorer(tokenizer).tokenizer(passable(text))
-    return found
+    tokens: str = bleu_scorer(tokenizer).tokenizer(passable(text))
+    return tokens
 
 
 def bleu_scorer(tokenizer: str) -> Any:
@@ -144,11 +144,11 @@ def _scorer(tokenizer: str, model: Path | None) -> Any:
 def _by_parts(tokenize: Callable[[str], str]) -> Callable[[str], str]:
     """``tokenize`` on a long text's parts of 20,000 characters each."""
 
-    def each(line: str) -> str:
+    def tokenize_parts(line: str) -> str:
         parts = range(0, max(len(line), 1), _AT_ONCE)
         return " ".join(tokenize(line[start : start + _AT_ONCE]) for start in parts)
 
-    return each
+    return tokenize_parts
 
 
 class _Pieces:

@@ -1,34 +1,38 @@
-"""The number a test asserts on: a float that carries its perturbations."""
+"""Numbers as tests see them: the float that a test asserts on, and what a test records, made a plain float."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
 from typing import Any, Literal
 
-from pytest_audiobench.metrics.units import ERROR_RATES, SHARE
+import numpy as np
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.metric import ERROR_RATES, SHARE
 
 _STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated", "errors", "skipped")
 
 
 class Metric(float):
-    """A value with its interval, n, unit, direction, coverage and the signature of the protocol that read it.
-
-    It compares, adds and formats as the plain float it is; only its repr says more. ``coverage`` maps n and
-    the statuses (parsed, unparsed, refused, empty, out_of_range, truncated, errors, skipped) to counts, and is empty
-    for a number that a test recorded itself. ``lower`` and ``upper`` are None where there is no interval;
-    ``method`` says which interval, or why none.
-    """
+    """A value with its interval, coverage and scorer; it compares, adds and formats as the plain float it is."""
 
     name: str
     lower: float | None
+    """The interval's lower bound; like ``upper`` None where there is no interval."""
     upper: float | None
     n: int
     unit: str
     direction: Literal["higher", "lower"]
     coverage: dict[str, int]
-    protocol: str
+    """n and the statuses (parsed, unparsed, refused, …) with their counts; empty for what a test recorded itself."""
+    signature: str
+    """The scorer's."""
     method: str
+    """Which interval it is, or why there is none."""
 
     def __new__(
         cls,
@@ -41,12 +45,12 @@ class Metric(float):
         unit: str = "",
         direction: Literal["higher", "lower"] = "higher",
         coverage: Mapping[str, int] | None = None,
-        protocol: str = "",
+        signature: str = "",
         method: str = "",
     ) -> Metric:
         self = super().__new__(cls, value)
         self.name, self.lower, self.upper, self.n = name, lower, upper, n
-        self.unit, self.direction, self.protocol, self.method = unit, direction, protocol, method
+        self.unit, self.direction, self.signature, self.method = unit, direction, signature, method
         self.coverage = dict(coverage or {})
         return self
 
@@ -55,18 +59,18 @@ class Metric(float):
 
     def __repr__(self) -> str:
         skipped = f"skipped={self.coverage['skipped']}" if self.coverage.get("skipped") else ""
-        return " ".join(part for part in (self._number(), self._covered(), skipped, self.protocol) if part)
+        return " ".join(part for part in (self._number(), self._covered(), skipped, self.signature) if part)
 
     def explain(self) -> list[str]:
-        """Lines for a failed assertion: the number, how it was covered, its interval's method, its protocol."""
+        """Lines for a failed assertion: the number, how it was covered, its interval's method, its signature."""
         lines = [self._number()]
         if self.coverage:
             counts = [f"{self.coverage[s]} {s}" for s in _STATUSES if self.coverage.get(s)]
             lines.append(f"{self._covered()}: {', '.join(counts) or 'no answers'}")
         if self.method:
             lines.append(f"interval: {self.method}")
-        if self.protocol:
-            lines.append(f"protocol: {self.protocol}")
+        if self.signature:
+            lines.append(f"signature: {self.signature}")
         return lines
 
     def _number(self) -> str:
@@ -91,3 +95,50 @@ def value_text(value: float | None) -> str:
 def interval_text(lower: float | None, upper: float | None) -> str:
     """``[0.740, 0.792]``, or nothing where there is no interval."""
     return "" if lower is None or upper is None else f"[{value_text(lower)}, {value_text(upper)}]"
+
+
+def number(value: object, name: str) -> float:
+    """The float that ``value`` is: int, float, bool, NumPy scalar, Decimal, Fraction, or an Enum of such.
+
+    NaN and infinities come back as they are. Raises UsageError, naming the metric and the type, for anything
+    else: text, None, paths, complex numbers, arrays, other Enums, and numbers beyond a float's range.
+    """
+    inner = value.value if isinstance(value, Enum) else value
+    # timedelta64 calls itself an integer.
+    if isinstance(inner, (int, float, np.bool_, np.integer, np.floating, Decimal, Fraction)) and not isinstance(
+        inner, np.timedelta64
+    ):
+        try:
+            return float(inner)
+        except (OverflowError, ValueError):
+            raise UsageError(f"the metric {name!r} is beyond the range of a float: {_short(inner)}") from None
+    raise UsageError(f"the metric {name!r} must be one number, not {_kind(value)}: {_remedy(inner)}")
+
+
+def _kind(value: object) -> str:
+    kind = type(value)
+    known = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    if isinstance(value, np.ndarray):
+        return f"a {known} of shape {value.shape}"
+    return "None" if value is None else f"the {known} {_short(value)}"
+
+
+def _short(value: object) -> str:
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python refuses to write integers of more than 4300 digits.
+        return f"a {type(value).__name__} of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _remedy(value: object) -> str:
+    if isinstance(value, str):
+        return "convert it with float(…)"
+    if value is None:
+        return "record it only where there is a value"
+    if isinstance(value, (complex, np.complexfloating)):
+        return "record its real part or its magnitude"
+    if isinstance(value, np.ndarray) or hasattr(value, "__array__"):
+        return "reduce it, by .mean() or .item()"
+    return "record a number that stands for it"

@@ -1,4 +1,4 @@
-"""What is asked of a model and what it says back."""
+"""Requests to a model, and its responses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from string import ascii_uppercase
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.audio.played import PlayedAudio as PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio as PlayedAudio
 
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 
@@ -17,8 +17,8 @@ SOMETHING_ELSE = "something else"
 """Offered beside the name of a sound, to listeners that choose among texts: that it is not heard."""
 
 
-def choice_said(choices: Sequence[str], position: int) -> str:
-    """What a listener that is no language model says for the choice at ``position``.
+def choice_text(choices: Sequence[str], position: int) -> str:
+    """The text of the choice at ``position``, as a listener that is no language model gives it.
 
     The letter of its place, beyond Z its text; of a sound and :data:`SOMETHING_ELSE` yes or no, since no options are
     listed in such a question.
@@ -52,16 +52,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One question to a model. ``key`` is its identity: messages, clips' keys, settings, model, epoch.
-
-    ``task`` and ``choices`` repeat what the messages say, for listeners that are no language models.
-    """
+    """One question to a model."""
 
     key: str
+    """Its identity: messages, clips' keys, settings, model, epoch."""
     dataset: str
     sample_id: str
     stage: str
     task: Literal["choice", "transcription", "open"]
+    """This and ``choices`` repeat what the messages say, for listeners that are no language models."""
     messages: tuple[Message, ...]
     clips: tuple[Clip, ...]
     choices: tuple[str, ...] = ()
@@ -85,10 +84,11 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One generated answer. ``finish`` is "length" when the limit of tokens cut it."""
+    """One generated answer."""
 
     parts: tuple[Part, ...]
     finish: Finish = "stop"
+    """"length" when the limit of tokens cut it."""
     score: float | None = None
 
     @property
@@ -100,21 +100,19 @@ class Output:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What a model answered to one request, or the error that this one sample met.
-
-    ``truncated_s`` is how much of each clip's end the model's window cut off, in seconds; empty when nothing was.
-    ``latency_s`` and ``first_token_s`` run from the sending of this one request to its whole answer and to its first
-    token, where the model can tell. ``share_s`` is this answer's share of the time that its batch took (the batch's
-    seconds over its answers), set by whoever asks: shares can be added up, latencies of a batch cannot.
-    """
+    """A model's answer to one request, or the error that this one sample met."""
 
     outputs: tuple[Output, ...] = ()
     usage: Mapping[str, int] = field(default_factory=dict)
     latency_s: float | None = None
+    """From the sending of this one request to its whole answer, where the model can tell."""
     truncated_s: tuple[float, ...] = ()
+    """How much of each clip's end the model's window cut off; empty when nothing was."""
     error: str | None = None
     first_token_s: float | None = None
+    """From the sending of this one request to its answer's first token, where the model can tell."""
     share_s: float | None = None
+    """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
 
     @property
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""The one interface behind which every kind of model stands."""
+"""The interface of every kind of model."""
 
 from __future__ import annotations
 
@@ -11,24 +11,23 @@ from pytest_audiobench.models.messages import Ask, Response
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Constants of an adapter: how much one batch holds, and what one clip may be.
-
-    ``rate_hz`` is the rate at which clips are played; ``max_clip_s`` the window beyond which a clip is cut
-    (and the cut counted), None for no window; ``min_clips`` and ``max_clips`` how many clips one request may
-    hold. ``pads_to_s`` is the length to which the front end fills every clip up, None where it fills up to the
-    longest of a batch. ``tasks`` are those that the model can do: evals of others are skipped. For ``chunked_tasks``
-    clips are not cut: the adapter takes them whole and asks piece by piece.
-    """
+    """Constants of an adapter: how much one batch holds, and what one clip may be."""
 
     max_batch: int = 32
     max_batch_s: float = 600.0
     rate_hz: int = 16_000
+    """The rate at which clips are played."""
     max_clip_s: float | None = None
+    """The window beyond which a clip is cut, and the cut counted; None for no window."""
     max_clips: int = 1
+    """How many clips one request may hold."""
     min_clips: int = 0
     pads_to_s: float | None = None
+    """The length to which the front end fills every clip up; None where it fills up to the longest of a batch."""
     tasks: tuple[str, ...] = ("choice", "transcription", "open")
+    """Those that the model can do: evals of others are skipped."""
     chunked_tasks: tuple[str, ...] = ()
+    """Tasks for which clips are not cut: the adapter takes them whole and asks piece by piece."""
 
     def window_s(self, task: str) -> float | None:
         """The length beyond which a clip is cut before it is played for ``task``; None for no limit."""

@@ -1,4 +1,4 @@
-"""How a model is named on the command line: ``alias=kind:target,option=value,…``."""
+"""The spec of a model on the command line: ``alias=kind:target,option=value,…``."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ _OPTION = re.compile(r"(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """One model as a user names it. ``alias`` is safe in a pytest id; ``text`` is what the user wrote."""
+    """A model as a user names it."""
 
     alias: str
+    """Safe in a pytest id."""
     kind: str
     target: str
     options: Mapping[str, str] = field(default_factory=dict, hash=False)
     text: str = ""
+    """What the user wrote."""
 
 
 def parse_spec(text: str) -> ModelSpec:
@@ -57,7 +59,7 @@ def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
     for spec in map(parse_spec, texts):
         if other := specs.get(spec.alias):
             raise UsageError(
-                f"two models are called {spec.alias!r}: {other.text!r} and {spec.text!r}; "
+                f"two models are named {spec.alias!r}: {other.text!r} and {spec.text!r}; "
                 f"give one another alias, such as other={spec.kind}:{spec.target}"
             )
         specs[spec.alias] = spec

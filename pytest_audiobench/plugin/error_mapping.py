@@ -13,8 +13,7 @@ from pytest_audiobench.errors import AudiobenchError, DataNotFound, UnsuitableMo
 def harmless(text: str) -> str:
     """``text`` for pytest to print: what comes from data moves no cursor, and gives a CI's runner no command."""
     # Late, for workers of suites without evals import this module too.
-    from pytest_audiobench.report.formatting import printable
-    from pytest_audiobench.report.github_annotations import no_command
+    from pytest_audiobench.report.formatting import no_command, printable
 
     return "\n".join(no_command(printable(line)) for line in text.split("\n"))
 

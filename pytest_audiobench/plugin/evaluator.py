@@ -20,8 +20,7 @@ from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import parse_threshold
-from pytest_audiobench.metrics.sanitise import number
-from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem
@@ -31,8 +30,8 @@ from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
-from pytest_audiobench.report.page.excerpts import write_excerpts
-from pytest_audiobench.report.run_parts import Lines, write_part
+from pytest_audiobench.report.page.sounds import write_excerpts
+from pytest_audiobench.report.run_files import Lines, write_part
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant

@@ -19,11 +19,10 @@ from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.stash import INSTRUMENT
-from pytest_audiobench.report import github_annotations, run_files
-from pytest_audiobench.report.markdown import append_summary
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_parts import Lines, whole_parts, write_part
-from pytest_audiobench.report.runtime import iso, runtime
+from pytest_audiobench.report.run_files import Lines, iso, runtime, whole_parts, write_part
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
@@ -75,6 +74,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     run_files.finish(controller.place.folder, run)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
+        from pytest_audiobench.report.markdown import append_summary
+
         append_summary(Path(summary), run)
     controller.run = run
 
@@ -109,6 +110,8 @@ def _annotate(reporter: Any, controller: Controller) -> None:
     """
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
+    from pytest_audiobench.report import github_annotations
+
     root = reporter.config.rootpath
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
     tests = github_annotations.places(controller.locations, root, checkout)
@@ -123,7 +126,7 @@ def _annotate(reporter: Any, controller: Controller) -> None:
 
 def _write(reporter: Any, lines: Iterable[Line]) -> None:
     for text, style in lines:
-        reporter.write_line(github_annotations.no_command(text), **({style: True} if style else {}))
+        reporter.write_line(no_command(text), **({style: True} if style else {}))
 
 
 def _write_missing_records(controller: Controller, stopped: bool) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Places, folders
+from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
@@ -276,9 +276,9 @@ class EvalSession:
         by_name, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
         mixes: tuple[str, ...] = ()
         if self.options.mixes:
-            from pytest_audiobench.datasets.packs.recipes import written_from
+            from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
-            mixes = written_from(base(self.config, "mix"), self.options.mixes)
+            mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
         return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics import keyphrases as metric
+from pytest_audiobench.metrics.kinds.understanding import CUTS, keyphrase_statistics, lacks_stemmer
 from pytest_audiobench.protocols.classification.mentions import searchable_text
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
@@ -68,7 +68,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return metric.keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]"))
+    return keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]"))
 
 
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
@@ -104,13 +104,13 @@ _READINGS = (
             "keyphrase_f1_at_5",
             *(
                 f"keyphrase_{which}_at_{cut}"
-                for cut in metric.CUTS
+                for cut in CUTS
                 for which in ("precision", "recall", "f1")
                 if (which, cut) != ("f1", "5")
             ),
             "keyphrase_micro_f1_at_m",
         ),
-        missing_parts=metric.lacking,
+        missing_parts=lacks_stemmer,
     ),
     Scorer(
         "salmonn-keywords",

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
+from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
 
 _NO_LETTERS = re.compile(r"[\W_]+")
 _WORD = re.compile(r"[^\W_]+")

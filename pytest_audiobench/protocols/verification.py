@@ -6,8 +6,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.classification import asserted_label
 from pytest_audiobench.protocols.classification.mentions import labels_of

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_audiobench.published.registry import Published
 from pytest_audiobench.report.formatting import PERCENT_UNITS
-from pytest_audiobench.report.scorer_sweep import Sweep, SweepRow, scale, sweeps
+from pytest_audiobench.report.scorer_comparison import ScorerRow, ScorerTable, scale, scorer_tables
 
 _OURS: Mapping[str, tuple[str, ...]] = {
     "accuracy_llm_judge": ("accuracy",),
@@ -62,7 +62,7 @@ class Comparison:
 
 def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
     """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest scorer."""
-    by_metric = {sweep.metric: sweep for sweep in sweeps(item)}
+    by_metric = {sweep.metric: sweep for sweep in scorer_tables(item)}
     return [comparison for value in values for comparison in _comparison(by_metric, value)]
 
 
@@ -72,7 +72,7 @@ def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Publis
     return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 
 
-def _comparison(by_metric: Mapping[str, Sweep], published: Published) -> Iterator[Comparison]:
+def _comparison(by_metric: Mapping[str, ScorerTable], published: Published) -> Iterator[Comparison]:
     names = _OURS.get(published.metric, (published.metric,))
     sweep = next((by_metric[name] for name in names if name in by_metric), None)
     rows = [row for row in sweep.rows if row.value is not None] if sweep else []
@@ -89,7 +89,7 @@ def _comparison(by_metric: Mapping[str, Sweep], published: Published) -> Iterato
     yield Comparison(
         published=published,
         metric=sweep.metric,
-        protocol=rows[place].protocol,
+        protocol=rows[place].scorer,
         shown=figure,
         distance=round(given[place] - figure, 9) + 0.0,  # never a negative zero
         is_inside=_inside(rows[place], figure / factor),
@@ -98,7 +98,7 @@ def _comparison(by_metric: Mapping[str, Sweep], published: Published) -> Iterato
     )
 
 
-def _inside(row: SweepRow, value: float) -> bool | None:
+def _inside(row: ScorerRow, value: float) -> bool | None:
     if row.lower is None or row.upper is None:
         return None
     return row.lower <= value <= row.upper

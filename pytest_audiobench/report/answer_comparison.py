@@ -1,7 +1,7 @@
-"""What is held against what, as a paper tells of it: a small table for each way of asking, a row for each eval.
+"""Comparison with the clean answers: a small table for each way of asking, a row for each eval.
 
-Curves have their own tables; here stand the evals without a dose of those suites whose answers are held against others:
-with and without reasoning, controls, injections, the reasoning put back, and changed.
+Curves have their own tables; here stand the evals without a dose of suites whose answers are compared with others: with
+and without reasoning, controls, injections, the reasoning put back, and changed.
 """
 
 from __future__ import annotations
@@ -10,20 +10,24 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.evaluation.curve_records import unperturbed
-from pytest_audiobench.metrics.units import SHARE
+from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
-from pytest_audiobench.report.formatting import interval_text, value_text
-from pytest_audiobench.report.perturbation_comparison import SAME
-from pytest_audiobench.report.perturbations import owned
+from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text
+from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.safe_text import escaped, table_row
+from pytest_audiobench.report.view_model import SAME, aliases
 
 Json: TypeAlias = Mapping[str, Any]
 
-_AGAINST = {
+_REFERENCES = {
     CLEAN: "the answer to the clean clip",
     ANSWER: "the answer that the reasoning led to",
     CONDITIONED: "the choice with its own reasoning put back",
 }
 """By the stage before the one that is scored; of other protocols the stage's name stands there."""
+
+_DISPENSABLE = ("beyond", "same", "missed", "flips", "nulls")
+"""Columns that a narrow terminal goes without, the first of them first; the page and Markdown have them."""
 
 
 class Cell(NamedTuple):
@@ -33,29 +37,34 @@ class Cell(NamedTuple):
     interval: str = ""
 
 
-class Asked(NamedTuple):
-    """An eval by one scorer: its perturbation, else its test's name; ``cells`` are by the names of :data:`COLUMNS`."""
+class Row(NamedTuple):
+    """An eval by one scorer."""
 
     eval: str
     label: str
+    """Its perturbation, else its test's name."""
     scorer: str
     cells: Mapping[str, Cell]
+    """By the names of :data:`COLUMNS`."""
 
 
 class Block(NamedTuple):
-    """Evals of one family that are held against the same, as ``about`` says; ``columns`` are those that any fills."""
+    """Evals of one family whose answers are compared with the same ones."""
 
     about: str
     columns: tuple[str, ...]
-    rows: tuple[Asked, ...]
+    """Those that any row fills."""
+    rows: tuple[Row, ...]
 
 
 class AnswerComparison(NamedTuple):
-    """The blocks of one model on one data set; ``of`` names suite and data set, ``metric`` is the first column's."""
+    """The blocks of one model on one data set."""
 
     of: str
+    """Suite and data set."""
     model: str
     metric: str
+    """That of the first column."""
     blocks: tuple[Block, ...]
 
 
@@ -66,7 +75,7 @@ COLUMNS: Mapping[str, str] = {
     "beyond": "answers whose letter no option has",
     "missed": "answers without reasoning",
     "same": "the same answer as before (consistency)",
-    "flips": "another option, of those read on both sides (flip_rate)",
+    "flips": "another option, of those parsed on both sides (flip_rate)",
     "changed": "predictions that are not equal, as the study counts them (prediction_changed)",
     "drop": "the score before less that after, in points (accuracy_drop)",
     "reliance": "what the audio adds, in points (audio_reliance)",
@@ -87,70 +96,95 @@ _COUNTS = {"missed": "missed_reasoning", "changed": "prediction_changed"}
 
 
 def answer_comparisons(record: Json) -> list[AnswerComparison]:
-    """One for each suite, model and data set in which any answer is held against another, in the items' order.
+    """One for each suite, model and data set in which any answer is compared with another, in the items' order.
 
     Where only doses were asked about there is none: they have their curves.
     """
-    found: dict[tuple[str, str, str], list[Json]] = {}
+    by_owner: dict[tuple[str, str, str], list[Json]] = {}
     for item in record["items"]:
         if item["metrics"]:
             dataset = unperturbed(item["dataset"], item.get("perturbation"))
-            found.setdefault((item["suite"], item["model"], dataset), []).append(item)
-    made = (_held(own, items) for own, items in found.items() if any(_is_held(item) for item in items))
-    return [one for one in made if one.blocks]
+            by_owner.setdefault((item["suite"], item["model"], dataset), []).append(item)
+    comparisons = (_comparison(*owner, items) for owner, items in by_owner.items() if any(map(_is_compared, items)))
+    return [comparison for comparison in comparisons if comparison.blocks]
 
 
-def in_tables(record: Json) -> set[tuple[str, str]]:
-    """The evals, with their models, of which these tables or that of all perturbations say how much was answered."""
-    summaries = [(suite["model"], one) for suite in record["suites"] for one in suite.get("perturbations", ())]
-    compared = {(point["eval"], model) for model, one in summaries if one["metric"] == SAME for point in one["points"]}
-    return compared | {
-        (asked.eval, one.model) for one in answer_comparisons(record) for block in one.blocks for asked in block.rows
+def evals_in_tables(record: Json) -> set[tuple[str, str]]:
+    """The evals, with their models, whose parse rates stand in these tables or in that of all perturbations."""
+    summaries = [(suite["model"], each) for suite in record["suites"] for each in suite.get("perturbations", ())]
+    in_summaries = {
+        (point["eval"], model) for model, each in summaries if each["metric"] == SAME for point in each["points"]
+    }
+    return in_summaries | {
+        (row.eval, comparison.model)
+        for comparison in answer_comparisons(record)
+        for block in comparison.blocks
+        for row in block.rows
     }
 
 
-def _held(own: tuple[str, str, str], items: Sequence[Json]) -> AnswerComparison:
-    suite, model, dataset = own
+def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
+    """A title for each model and data set, and its blocks; with each line whether it is a head."""
+    for comparison in answer_comparisons(record):
+        yield "", False
+        yield printable(_title(comparison, record)), True
+        for block in comparison.blocks:
+            yield f"  {printable(block.about)}", False
+            yield from ((f"  {line}", False) for line in _table(comparison, block, width - 2))
+
+
+def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+    """The same as Markdown: a title and one table for each model and data set; what came from outside is escaped."""
+    for comparison in answer_comparisons(record):
+        columns = [name for name in COLUMNS if any(name in block.columns for block in comparison.blocks)]
+        rows = [table_row(map(escaped, ("Eval", *(_head(name, comparison) for name in columns))))]
+        rows.append(table_row((":--", *("--:",) * len(columns))))
+        for block in comparison.blocks:
+            rows.append(table_row((f"**{escaped(block.about)}**", *("",) * len(columns))))
+            for row in block.rows:
+                cells = (row.cells.get(name, Cell()) for name in columns)
+                rows.append(table_row(map(escaped, (_row_name(row, block), *map(_with_interval, cells)))))
+        yield _title(comparison, record), rows
+
+
+def _comparison(suite: str, model: str, dataset: str, items: Sequence[Json]) -> AnswerComparison:
     label = _labels(items)
-    blocks: dict[tuple[str, str], list[Asked]] = {}
+    blocks: dict[tuple[str, str], list[Row]] = {}
     for item in items:
         perturbation = item.get("perturbation")
         if perturbation is not None and perturbation["dose"] is not None:
             continue
-        against = _against(item)
-        key = (perturbation["family"] if perturbation and against else "", against)
-        rows = blocks.setdefault(key, [])
-        rows += [
-            Asked(item["eval"], label(item), scorer["name"], dict(_cells(item, scorer))) for scorer in item["scorers"]
-        ]
+        reference = _reference(item)
+        rows = blocks.setdefault((perturbation["family"] if perturbation and reference else "", reference), [])
+        rows += [Row(item["eval"], label(item), each["name"], dict(_cells(item, each))) for each in item["scorers"]]
     return AnswerComparison(
-        of=owned(suite, dataset, ""),
+        of=subject_name(suite, dataset, ""),
         model=model,
         metric=items[0]["metrics"][0]["name"],
-        blocks=tuple(Block(_about(*key), _filled(rows), tuple(rows)) for key, rows in blocks.items()),
+        blocks=tuple(Block(_about(*key), _filled_columns(rows), tuple(rows)) for key, rows in blocks.items()),
     )
 
 
-def _about(family: str, against: str) -> str:
-    if not against:
-        return "asked, and held against nothing"
-    return f"{family or 'as it is'}, held against {against}"
+def _about(family: str, reference: str) -> str:
+    if not reference:
+        return "asked, and compared with nothing"
+    return f"{family or 'as it is'}, compared with {reference}"
 
 
-def _is_held(item: Json) -> bool:
+def _is_compared(item: Json) -> bool:
     return any(metric["name"] == SAME for metric in item["metrics"])
 
 
-def _against(item: Json) -> str:
-    if not _is_held(item):
+def _reference(item: Json) -> str:
+    if not _is_compared(item):
         return ""
     stages = [stage["name"] for stage in item.get("stages", ()) if stage["role"] == "subject"]
     before = stages[-2] if len(stages) > 1 else ""
-    return _AGAINST.get(before, before)
+    return _REFERENCES.get(before, before)
 
 
 def _labels(items: Sequence[Json]) -> Callable[[Json], str]:
-    """The perturbation's name, else the test's, of the clean one both; the eval's whole name where two would be alike."""
+    """The perturbation's name, else the test's, of the clean one both; the eval's name where two are the same."""
 
     def short(item: Json) -> str:
         perturbation: Json | None = item.get("perturbation")
@@ -164,16 +198,16 @@ def _labels(items: Sequence[Json]) -> Callable[[Json], str]:
 
 
 def _cells(item: Json, scorer: Json) -> Iterator[tuple[str, Cell]]:
-    named = {
+    by_name = {
         metric["name"]: metric
         for metric in reversed(item["metrics"])
         if (metric["scorer"], metric["signature"]) == (scorer["name"], scorer["signature"]) and not metric["group"]
     }
-    first = next((metric for metric in item["metrics"] if metric["name"] in named), None)
+    first = next((metric for metric in item["metrics"] if metric["name"] in by_name), None)
     coverage = scorer["coverage"]
     if first is None:
         return
-    leading = named[first["name"]]
+    leading = by_name[first["name"]]
     yield "score", _cell(leading)
     yield "n", Cell(str(leading["n"]))
     nulls = ("unparsed", "refused", "empty", "truncated")
@@ -181,9 +215,9 @@ def _cells(item: Json, scorer: Json) -> Iterator[tuple[str, Cell]]:
     if coverage.get("out_of_range"):
         yield "beyond", Cell(str(coverage["out_of_range"]))
     for column, name in _COUNTS.items():
-        if name in named and named[name]["value"] is not None:
-            yield column, Cell(str(round(named[name]["value"] * named[name]["n"])))
-    yield from ((column, _cell(named[name])) for column, name in _RATES.items() if name in named)
+        if name in by_name and by_name[name]["value"] is not None:
+            yield column, Cell(str(round(by_name[name]["value"] * by_name[name]["n"])))
+    yield from ((column, _cell(by_name[name])) for column, name in _RATES.items() if name in by_name)
 
 
 def _cell(metric: Json) -> Cell:
@@ -191,5 +225,44 @@ def _cell(metric: Json) -> Cell:
     return Cell(text.removesuffix(" %") if metric["unit"] == SHARE else text, interval_text(metric))
 
 
-def _filled(rows: Sequence[Asked]) -> tuple[str, ...]:
+def _filled_columns(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(name for name in COLUMNS if any(name in row.cells for row in rows))
+
+
+def _with_interval(cell: Cell) -> str:
+    return f"{cell.value} ({cell.interval})" if cell.interval else cell.value
+
+
+def _title(comparison: AnswerComparison, record: Json) -> str:
+    name = eval_name(comparison.of, comparison.model, len(aliases(record)) > 1)
+    return f"{name}; shares in %, differences in points"
+
+
+def _head(name: str, comparison: AnswerComparison) -> str:
+    return comparison.metric if name == "score" else name
+
+
+def _row_name(row: Row, block: Block) -> str:
+    several = len({each.scorer for each in block.rows}) > 1
+    return f"{row.label} by {row.scorer}" if several else row.label
+
+
+def _table(comparison: AnswerComparison, block: Block, width: int) -> list[str]:
+    columns = list(block.columns)
+    table = _table_lines(comparison, block, columns)
+    for name in _DISPENSABLE:
+        if len(table[0]) <= width:
+            break
+        columns = [column for column in columns if column != name]
+        table = _table_lines(comparison, block, columns)
+    return table
+
+
+def _table_lines(comparison: AnswerComparison, block: Block, columns: Sequence[str]) -> list[str]:
+    """A scorer beside the first stands below it, indented, so that its name does not take the room of the numbers."""
+    cells = [["", *(_head(name, comparison) for name in columns)]]
+    for row in block.rows:
+        is_first = next(other.scorer for other in block.rows if other.label == row.label) == row.scorer
+        name = row.label if is_first else f"  {row.scorer}"
+        cells.append([name, *(row.cells.get(column, Cell()).value for column in columns)])
+    return aligned(cells)

@@ -9,14 +9,14 @@ from typing import Any
 
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
-from pytest_audiobench.metrics.units import FRACTIONS, POINTS
+from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,
     Tone,
+    axis_value,
     counted,
     difference_text,
-    drawn,
     group_text,
     interval_text,
     unit_text,
@@ -37,12 +37,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Change:
-    """One regression line of one eval and what became of it.
-
-    ``subject`` is ``accuracy[hop=multi]`` and ``line`` the whole as it is declared. All texts but ``eval``, ``model``
-    and those of the sample's data are ready to read. A drop is positive where this run is worse; ``at``, ``low``,
-    ``high``, ``most`` (the one-sided bound) and ``limit`` (the margin) are where it is drawn, in ``unit``.
-    """
+    """One regression line of one eval and what became of it, as texts that are ready to read."""
 
     eval: str
     model: str
@@ -50,13 +45,16 @@ class Change:
     tone: Tone
     status: str
     subject: str
+    """``accuracy[hop=multi]``."""
     line: str
+    """The whole as it is declared."""
     metric: str
     scorer: str
     group: str
     before: str
     now: str
     drop: str
+    """Positive where this run is worse."""
     interval: str
     bound: str
     margin: str
@@ -73,55 +71,57 @@ class Change:
     left_out: tuple[LeftOut, ...]
     unit: str
     at: float | None
+    """Where the drop is drawn, in ``unit``, as are its interval and the two below."""
     low: float | None
     high: float | None
     most: float | None
+    """The one-sided bound."""
     limit: float | None
+    """The margin."""
 
 
 @dataclass(frozen=True)
 class Changes:
-    """All lines of a run, what became of them in words, and the evals that no line held.
-
-    ``counts`` is ``2 of 7 lines regressed, 4 pass, 1 not checked``, ``seen`` how small a drop all of them would have
-    seen, where none regressed.
-    """
+    """All lines of a run, and what became of them in words."""
 
     mark: str
     tone: Tone
     verdict: str
     counts: str
-    seen: str
+    """``2 of 7 lines regressed, 4 pass, 1 not checked``."""
+    detectable: str
+    """How small a drop all of them would have shown, where none regressed."""
     unchecked: int
     baseline: tuple[tuple[str, str], ...]
     digest: str
     lines: tuple[Change, ...]
-    unheld: tuple[tuple[str, str], ...]
+    without_line: tuple[tuple[str, str], ...]
+    """Evals, with their models, that have no regression line."""
 
 
 def changes(record: Json) -> Changes | None:
-    """What the run's record says of its baseline; None where it was held against none."""
-    held = [(item, line) for item in record["items"] for line in item.get("regressions", ())]
+    """What the run's record says of its baseline; None where it was compared with none."""
+    lines = [(item, line) for item in record["items"] for line in item.get("regressions", ())]
     baseline = record.get("baseline")
-    if baseline is None and not held:
+    if baseline is None and not lines:
         return None
-    held.sort(key=_urgency)
-    found = Counter(line["status"] for _, line in held)
-    worst = next((status for status in VERDICTS if found[status]), None)
+    lines.sort(key=_urgency)
+    statuses = Counter(line["status"] for _, line in lines)
+    worst = next((status for status in VERDICTS if statuses[status]), None)
     mark, tone, word = VERDICTS[worst] if worst else Sign("!", "warn", "nothing compared")
     # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
-    unchecked = max([line["lines"] for _, line in held], default=len(held)) - len(held)
+    unchecked = max([line["lines"] for _, line in lines], default=len(lines)) - len(lines)
     return Changes(
         mark=mark,
         tone=tone,
         verdict="no regression" if worst == "pass" else word,
-        counts=_counts(found, max(unchecked, 0)),
-        seen=_seen([line for _, line in held]),
+        counts=_counts(statuses, max(unchecked, 0)),
+        detectable=_detectable([line for _, line in lines]),
         unchecked=max(unchecked, 0),
         baseline=tuple(_facts(baseline or {})),
         digest=str((baseline or {}).get("digest") or ""),
-        lines=tuple(_change(item, line) for item, line in held),
-        unheld=tuple(
+        lines=tuple(_change(item, line) for item, line in lines),
+        without_line=tuple(
             (item["eval"], item["model"])
             for item in record["items"]
             if not item.get("regressions") and not item["control"]
@@ -130,7 +130,7 @@ def changes(record: Json) -> Changes | None:
 
 
 def baseline_text(record: Json) -> str:
-    """What the run was held against: ``baselines/main.json (good = hf:checkpoints/good)``; empty without a baseline."""
+    """What the run was compared with: ``baselines/main.json (good = hf:checkpoints/good)``; empty without one."""
     baseline = record.get("baseline")
     if not baseline:
         return ""
@@ -142,28 +142,28 @@ def _model_text(baseline: Json) -> str:
     return " = ".join(dict.fromkeys(str(baseline[name]) for name in ("model", "spec") if baseline.get(name)))
 
 
-def _urgency(held: tuple[Json, Json]) -> tuple[int, float]:
+def _urgency(item_and_line: tuple[Json, Json]) -> tuple[int, float]:
     """The worst status first, and among its lines the largest drop beyond its own margin, in margins' units."""
-    line = held[1]
+    line = item_and_line[1]
     drop, margin = line["drop"], line["margin"]
     return list(VERDICTS).index(line["status"]), -(drop - (margin or 0.0)) if drop is not None else float("inf")
 
 
-def _counts(found: Counter[str], unchecked: int) -> str:
-    if not found:
-        return "no regression line was held against the baseline"
-    said = [f"{found[status]} {sign.words}" for status, sign in VERDICTS.items() if found[status]]
-    first, _, words = said[0].partition(" ")
-    said[0] = f"{first} of {counted(found.total() + unchecked, 'line')} {words}"
-    return ", ".join([*said, *([f"{unchecked} not checked"] if unchecked else [])])
+def _counts(statuses: Counter[str], unchecked: int) -> str:
+    if not statuses:
+        return "no regression line was compared with the baseline"
+    counts = [f"{statuses[status]} {sign.words}" for status, sign in VERDICTS.items() if statuses[status]]
+    first, _, words = counts[0].partition(" ")
+    counts[0] = f"{first} of {counted(statuses.total() + unchecked, 'line')} {words}"
+    return ", ".join([*counts, *([f"{unchecked} not checked"] if unchecked else [])])
 
 
-def _seen(lines: Sequence[Json]) -> str:
-    seen = [line["detectable"] for line in lines if line["detectable"] is not None and line["unit"] in FRACTIONS]
-    if not seen or len(seen) < len(lines) or any(line["status"] == "regressed" for line in lines):
+def _detectable(lines: Sequence[Json]) -> str:
+    drops = [line["detectable"] for line in lines if line["detectable"] is not None and line["unit"] in FRACTIONS]
+    if not drops or len(drops) < len(lines) or any(line["status"] == "regressed" for line in lines):
         return ""
     each = "the line" if len(lines) == 1 else "every line"
-    return f"A drop of {100 * max(seen):.1f} points would be seen by {each} four times in five."
+    return f"A drop of {100 * max(drops):.1f} points would be detected by {each} four times in five."
 
 
 def _facts(baseline: Json) -> Iterator[tuple[str, str]]:
@@ -185,7 +185,7 @@ def _change(item: Json, line: Json) -> Change:
     fraction = unit in FRACTIONS
     record = RegressionRecord(**line)
     headline = item["scorers"][0]["name"] if item["scorers"] else None
-    # The sign of a bound that a margin is held against says no more than its number does.
+    # The sign of a bound that is compared with a margin says no more than its number does.
     bound, margin, detectable = (difference_text(line[name], unit) for name in ("bound", "margin", "detectable"))
     return Change(
         eval=item["eval"],
@@ -219,9 +219,9 @@ def _change(item: Json, line: Json) -> Change:
             for reason, count in line["left_out"].items()
         ),
         unit=unit_text(POINTS if fraction else unit),
-        at=drawn(line["drop"], unit),
-        low=drawn(line["lower"], unit),
-        high=drawn(line["upper"], unit),
-        most=drawn(line["bound"], unit),
-        limit=drawn(line["margin"], unit),
+        at=axis_value(line["drop"], unit),
+        low=axis_value(line["lower"], unit),
+        high=axis_value(line["upper"], unit),
+        most=axis_value(line["bound"], unit),
+        limit=axis_value(line["margin"], unit),
     )

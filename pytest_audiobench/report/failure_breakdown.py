@@ -1,4 +1,4 @@
-"""What went wrong, beside the score: the classes of failed answers of an eval, and its score without each."""
+"""Failures beside the score: the classes of failed answers of an eval, and its score without each."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Moved:
-    """A metric over all answers and over those outside the class; ``n`` of the latter. ``by`` is without less with."""
+class ScoreWithout:
+    """A metric over all answers, and over those outside a class of failures."""
 
     metric: str
     value: str
@@ -27,18 +27,20 @@ class Moved:
     interval: str
     difference: str
     by: float | None
+    """The value without less that with the class."""
     n: int
+    """Answers outside the class."""
 
 
 @dataclass(frozen=True)
 class FailureClass:
-    """The answers of an eval that went wrong in one way, as the headline scorer saw them (epochs added up)."""
+    """The answers of an eval that failed in one way, as the headline scorer saw them (epochs added up)."""
 
     name: str
     about: str
     answers: int
     share: str
-    moved: tuple[Moved, ...]
+    moved: tuple[ScoreWithout, ...]
 
 
 def is_without(group: Mapping[str, str]) -> bool:
@@ -47,31 +49,33 @@ def is_without(group: Mapping[str, str]) -> bool:
 
 
 def failure_classes(item: Json) -> tuple[FailureClass, ...]:
-    """The classes that the item's answers fall into, in the order of ``FAILURES``; empty where nothing went wrong."""
+    """The classes that the item's answers fall into, in the order of ``FAILURES``; empty where none failed."""
     if not item["scorers"]:
         return ()
     headline = item["scorers"][0]["name"]
-    own = [metric for metric in item["metrics"] if metric["scorer"] == headline]
-    overall = {metric["name"]: metric for metric in own if not metric["group"]}
+    metrics = [metric for metric in item["metrics"] if metric["scorer"] == headline]
+    overall = {metric["name"]: metric for metric in metrics if not metric["group"]}
     scores = [metric for name, metric in overall.items() if name not in SHARES][:MOST_METRICS]
-    without = {(metric["name"], metric["group"][WITHOUT]): metric for metric in own if is_without(metric["group"])}
-    found = []
+    without = {(metric["name"], metric["group"][WITHOUT]): metric for metric in metrics if is_without(metric["group"])}
+    classes = []
     for name in FAILURES:
         share = overall.get(name)
         if share is not None and share["value"]:
-            moved = [_moved(score, without[key]) for score in scores if (key := (score["name"], name)) in without]
+            moved = [
+                _score_without(score, without[key]) for score in scores if (key := (score["name"], name)) in without
+            ]
             answers = round(share["value"] * share["n"])
             about = metric_kind(name).about
-            found.append(FailureClass(name, about, answers, value_text(share["value"], share["unit"]), tuple(moved)))
-    return tuple(found)
+            classes.append(FailureClass(name, about, answers, value_text(share["value"], share["unit"]), tuple(moved)))
+    return tuple(classes)
 
 
-def sentence(classes: tuple[FailureClass, ...]) -> str:
+def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
     """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most."""
     if not classes:
         return ""
-    worst = max(classes, key=lambda one: (_distance(one), one.answers))
-    others = ", ".join(f"{one.answers} {one.name}" for one in classes if one is not worst)
+    worst = max(classes, key=lambda failure: (_distance(failure), failure.answers))
+    others = ", ".join(f"{failure.answers} {failure.name}" for failure in classes if failure is not worst)
     also = f"; also {others}" if others else ""
     if not worst.moved:
         return f"{worst.answers} {worst.name}{also}"
@@ -79,15 +83,15 @@ def sentence(classes: tuple[FailureClass, ...]) -> str:
     return f"{score.metric} {score.value}; without {worst.answers} {worst.name} {score.without}{also}"
 
 
-def _distance(one: FailureClass) -> float:
-    by = one.moved[0].by if one.moved else None
+def _distance(failure: FailureClass) -> float:
+    by = failure.moved[0].by if failure.moved else None
     return -1.0 if by is None else abs(by)
 
 
-def _moved(score: Json, without: Json) -> Moved:
-    known = score["value"] is not None and without["value"] is not None
-    by = without["value"] - score["value"] if known else None
-    return Moved(
+def _score_without(score: Json, without: Json) -> ScoreWithout:
+    both = score["value"] is not None and without["value"] is not None
+    by = without["value"] - score["value"] if both else None
+    return ScoreWithout(
         metric=score["name"],
         value=value_text(score["value"], score["unit"]),
         without=value_text(without["value"], without["unit"]),

@@ -1,12 +1,13 @@
-"""How numbers are written, everywhere alike: the terminal, the page, the summary of a CI job."""
+"""How numbers and texts are written, everywhere alike: the terminal, the page, the summary of a CI job."""
 
 from __future__ import annotations
 
+import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.metrics.units import ERROR_RATES, FRACTIONS, POINTS, SHARE
+from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
 
@@ -35,6 +36,7 @@ PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""
 
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
+_COMMAND = re.compile(r"^\s*::|##\[")
 
 Json = Mapping[str, Any]
 
@@ -72,7 +74,7 @@ def interval_text(metric: Json) -> str:
     return f"{lower:.4g} to {upper:.4g}"
 
 
-def drawn(value: float | None, unit: str) -> float | None:
+def axis_value(value: float | None, unit: str) -> float | None:
     """Where a value lies on an axis in the unit in which it is read, to six digits: 87.5 for a share of 0.875."""
     return None if value is None else float(f"{(100 * value if unit in FRACTIONS else value):.6g}")
 
@@ -82,12 +84,12 @@ def unit_text(unit: str) -> str:
     return "%" if unit in PERCENT_UNITS else unit
 
 
-def counted(number: int, what: str) -> str:
+def counted(number: int, noun: str) -> str:
     """``1 eval``, ``2 evals``."""
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def called(name: str, model: str, several: bool) -> str:
+def eval_name(name: str, model: str, several: bool) -> str:
     """An eval's name, with the model's where there are ``several``."""
     return f"{name} · {model}" if several else name
 
@@ -96,32 +98,50 @@ def group_text(group: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in group.items())
 
 
-def answered_text(coverage: Mapping[str, int]) -> str:
-    """The share of samples (times epochs) that were answered, as a percentage."""
+def parse_rate_text(coverage: Mapping[str, int]) -> str:
+    """The share of answers (samples times epochs) that could be parsed, as a percentage."""
     n = coverage.get("n", 0)
     return f"{100 * coverage.get('parsed', 0) / n:.1f} %" if n else "–"
 
 
 def skipped_text(coverage: Mapping[str, int]) -> str:
-    """``12 skipped``: how many answers the protocol left out of its score; empty where it took all."""
+    """``12 skipped``: how many answers the scorer left out of its score; empty where it took all."""
     return f"{coverage['skipped']} skipped" if coverage.get("skipped") else ""
 
 
-def unanswered_text(coverage: Mapping[str, int]) -> str:
-    """Why the others were not: ``3 unparsed, 1 out of range``; empty when all were answered.
+def unparsed_text(coverage: Mapping[str, int]) -> str:
+    """Why the others were not parsed: ``3 unparsed, 1 out of range``; empty when all were.
 
-    How many the protocol left out is said apart, since these are also counted by why they were not answered.
+    How many the scorer left out is said apart, since these are also counted by why they were not parsed.
     """
     apart = ("n", "parsed", "skipped")
     reasons = ((name, count) for name, count in coverage.items() if name not in apart and count)
-    found = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
-    skipped = f"{coverage['skipped']} skipped by the protocol" if coverage.get("skipped") else ""
-    return "; ".join(filter(None, (found, skipped)))
+    text = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
+    skipped = f"{coverage['skipped']} skipped by the scorer" if coverage.get("skipped") else ""
+    return "; ".join(filter(None, (text, skipped)))
 
 
 def printable(text: str) -> str:
     """``text`` on one line, with nothing in it that a terminal would obey."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> list[str]:
+    """A table's rows as lines, indented by two spaces; columns in ``left`` are aligned left, empty ones left out."""
+    columns = []
+    for number, column in enumerate(zip(*(map(printable, row) for row in rows), strict=True)):
+        width = max(map(len, column))
+        if width:
+            columns.append([text.ljust(width) if number in left else text.rjust(width) for text in column])
+    return ["  ".join(("", *row)).rstrip() for row in zip(*columns, strict=True)]
+
+
+def no_command(text: str) -> str:
+    """A line of ours for a runner's log, in which a name or an identifier from outside cannot be taken for a command.
+
+    A runner obeys ``::`` at a line's start, white space aside, and ``##[`` anywhere (actions/runner, ActionCommand.cs).
+    """
+    return _COMMAND.sub(lambda match: f"{match[0][:-1]} {match[0][-1]}", text)
 
 
 def wrapped(line: str, indent: str = "  ") -> list[str]:

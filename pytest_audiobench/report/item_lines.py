@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.audio.recipe import recipe_of
+from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
@@ -21,7 +21,7 @@ from pytest_audiobench.metrics.drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol
-from pytest_audiobench.report.run_parts import Lines
+from pytest_audiobench.report.run_files import Lines
 
 Row = dict[str, Any]
 CHANGES = {1: "worse", -1: "better", 0: "same"}
@@ -69,14 +69,16 @@ def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class ItemLines:
-    """What all rows of one item share: its names, its stages' roles and which of them are played the clips as they were
-    before a perturbation, the metadata fields of its groups and clusters.
-    """
+    """What all rows of one item share."""
 
     head: Mapping[str, str]
+    """Its names."""
     stages: Mapping[str, str]
+    """Roles by stage."""
     unchanged: Collection[str]
+    """The stages that are played the clips as they were before a perturbation."""
     groups: Sequence[str]
+    """Metadata fields, as ``cluster``."""
     cluster: str | None
 
     def lines(self, answered: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> Lines:
@@ -84,43 +86,46 @@ class ItemLines:
         return Lines(self._predictions(answered), self._processed(rows), self.scored(rows))
 
     def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
-        for one in answered:
-            sample = one.selected.sample
-            about = {
+        for answers in answered:
+            sample = answers.selected.sample
+            shared = {
                 **self.head,
                 "sample_id": sample.id,
-                "epoch": one.epoch,
+                "epoch": answers.epoch,
                 "question": sample.question,
                 "choices": list(sample.choices),
                 "reference": sample.reference,
                 "references": list(sample.references),
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
-                **_recording(one),
+                **_recording(answers),
             }
-            told = one.all_responses
-            # Said once of each sample: in the first row of its first epoch.
-            recipes = {} if one.epoch else _recipes(sample)
+            responses = answers.all_responses
+            # Once for each sample: in the first row of its first epoch.
+            recipes = {} if answers.epoch else _recipes(sample)
             for stage, role in self.stages.items():
-                response = told.get(stage)
+                response = responses.get(stage)
                 yield {
-                    **about,
+                    **shared,
                     "stage": stage,
                     **({} if role == "subject" else {"role": role}),
-                    "key": one.keys.get(stage),
-                    "prompt": messages_payload(one.messages[stage]) if stage in one.messages else None,
+                    "key": answers.keys.get(stage),
+                    "prompt": messages_payload(answers.messages[stage]) if stage in answers.messages else None,
                     "outputs": [_output(output) for output in response.outputs] if response else [],
                     "usage": dict(response.usage) if response else {},
-                    "error": response.error if response else one.error,
-                    **self._played(one, stage, response, recipes),
+                    "error": response.error if response else answers.error,
+                    **self._played(answers, stage, response, recipes),
                 }
                 recipes = {} if stage not in self.unchanged else recipes
 
-    def _played(self, one: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
+    def _played(self, answers: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
         if stage not in self.unchanged:
-            return {"audio": _audio(one.selected, response), **recipes}
-        before = one.selected.unchanged or one.selected
-        own = {} if one.epoch else _recipes(before.sample)
-        return {"unchanged": True, "audio": _audio(before, response), **own}
+            return {"audio": _audio(answers.selected, response), **recipes}
+        before = answers.selected.unchanged or answers.selected
+        return {
+            "unchanged": True,
+            "audio": _audio(before, response),
+            **({} if answers.epoch else _recipes(before.sample)),
+        }
 
     def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
         for scorers in zip(*rows.values(), strict=True):
@@ -160,29 +165,29 @@ def unchanged_stages(protocol: Protocol) -> frozenset[str]:
 
 def _recipes(sample: Sample) -> Row:
     """How the clips are made that are more than a file; nothing where none is."""
-    found = [recipe_of(clip) for clip in sample.clips]
-    return {"recipes": found} if any(one is not None for one in found) else {}
+    recipes = [recipe_of(clip) for clip in sample.clips]
+    return {"recipes": recipes} if any(recipe is not None for recipe in recipes) else {}
 
 
-def _recording(one: SampleAnswers) -> Row:
+def _recording(answers: SampleAnswers) -> Row:
     """The recording that the first clip was made of, where a perturbation changed it."""
-    taken = one.selected
-    own = taken.clip_keys[0] if taken.clip_keys else None
-    return {} if taken.recording in (None, own) else {"recording": taken.recording}
+    sample = answers.selected
+    key = sample.clip_keys[0] if sample.clip_keys else None
+    return {} if sample.recording in (None, key) else {"recording": sample.recording}
 
 
-def _audio(taken: SelectedSample, response: Response | None) -> list[Row]:
-    clips = taken.sample.clips
-    keys = taken.clip_keys or (None,) * len(clips)
+def _audio(selected: SelectedSample, response: Response | None) -> list[Row]:
+    clips = selected.sample.clips
+    keys = selected.clip_keys or (None,) * len(clips)
     cut = (response and response.truncated_s) or (0.0,) * len(clips)
     return [
         {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
-        for clip, key, length, lost in zip(clips, keys, taken.durations_s, cut, strict=True)
+        for clip, key, length, lost in zip(clips, keys, selected.durations_s, cut, strict=True)
     ]
 
 
 def _before(answer: Answer | None) -> Row:
-    """The answer that a protocol holds this one against, where it does."""
+    """The answer that a protocol compares this one with, where it does."""
     before = answer.before if isinstance(answer, Compared) else None
     return {} if before is None else {"before": {"status": before.status, "value": before.value}}
 

@@ -18,7 +18,7 @@ _LONGEST = 500
 
 
 def properties(item: ItemRecord) -> list[tuple[str, str]]:
-    """Name and text pairs: verdicts and numbers, protocols' signatures, coverage and hashes.
+    """Name and text pairs: verdicts and numbers, scorers' signatures, coverage and hashes.
 
     A metric's are ``eval.<metric>.score``, ``.lower``, ``.upper``, ``.n``, ``.threshold`` and ``.passed``, where
     ``<metric>`` is ``accuracy``, or ``accuracy[scorer=mmau-string]`` beside the headline. A regression line's are
@@ -28,10 +28,10 @@ def properties(item: ItemRecord) -> list[tuple[str, str]]:
     A number that does not exist has no property. Names and texts hold printable characters only, since pytest writes
     a property's name into the XML as it is; at most 400 properties of 500 characters.
     """
-    found = list(_properties(item))
-    if len(found) > _MOST:
-        found = [*found[: _MOST - 1], ("eval.properties_left_out", str(len(found) - _MOST + 1))]
-    return [(_clean(name), _clean(text)) for name, text in found]
+    pairs = list(_properties(item))
+    if len(pairs) > _MOST:
+        pairs = [*pairs[: _MOST - 1], ("eval.properties_left_out", str(len(pairs) - _MOST + 1))]
+    return [(_clean(name), _clean(text)) for name, text in pairs]
 
 
 def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
@@ -55,29 +55,16 @@ def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
         numbers = {"score": metric.value, "lower": metric.lower, "upper": metric.upper, "n": metric.n}
         yield from _numbers(f"eval.{metric_key(metric, headline)}", numbers)
     for scorer in item.scorers:
-        yield f"eval.protocol.{scorer.name}", scorer.signature
+        yield f"eval.scorer.{scorer.name}", scorer.signature
 
 
-def _regression(one: RegressionRecord, headline: str) -> Iterator[tuple[str, str]]:
-    name = f"eval.{subject_text(one, headline)}"
-    yield f"{name}.regression", line_text(one, headline)
-    yield f"{name}.verdict", one.status
-    yield from _numbers(
-        name,
-        {
-            "baseline": one.baseline,
-            "drop": one.drop,
-            "drop.lower": one.lower,
-            "drop.upper": one.upper,
-            "drop.bound": one.bound,
-            "drop.detectable": one.detectable,
-            "margin": one.margin,
-            "p": one.p,
-            "pairs": one.pairs,
-            "worse": one.worse,
-            "better": one.better,
-        },
-    )
+def _regression(line: RegressionRecord, headline: str) -> Iterator[tuple[str, str]]:
+    name = f"eval.{subject_text(line, headline)}"
+    yield f"{name}.regression", line_text(line, headline)
+    yield f"{name}.verdict", line.status
+    names = ("baseline", "drop", "margin", "p", "pairs", "worse", "better")
+    drops = {f"drop.{bound}": getattr(line, bound) for bound in ("lower", "upper", "bound", "detectable")}
+    yield from _numbers(name, {**{number: getattr(line, number) for number in names}, **drops})
 
 
 def _numbers(name: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

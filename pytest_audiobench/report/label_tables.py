@@ -1,4 +1,4 @@
-"""What was said for what was true, label by label: the tables of a page, counted as its samples pass by."""
+"""Confusion matrices: answers by true label, the tables of a page, counted as its samples pass by."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, Tally, gives_letters
 from pytest_audiobench.metrics.labels import OTHER as SAID_OTHER
@@ -26,24 +26,23 @@ Counts: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 class LabelTable(NamedTuple):
-    """Counts of one item by its headline protocol, a row for each of ``labels`` and a column for each of ``columns``.
-
-    ``folded`` counts the labels that share the last row. ``change`` is what this run has more than the baseline on the
-    ``pairs`` that both answered; None without a baseline, or where its file does not tell what was said.
-    """
+    """Counts of one item by its headline scorer, a row for each of ``labels`` and a column for each of ``columns``."""
 
     item: int
     labels: tuple[str, ...]
     columns: tuple[str, ...]
     folded: int
+    """Labels that share the last row."""
     counts: Counts
     change: Counts | None
+    """What this run has more than the baseline on the ``pairs`` that both answered; None without a baseline, or where
+    its file does not tell the label."""
     pairs: int
 
 
 @dataclass
-class _Own:
-    """What has been counted of one item; ``is_over`` once it is known that it gets no table."""
+class _ItemCounts:
+    """What has been counted of one item."""
 
     number: int
     scorer: str
@@ -51,62 +50,64 @@ class _Own:
     change: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: int = 0
     is_over: bool = False
+    """Whether it is known to get no table."""
 
 
 class LabelCounts:
     """Counts the answers of every item, as long as its samples have one true label each of a list."""
 
     def __init__(self, items: Sequence[Json]) -> None:
-        self._own = {
-            (item["eval"], item["model"]): _Own(number, head["name"], Tally(gives_letters(head["signature"])))
+        self._by_item = {
+            (item["eval"], item["model"]): _ItemCounts(number, head["name"], Tally(gives_letters(head["signature"])))
             for number, item in reversed(list(enumerate(items)))
             for head in item["scorers"][:1]
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
         """``samples`` as they are, each counted before it is passed on."""
-        for one in samples:
-            self._count(one)
-            yield one
+        for sample in samples:
+            self._count(sample)
+            yield sample
 
     def tables(self) -> list[LabelTable]:
         """One for each item whose labels repeat, in the items' order."""
-        found = (_table(own) for own in sorted(self._own.values(), key=lambda own: own.number) if not own.is_over)
-        return [table for table in found if table is not None]
+        items = sorted(self._by_item.values(), key=lambda counts: counts.number)
+        tables = (_table(counts) for counts in items if not counts.is_over)
+        return [table for table in tables if table is not None]
 
-    def _count(self, one: Joined) -> None:
-        first = one.predictions[0]
-        own = self._own.get((first["eval"], first["model"]))
-        if own is None or own.is_over:
+    def _count(self, joined: Joined) -> None:
+        first = joined.predictions[0]
+        counts = self._by_item.get((first["eval"], first["model"]))
+        if counts is None or counts.is_over:
             return
-        sample = _sample(one, own.scorer)
+        sample = _sample(joined, counts.scorer)
         try:
-            own.tally.add(sample)
+            counts.tally.add(sample)
         except UsageError:
-            own.is_over = True
+            counts.is_over = True
             return
-        if one.compared is not None and sample["error"] is None:
-            said = _said_before(one.compared["before"], sample["choices"])
-            if said is not None:
-                own.pairs += 1
-                true = own.tally.true(sample)
-                own.change[true, own.tally.said(sample)] += 1
-                own.change[true, said] -= 1
+        if joined.compared is not None and sample["error"] is None:
+            before = _label_before(joined.compared["before"], sample["choices"])
+            if before is not None:
+                counts.pairs += 1
+                true = counts.tally.true(sample)
+                counts.change[true, counts.tally.said(sample)] += 1
+                counts.change[true, before] -= 1
 
 
-def _sample(one: Joined, scorer: str) -> dict[str, Any]:
-    own = [row for row in one.predictions if "role" not in row]
+def _sample(joined: Joined, scorer: str) -> dict[str, Any]:
+    rows = [row for row in joined.predictions if "role" not in row]
     return {
-        "sample_id": own[0]["sample_id"],
-        "choices": own[0]["choices"],
-        "reference": own[0]["reference"],
-        "references": own[0].get("references", ()),
-        "value": next((row["value"] for row in one.processed if row["scorer"] == scorer), None),
-        "error": next((row["error"] for row in own if row["error"] is not None), None),
+        "sample_id": rows[0]["sample_id"],
+        "choices": rows[0]["choices"],
+        "reference": rows[0]["reference"],
+        "references": rows[0].get("references", ()),
+        "value": next((row["value"] for row in joined.processed if row["scorer"] == scorer), None),
+        "error": next((row["error"] for row in rows if row["error"] is not None), None),
     }
 
 
-def _said_before(before: Json, choices: Sequence[str]) -> str | None:
+def _label_before(before: Json, choices: Sequence[str]) -> str | None:
     """The label that the baseline's statistics tell; None where they tell of no label, or of another list."""
     scores = before.get("scores")
     if not scores or "label_list" not in scores:
@@ -114,40 +115,41 @@ def _said_before(before: Json, choices: Sequence[str]) -> str | None:
     listed = {tidy_caseless(choice): choice for choice in reversed(choices)}
     if scores["label_list"] != label_statistics(listed, (), ())["label_list"]:
         return None
-    said = [name for name in scores if name.startswith(SAID)]
-    if not said:
+    statistic = next((name for name in scores if name.startswith(SAID)), None)
+    if statistic is None:
         return NO_ANSWER
-    if said[0] == SAID_OTHER or not (place := said[0].removeprefix(SAID)).isdecimal() or int(place) >= len(listed):
+    place = statistic.removeprefix(SAID)
+    if statistic == SAID_OTHER or not place.isdecimal() or int(place) >= len(listed):
         return OTHER
     return listed[sorted(listed)[int(place)]]
 
 
-def _table(own: _Own) -> LabelTable | None:
-    labels, counts = own.tally.labels, own.tally.counts
+def _table(item: _ItemCounts) -> LabelTable | None:
+    labels, counts = item.tally.labels, item.tally.counts
     if len(labels) < 2 or sum(counts.values()) < LEAST_A_LABEL * len(labels):
         return None
-    often = Counter(dict.fromkeys(labels, 0))
+    frequency = Counter(dict.fromkeys(labels, 0))
     for pair, count in counts.items():
         for label in labels.intersection(pair):
-            often[label] += count
-    kept = sorted(labels)
+            frequency[label] += count
+    frequent = sorted(labels)
     if len(labels) > MOST_LABELS:
-        kept = sorted(sorted(labels, key=lambda label: (-often[label], label))[: MOST_LABELS - 1])
-    said = {said for _, said in (*counts, *own.change)}
-    beyond = [what for what in (OTHER, NO_ANSWER) if what in said - labels]
-    fold = [f"({len(labels) - len(kept)} other labels)"] * (len(kept) < len(labels))
-    named = [*map(_short, kept), *fold]
-    rows = {label: min(place, len(named) - 1) for place, label in enumerate([*kept, *(labels - set(kept))])}
-    columns = rows | {what: len(named) + place for place, what in enumerate(beyond)}
-    shape = (len(named), len(named) + len(beyond))
+        frequent = sorted(sorted(labels, key=lambda label: (-frequency[label], label))[: MOST_LABELS - 1])
+    answers = {answer for _, answer in (*counts, *item.change)}
+    beyond = [label for label in (OTHER, NO_ANSWER) if label in answers - labels]
+    fold = [f"({len(labels) - len(frequent)} other labels)"] * (len(frequent) < len(labels))
+    names = [*map(_short, frequent), *fold]
+    rows = {label: min(place, len(names) - 1) for place, label in enumerate([*frequent, *(labels - set(frequent))])}
+    columns = rows | {label: len(names) + place for place, label in enumerate(beyond)}
+    shape = (len(names), len(names) + len(beyond))
     return LabelTable(
-        item=own.number,
-        labels=tuple(named),
-        columns=(*named, *beyond),
-        folded=len(labels) - len(kept),
+        item=item.number,
+        labels=tuple(names),
+        columns=(*names, *beyond),
+        folded=len(labels) - len(frequent),
         counts=_matrix(counts, rows, columns, shape),
-        change=_matrix(own.change, rows, columns, shape) if own.pairs else None,
-        pairs=own.pairs,
+        change=_matrix(item.change, rows, columns, shape) if item.pairs else None,
+        pairs=item.pairs,
     )
 
 
@@ -155,10 +157,10 @@ def _matrix(
     counts: Counter[tuple[str, str]], rows: Mapping[str, int], columns: Mapping[str, int], shape: tuple[int, int]
 ) -> Counts:
     table = [[0] * shape[1] for _ in range(shape[0])]
-    for (true, said), count in counts.items():
+    for (true, answer), count in counts.items():
         # A reference that is no label of its list has no row.
         if true in rows:
-            table[rows[true]][columns[said]] += count
+            table[rows[true]][columns[answer]] += count
     return tuple(map(tuple, table))
 
 

@@ -7,25 +7,31 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.report import (
-    answer_comparison_text,
-    findings_text,
-    perturbation_text,
-    scorer_sweep_text,
+    answer_comparison,
+    findings,
+    perturbation_tables,
+    scorer_comparison,
     summary_footer,
     view_model,
 )
-from pytest_audiobench.report.changes import Change, baseline_text, changes
-from pytest_audiobench.report.escapes import escaped as escaped
-from pytest_audiobench.report.failed_checks import FailedChecks, failed_checks
-from pytest_audiobench.report.formatting import called, counted
-from pytest_audiobench.report.tabular import bar
-from pytest_audiobench.report.verdict import PASS, RunVerdict, regression_lines, run_verdict
+from pytest_audiobench.report.changes import Change, baseline_text
+from pytest_audiobench.report.formatting import counted, eval_name
+from pytest_audiobench.report.safe_text import escaped, table_row
+from pytest_audiobench.report.verdict import (
+    PASS,
+    FailedCheck,
+    RunVerdict,
+    baseline_changes,
+    failed_checks,
+    regression_lines,
+    run_verdict,
+)
 
 _MOST_ROWS = 200
 """GitHub refuses a step's summary beyond 1 MiB; a row is under a kilobyte or so."""
 _MOST_TABLES = 20
 _MOST_NAMES = 20
-_HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Answered", "Verdict")
+_HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Parse rate", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
     "Verdict",
@@ -33,7 +39,7 @@ _REGRESSIONS = (
     "Baseline → now",
     "Drop<br>(95 % interval)",
     "Flips",
-    "Smallest<br>drop seen<br>4 times in 5",
+    "Smallest<br>drop detected<br>4 times in 5",
 )
 _TOGETHER = "&nbsp;"
 """A space at which no line is broken."""
@@ -56,8 +62,8 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     yield headline(run["run"], run_verdict(run))
     yield ""
     yield from _regressions(run)
-    unheld = unheld_sentence(run, len(view_model.aliases(run)) > 1)
-    yield from (unheld, "") if unheld else ()
+    without_line = without_line_sentence(run, len(view_model.aliases(run)) > 1)
+    yield from (without_line, "") if without_line else ()
     for banner in view_model.banners(run):
         yield f"> **{escaped(banner.text)}**"
         yield ">"
@@ -68,14 +74,10 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     if len(rows) > _MOST_ROWS:
         yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
         yield ""
-    for name, sweep, marks in summary_footer.side_tables(run)[:_MOST_TABLES]:
-        yield from (
-            f"**{escaped(scorer_sweep_text.title(name, sweep))}**",
-            "",
-            *scorer_sweep_text.markdown(sweep, marks),
-            "",
-        )
-    tables = [*answer_comparison_text.markdown(run), *perturbation_text.markdown(run), *findings_text.markdown(run)]
+    for owner, table, marks in summary_footer.scorer_tables(run)[:_MOST_TABLES]:
+        title = escaped(scorer_comparison.table_title(owner, table))
+        yield from (f"**{title}**", "", *scorer_comparison.table_markdown(table, marks), "")
+    tables = [*answer_comparison.markdown(run), *perturbation_tables.markdown(run), *findings.markdown(run)]
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:
@@ -90,15 +92,15 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
     if not lines:
         return
     several = len(view_model.aliases(run)) > 1
-    yield f"Held against {escaped(baseline_text(run))}. {run_verdict(run).advice}"
+    yield f"Compared with {escaped(baseline_text(run))}. {run_verdict(run).advice}"
     yield ""
     yield from regression_head()
-    yield from (regression_row(one, several) for one in lines[:_MOST_ROWS])
+    yield from (regression_row(change, several) for change in lines[:_MOST_ROWS])
     yield ""
     if len(lines) > _MOST_ROWS:
         yield from (f"{len(lines) - _MOST_ROWS} more lines are in run.json.", "")
-    doubtful = [one for one in lines[:_MOST_ROWS] if one.status != PASS]
-    yield from (f"- {regression_sentence(one, several)}" for one in doubtful)
+    doubtful = [change for change in lines[:_MOST_ROWS] if change.status != PASS]
+    yield from (f"- {regression_sentence(change, several)}" for change in doubtful)
     if doubtful:
         yield ""
 
@@ -112,39 +114,43 @@ def hash_line(run: Mapping[str, Any]) -> Iterator[str]:
 
 def headline(name: str, verdict: RunVerdict) -> str:
     """The first line, which says what became of the run."""
-    told = f" – {verdict.counts}" if verdict.counts else ""
-    return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{told}")))
+    counts = f" – {verdict.counts}" if verdict.counts else ""
+    return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{counts}")))
 
 
-def unheld_sentence(run: Mapping[str, Any], several: bool) -> str:
-    """The evals that no regression line held, the first of them by name; empty without a baseline."""
-    found = changes(run)
-    if found is None or not found.unheld:
+def without_line_sentence(run: Mapping[str, Any], several: bool) -> str:
+    """The evals that have no regression line, the first of them by name; empty without a baseline."""
+    changes = baseline_changes(run)
+    if changes is None or not changes.without_line:
         return ""
-    names = [called(*one, several) for one in found.unheld[:_MOST_NAMES]]
-    more = f" and {len(found.unheld) - len(names)} more" if len(found.unheld) > len(names) else ""
-    return f"Held against nothing: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
+    names = [eval_name(*owner, several) for owner in changes.without_line[:_MOST_NAMES]]
+    left_out = len(changes.without_line) - len(names)
+    more = f" and {left_out} more" if left_out else ""
+    return f"Without a regression line: {', '.join(escaped(name, LONGEST_NAME) for name in names)}{more}."
 
 
-def unmet_sentence(one: FailedChecks, several: bool) -> str:
+def failed_check_sentence(check: FailedCheck, several: bool) -> str:
     """A threshold that was not met, or why a test failed for something else."""
-    name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
-    return f"{one.mark} **{name}** {escaped(one.text, LONGEST_DETAIL)}"
+    name = escaped(eval_name(check.eval, check.model, several), LONGEST_NAME)
+    return f"{check.mark} **{name}** {escaped(check.text, LONGEST_DETAIL)}"
 
 
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    return bar(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), bar((*_ALIGNED[:2], *("--:",) * 4))
+    return table_row(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), table_row(
+        (*_ALIGNED[:2], *("--:",) * 4)
+    )
 
 
-def regression_row(one: Change, several: bool) -> str:
+def regression_row(line: Change, several: bool) -> str:
     """A regression line's row; its model is named where there are ``several``."""
-    verdict = f"{one.mark}{_TOGETHER}**{one.status.replace(' ', _TOGETHER)}**"
-    name = f"{escaped(called(one.eval, one.model, several), LONGEST_NAME)}<br>{escaped(one.subject, LONGEST_NAME)}"
-    change = "–" if one.at is None else f"{one.before} → {one.now}"
-    drop = (one.drop, f"({one.interval})") if one.interval else (one.drop,)
-    flips = (f"{one.worse} worse", f"{one.better} better", f"of {one.pairs}") if one.at is not None else ("–",)
-    return bar((verdict, name, *map(_cell, ((change,), drop, flips, (one.detectable,)))))
+    verdict = f"{line.mark}{_TOGETHER}**{line.status.replace(' ', _TOGETHER)}**"
+    owner = escaped(eval_name(line.eval, line.model, several), LONGEST_NAME)
+    values = "–" if line.at is None else f"{line.before} → {line.now}"
+    drop = (line.drop, f"({line.interval})") if line.interval else (line.drop,)
+    flips = (f"{line.worse} worse", f"{line.better} better", f"of {line.pairs}") if line.at is not None else ("–",)
+    cells = map(_cell, ((values,), drop, flips, (line.detectable,)))
+    return table_row((verdict, f"{owner}<br>{escaped(line.subject, LONGEST_NAME)}", *cells))
 
 
 def _cell(lines: Sequence[str]) -> str:
@@ -152,27 +158,28 @@ def _cell(lines: Sequence[str]) -> str:
     return "<br>".join(escaped(line, LONGEST_NAME).replace(" ", _TOGETHER) for line in lines)
 
 
-def regression_sentence(one: Change, several: bool) -> str:
+def regression_sentence(line: Change, several: bool) -> str:
     """The line, its verdict and the formula that it follows from."""
-    name = escaped(called(one.eval, one.model, several), LONGEST_NAME)
-    return f"{one.mark} **{name}** {escaped(f'{one.line}: {one.status}: {one.detail}', LONGEST_DETAIL)}"
+    name = escaped(eval_name(line.eval, line.model, several), LONGEST_NAME)
+    return f"{line.mark} **{name}** {escaped(f'{line.line}: {line.status}: {line.detail}', LONGEST_DETAIL)}"
 
 
 def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
-    return (bar(_HEAD), bar(_ALIGNED)), [bar(cells) for cells in (*_eval_rows(run), *_suite_rows(run))]
+    return (table_row(_HEAD), table_row(_ALIGNED)), [
+        table_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))
+    ]
 
 
 def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    for one in view_model.evals(run):
-        first = True
-        for block in view_model.unfolded(one.blocks):
+    for item in view_model.evals(run):
+        verdict = f"{item.mark} {item.verdict}"
+        for block in view_model.unfolded(item.blocks):
             for figure in block.figures:
-                verdict = f"{one.mark} {one.verdict}" if first else ""
-                yield _cells(one.name, one.model, block, figure, verdict)
-                first = False
-        if first:
-            yield (escaped(one.name), escaped(one.model), "", "", "", "", "", f"{one.mark} {one.verdict}")
+                yield _cells(item.name, item.model, block, figure, verdict)
+                verdict = ""
+        if verdict:
+            yield (escaped(item.name), escaped(item.model), "", "", "", "", "", verdict)
 
 
 def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -184,27 +191,27 @@ def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 def _cells(name: str, model: str, block: view_model.Block, figure: view_model.Figure, verdict: str) -> tuple[str, ...]:
     metric = f"{figure.metric} [{block.title}]" if block.title else figure.metric
-    texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.answered_and_skipped)
+    texts = (name, model, metric, figure.value, figure.interval, str(figure.n), block.parse_rate_and_skipped)
     return (*map(escaped, texts), verdict)
 
 
 def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"- {unmet_sentence(one, several=True)}" for one in failed_checks(run)[:_MOST_ROWS])
-    beside = (summary_footer.side_lines(run), summary_footer.interval_lines(run), summary_footer.failure_lines(run))
-    for text in (text for texts in beside for text in texts[:_MOST_ROWS]):
+    yield from (f"- {failed_check_sentence(check, several=True)}" for check in failed_checks(run)[:_MOST_ROWS])
+    texts = (summary_footer.scorer_lines(run), summary_footer.interval_lines(run), summary_footer.failure_lines(run))
+    for text in (line for lines in texts for line in lines[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
-    for name, found in sorted(summary_footer.signatures(run).items()):
-        for signature in found:
-            yield f"- protocol {escaped(name)}: {escaped(signature)}"
-    for facts in view_model.models(run):
-        for what, text in (
+    for name, signatures in sorted(summary_footer.signatures(run).items()):
+        for signature in signatures:
+            yield f"- scorer {escaped(name)}: {escaped(signature)}"
+    for facts in summary_footer.models(run):
+        for subject, text in (
             ("judging", facts.judging),
             ("speed", facts.speed),
             ("device", facts.device),
-            ("hearing", facts.hearing),
+            ("audio grounding", facts.grounding),
         ):
             if text:
-                yield f"- {what} of {escaped(f'{facts.alias}: {text}')}"
+                yield f"- {subject} of {escaped(f'{facts.alias}: {text}')}"
     for note in run["notes"]:
         yield f"- {escaped(note)}"
     yield from hash_line(run)

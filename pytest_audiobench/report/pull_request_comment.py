@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
-from pytest_audiobench.report.escapes import escaped, quoted
-from pytest_audiobench.report.failed_checks import failed_checks
-from pytest_audiobench.report.flips import Flip, Flips, Owner, Said, flips_of, in_turn
-from pytest_audiobench.report.formatting import called, counted
+from pytest_audiobench.report.formatting import counted, eval_name
+from pytest_audiobench.report.joined_samples import Joined, joined
+from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,
     eval_table,
+    failed_check_sentence,
     hash_line,
     headline,
     regression_head,
     regression_row,
     regression_sentence,
-    unheld_sentence,
-    unmet_sentence,
+    without_line_sentence,
 )
+from pytest_audiobench.report.run_files import COMPARED_FILE
 from pytest_audiobench.report.run_reader import Run
-from pytest_audiobench.report.tabular import bar
-from pytest_audiobench.report.verdict import PASS, RunVerdict, regression_lines, run_verdict
+from pytest_audiobench.report.safe_text import escaped, quoted, table_row
+from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
 
 Json = Mapping[str, Any]
 
@@ -62,9 +68,9 @@ class _Sheet:
 
     def add_lines(self, title: str, lines: Iterable[str]) -> None:
         """A list under its title, as far as there is room; nothing for an empty one."""
-        found = list(lines)
-        if found and (not title or self.add(title, "")):
-            left = sum(not self.add(line) for line in found)
+        texts = list(lines)
+        if texts and (not title or self.add(title, "")):
+            left = sum(not self.add(line) for line in texts)
             self.add(*((f"- {left} more are in the report.",) if left else ()), "")
 
     def add_rows(self, head: Sequence[str], rows: Sequence[str]) -> None:
@@ -89,18 +95,18 @@ def comment(run: Run, link: str = "") -> str:
     flips = flips_of(run.folder, _FLIPS)
     sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
     sheet.add(headline("audiobench", verdict), "")
-    sheet.add(*_told(record, verdict, link))
+    sheet.add(*_opening(record, verdict, link))
     several = len(view_model.aliases(record)) > 1
-    changed = [one for one in lines if one.status != PASS]
-    sheet.add_rows(regression_head(), [regression_row(one, several) for one in changed])
-    sheet.add_lines("", (f"- {regression_sentence(one, several)}" for one in changed))
-    sheet.add_lines("", (f"- {unmet_sentence(one, several)}" for one in failed_checks(record)))
-    unheld = unheld_sentence(record, several)
-    if unheld:
-        sheet.add(unheld, "")
+    changed = [line for line in lines if line.status != PASS]
+    sheet.add_rows(regression_head(), [regression_row(line, several) for line in changed])
+    sheet.add_lines("", (f"- {regression_sentence(line, several)}" for line in changed))
+    sheet.add_lines("", (f"- {failed_check_sentence(check, several)}" for check in failed_checks(record)))
+    without_line = without_line_sentence(record, several)
+    if without_line:
+        sheet.add(without_line, "")
     _add_flips(sheet, in_turn(flips, _owners(lines), _FLIPS), link, several)
-    sheet.add_lines("### What else moved", _moved(flips, several))
-    _add_details(sheet, record, [one for one in lines if one.status == PASS], several)
+    sheet.add_lines("### Changed counts", _changed_counts(flips, several))
+    _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
 
 
@@ -116,12 +122,12 @@ def _check(link: str) -> None:
         raise UsageError(f"{link[:60]!r} is no link: give the http address where the report can be opened")
 
 
-def _told(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
+def _opening(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
     against = baseline_text(record)
     asked = [model for model in record["models"] if model.get("role") != "judge"]
     models = ", ".join(f"{model['alias']} = {model['spec']}" for model in asked)
-    held = f" held against {quoted(against)}" if against else ", held against no baseline"
-    yield f"{quoted(models)}{held}. **{verdict.advice}**"
+    compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
+    yield f"{quoted(models)}{compared}. **{verdict.advice}**"
     yield ""
     if link:
         yield from (f"[Open the report](<{link}>)", "")
@@ -131,30 +137,30 @@ def _told(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
 
 def _owners(lines: Iterable[Change]) -> list[Owner]:
     """Evals in the order of their verdicts, the worst first."""
-    return list(dict.fromkeys((one.eval, one.model) for one in lines))
+    return list(dict.fromkeys((line.eval, line.model) for line in lines))
 
 
-def _called(owner: Owner, several: bool) -> str:
-    return escaped(called(*owner, several), LONGEST_NAME)
+def _owner_name(owner: Owner, several: bool) -> str:
+    return escaped(eval_name(*owner, several), LONGEST_NAME)
 
 
 def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
     if not flips or not sheet.add("### Samples that flipped", ""):
         return
-    head = ("Sample", "Question", "True answer", "Baseline said", "Now")
+    head = ("Sample", "Question", "Reference", "Baseline", "Now")
     rows = [
-        bar(
+        table_row(
             (
-                f"{_called((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
+                f"{_owner_name((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
                 quoted(flip.question, _LONGEST_TEXT),
-                quoted(flip.truth, _LONGEST_TEXT),
-                _said(flip.before),
-                _said(flip.now),
+                quoted(flip.reference, _LONGEST_TEXT),
+                _answer_cell(flip.before),
+                _answer_cell(flip.now),
             )
         )
         for flip in flips
     ]
-    sheet.add_rows((bar(head), bar([":--"] * len(head))), rows)
+    sheet.add_rows((table_row(head), table_row([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
@@ -166,9 +172,9 @@ def _anchor(flip: Flip) -> str:
 
 
 def _sample(flip: Flip, link: str) -> str:
-    shown = quoted(flip.sample_id, LONGEST_NAME)
+    name = quoted(flip.sample_id, LONGEST_NAME)
     at = link.partition("#")[0]
-    return f"[{shown}](<{at}{_anchor(flip)}>)" if _is_page(link) else shown
+    return f"[{name}](<{at}{_anchor(flip)}>)" if _is_page(link) else name
 
 
 def _is_page(link: str) -> bool:
@@ -176,42 +182,150 @@ def _is_page(link: str) -> bool:
     return urlsplit(link).path.endswith(".html")
 
 
-def _said(said: Said) -> str:
-    text = "*text not kept*" if said.text is None else quoted(said.text, _LONGEST_TEXT)
+def _answer_cell(answer: SideAnswer) -> str:
+    text = "*text not stored*" if answer.text is None else quoted(answer.text, _LONGEST_TEXT)
     # An answer without a letter in it is shown as empty already.
-    untold = said.status not in ("parsed", "empty" if said.text == "" else "parsed")
-    about = [said.status.replace("_", " ")] if untold else []
-    return " · ".join([text, *map(escaped, (*about, *said.failures))])
+    needs_status = answer.status not in ("parsed", "empty" if answer.text == "" else "parsed")
+    status = [answer.status.replace("_", " ")] if needs_status else []
+    return " · ".join([text, *map(escaped, (*status, *answer.failures))])
 
 
-def _moved(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str]:
-    for owner, one in flips.items():
-        if one.moved:
-            told = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in one.moved.items())
-            yield f"- **{_called(owner, several)}** {escaped(told)}"
+def _changed_counts(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str]:
+    for owner, changes in flips.items():
+        if counts := changes.changed:
+            text = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in counts.items())
+            yield f"- **{_owner_name(owner, several)}** {escaped(text)}"
 
 
 def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several: bool) -> None:
     if passed and sheet.add(f"<details><summary>Lines that pass: {len(passed)}</summary>", ""):
-        sheet.add_rows(regression_head(), [regression_row(one, several) for one in passed])
+        sheet.add_rows(regression_head(), [regression_row(line, several) for line in passed])
         sheet.lines.append("</details>")
     head, rows = eval_table(record)
     if rows and sheet.add("<details><summary>All numbers of this run</summary>", ""):
         sheet.add_rows(head, rows)
         sheet.lines.append("</details>")
-    if sheet.add("<details><summary>Perturbations</summary>", ""):
-        for text in _perturbations(record):
+    if sheet.add("<details><summary>Settings of the run</summary>", ""):
+        for text in _settings(record):
             sheet.add(text)
         sheet.lines += ["", "</details>"]
 
 
-def _perturbations(record: Json) -> Iterator[str]:
-    lines = [one for item in record["items"] for one in item.get("regressions", ())]
+def _settings(record: Json) -> Iterator[str]:
+    lines = [line for item in record["items"] for line in item.get("regressions", ())]
     if lines:
         yield f"- {_RULES}"
         yield f"- alpha {lines[0]['alpha']:g}, {counted(lines[0]['lines'], 'line')}"
-    for name, found in sorted(summary_footer.signatures(record).items()):
-        yield from (f"- protocol {escaped(name)}: {quoted(signature)}" for signature in found)
+    for name, signatures in sorted(summary_footer.signatures(record).items()):
+        yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
     yield f"- run {escaped(record['run'])}, {escaped(' '.join(record['command']))}"
     yield from hash_line(record)
     yield from (f"- {escaped(note)}" for note in record["notes"])
+
+
+Owner: TypeAlias = tuple[str, str]
+"""An eval and the model's alias."""
+
+
+class SideAnswer(NamedTuple):
+    """One side's answer: its text, what became of it, and how it failed."""
+
+    text: str | None
+    """None where it was not stored."""
+    status: str
+    scores: Mapping[str, float] | None
+    failures: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Flip:
+    """A sample whose own score became worse."""
+
+    eval: str
+    model: str
+    sample_id: str
+    epoch: int
+    question: str
+    reference: str
+    before: SideAnswer
+    now: SideAnswer
+
+
+@dataclass
+class Flips:
+    """What changed in one eval: the first samples that became worse, and the paired answers by status and failure."""
+
+    worse: list[Flip] = field(default_factory=list)
+    before: Counter[str] = field(default_factory=Counter)
+    now: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def changed(self) -> dict[str, tuple[int, int]]:
+        """Statuses and classes of failures whose counts differ: (in the baseline, now)."""
+        names = dict.fromkeys([*self.before, *self.now])
+        return {name: (self.before[name], self.now[name]) for name in names if self.before[name] != self.now[name]}
+
+
+def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
+    """The changes of each eval of the run in ``folder``, with at most ``most`` flips of each, in the run's order.
+
+    Empty for a run without a baseline. Raises FatalError where the line files are not those of one run.
+    """
+    by_owner: dict[Owner, Flips] = {}
+    if not (folder / COMPARED_FILE).exists():
+        return by_owner
+    for sample in joined(folder):
+        if sample.compared is None:
+            continue
+        row, first = sample.compared, sample.predictions[0]
+        flips = by_owner.setdefault((row["eval"], row["model"]), Flips())
+        before, now = _before(row), _now(sample, row["scorer"])
+        flips.before.update([before.status, *before.failures])
+        flips.now.update([now.status, *now.failures])
+        if row["change"] == "worse" and len(flips.worse) < most:
+            flips.worse.append(_flip(first, before, now))
+    return by_owner
+
+
+def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) -> list[Flip]:
+    """At most ``most`` flips: the first of each of ``owners``, then the second of each, and so on."""
+    turns = zip_longest(*(flips[owner].worse for owner in owners if owner in flips))
+    return [flip for turn in turns for flip in turn if flip is not None][:most]
+
+
+def _flip(row: Row, before: SideAnswer, now: SideAnswer) -> Flip:
+    return Flip(
+        eval=row["eval"],
+        model=row["model"],
+        sample_id=row["sample_id"],
+        epoch=row["epoch"],
+        question=_text(row["question"]),
+        reference=_text(row["reference"]),
+        before=before,
+        now=now,
+    )
+
+
+def _before(row: Row) -> SideAnswer:
+    before = row["before"]
+    # A status that is a class of failures too is counted once.
+    return SideAnswer(
+        before["text"], before["status"], before["scores"], _classes(before["failures"], before["status"])
+    )
+
+
+def _now(sample: Joined, scorer: str) -> SideAnswer:
+    last = [row for row in sample.predictions if "role" not in row][-1]
+    scored = next((row for row in sample.scored if row["scorer"] == scorer), sample.scored[0])
+    text = last["outputs"][0]["text"] if last["outputs"] else None
+    return SideAnswer(text, scored["status"], scored["scores"], _classes(scored["failures"], scored["status"]))
+
+
+def _classes(failures: Sequence[str], status: str) -> list[str]:
+    return [name for name in FAILURES if name in failures and name != status]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

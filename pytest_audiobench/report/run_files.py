@@ -7,21 +7,25 @@ A folder without ``run.json`` is a run that crashed or is still going.
 from __future__ import annotations
 
 import json
+import platform
 import shutil
-from collections.abc import Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.record import SCHEMA
+from pytest_audiobench.evaluation.record import SCHEMA, ItemRecord
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
-from pytest_audiobench.report import run_parts
+from pytest_audiobench.identity import digest
 from pytest_audiobench.report.atomic_files import replacing, write_text
-from pytest_audiobench.report.json_lines import read_lines
-from pytest_audiobench.report.run_parts import Part
+from pytest_audiobench.report.json_lines import encode_line, read_lines, write_lines
 
 RECORD = "run.json"
 LINE_FILES = {
@@ -37,10 +41,11 @@ _COPY_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Heading:
-    """What the run knows of itself; ``started`` and ``finished`` are ISO 8601 in UTC."""
+    """What the run knows of itself."""
 
     run: str
     started: str
+    """ISO 8601 in UTC, as ``finished``."""
     finished: str
     command: Sequence[str]
     exit_status: int
@@ -60,17 +65,17 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
     """
     if (folder / RECORD).exists():
         raise FatalError(f"{folder} already holds a finished run: give this one another name")
-    found = run_parts.whole_parts(folder / run_parts.FOLDER)
-    files = {**LINE_FILES, **({run_parts.COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
-    notes = [*heading.notes, *_merge(folder, found, files)]
-    lost = run_parts.unfinished(folder / run_parts.FOLDER)
+    parts = whole_parts(folder / PARTS)
+    files = {**LINE_FILES, **({_COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
+    notes = [*heading.notes, *_merge(folder, parts, files)]
+    lost = unfinished_parts(folder / PARTS)
     if lost:
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
         )
     with collector_paused():
-        suites = _suites(found)
-    return run_record(heading, [part.item for part in found], suites, notes)
+        suites = _suites(parts)
+    return run_record(heading, [part.item for part in parts], suites, notes)
 
 
 def run_record(
@@ -100,22 +105,22 @@ def finish(folder: Path, record: Mapping[str, Any]) -> None:
     except (TypeError, ValueError) as error:
         where = _unwritable(record, "run") or "run"
         raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
-    shutil.rmtree(folder / run_parts.FOLDER, ignore_errors=True)
+    shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
 def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    taken = speed.together([item["taken"] for item in items if item["model"] == model["alias"] and not item["control"]])
-    return {**model, "speed": [asdict(figure) for figure in speed.figures(taken)]}
+    costs = speed.together([item["taken"] for item in items if item["model"] == model["alias"] and not item["control"]])
+    return {**model, "speed": [asdict(figure) for figure in speed.figures(costs)]}
 
 
-def _merge(folder: Path, found: Sequence[Part], files: Mapping[str, str]) -> list[str]:
+def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> list[str]:
     missing: dict[str, None] = {}
     for kind, name in files.items():
         with replacing(folder / name) as merged:
-            for part in found:
+            for part in parts:
                 try:
-                    with part.lines(kind).open("rb") as own:
-                        shutil.copyfileobj(own, merged, _COPY_BYTES)
+                    with part.lines(kind).open("rb") as lines:
+                        shutil.copyfileobj(lines, merged, _COPY_BYTES)
                 except FileNotFoundError:
                     if part.item["n"] and part.item["outcome"] not in ("skipped", "lost"):
                         missing[part.item["nodeid"]] = None
@@ -125,15 +130,15 @@ def _merge(folder: Path, found: Sequence[Part], files: Mapping[str, str]) -> lis
     ]
 
 
-def _suites(found: Sequence[Part]) -> list[dict[str, Any]]:
+def _suites(parts: Sequence[Part]) -> list[dict[str, Any]]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
-    for part in found:
+    for part in parts:
         if part.item["scorers"] and part.item["outcome"] != "skipped" and not part.item["control"]:
             by_suite.setdefault((part.item["suite"], part.item["model"]), []).append(part)
     suites = []
-    for (name, model), own in by_suite.items():
+    for (name, model), members in by_suite.items():
         pool = Pool(name, model)
-        for part in own:
+        for part in members:
             scored = part.lines("scored")
             pool.add(part.item, read_lines(scored) if scored.exists() else ())
         suites.append(pool.record().to_json())
@@ -149,7 +154,117 @@ def _unwritable(value: Any, where: str) -> str | None:
         pass
     inner: list[tuple[str, Any]] = []
     if isinstance(value, Mapping):
-        inner = [(f"{where}.{key}", one) for key, one in value.items()]
+        inner = [(f"{where}.{key}", member) for key, member in value.items()]
     elif isinstance(value, (list, tuple)):
-        inner = [(f"{where}[{number}]", one) for number, one in enumerate(value)]
-    return next((found for name, one in inner if (found := _unwritable(one, name))), where)
+        inner = [(f"{where}[{number}]", member) for number, member in enumerate(value)]
+    return next((place for name, member in inner if (place := _unwritable(member, name))), where)
+
+
+PARTS = "parts"
+"""The folder, within a run's, of the files that one item leaves at its end."""
+_KINDS = ("predictions", "processed", "scored")
+_COMPARED = "compared"
+"""The kind of lines that only a run with a baseline has."""
+
+Rows = Iterable[Mapping[str, Any]]
+
+
+class Lines(NamedTuple):
+    """An item's rows for each of the line files, in one and the same order of samples and epochs."""
+
+    predictions: Rows = ()
+    processed: Rows = ()
+    scored: Rows = ()
+    compared: Rows | None = None
+    """What a baseline said of the samples in a pair; None where the run has none."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A whole part: the item's record as JSON values, and where its lines lie."""
+
+    stem: str
+    item: dict[str, Any]
+    folder: Path
+
+    def lines(self, kind: str) -> Path:
+        return self.folder / f"{self.stem}.{kind}.jsonl"
+
+
+def stem(item: ItemRecord) -> str:
+    """The name an item's files begin with: its place in the collection, in its test, and a digest of what it is."""
+    return f"{item.index:06d}-{item.part:03d}-{digest({'eval': item.eval, 'model': item.model})[:16]}"
+
+
+def write_part(folder: Path, item: ItemRecord, lines: Lines) -> None:
+    """Write an item's files into the parts' ``folder``; its record comes last and marks the part as whole."""
+    with adding_lines(folder, stem(item)) as add:
+        add(lines)
+    if lines.compared is not None:
+        write_lines(folder / f"{stem(item)}.{_COMPARED}.jsonl", lines.compared)
+    write_record(folder, item)
+
+
+@contextmanager
+def adding_lines(folder: Path, part: str) -> Iterator[Callable[[Lines], None]]:
+    """A function that adds lines to the first three files of ``part``; they appear when the block ends well."""
+    with ExitStack() as files:
+        open_files = [files.enter_context(replacing(folder / f"{part}.{kind}.jsonl")) for kind in _KINDS]
+
+        def add(lines: Lines) -> None:
+            for file, rows in zip(open_files, (lines.predictions, lines.processed, lines.scored), strict=True):
+                file.writelines(map(encode_line, rows))
+
+        yield add
+
+
+def write_record(folder: Path, item: ItemRecord) -> None:
+    """Write an item's record, which marks its part as whole."""
+    write_text(folder / f"{stem(item)}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))
+
+
+def whole_parts(folder: Path) -> list[Part]:
+    """The whole parts in ``folder``, by place in the collection. Raises FatalError for a record that is not JSON."""
+    parts = []
+    for path in sorted(folder.glob("*.item.json")):
+        try:
+            item = json.loads(path.read_bytes())
+        except ValueError as error:
+            raise FatalError(f"{path} is not JSON ({error}): remove it and run again, which asks no model") from error
+        parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
+    return parts
+
+
+def unfinished_parts(folder: Path) -> list[str]:
+    """The stems of items that wrote lines and never their record."""
+    started = {path.name.partition(".")[0] for path in folder.glob("[0-9]*.jsonl")}
+    return sorted(started - {path.name.partition(".")[0] for path in folder.glob("*.item.json")})
+
+
+_PACKAGES = (
+    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "sacrebleu"),
+    *("torch", "transformers", "pocketsphinx"),
+)
+
+
+def runtime() -> dict[str, Any]:
+    """Python, platform and the versions of what may change a number."""
+    return {
+        "python": platform.python_version(),
+        "implementation": sys.implementation.name,
+        "platform": platform.platform(),
+        "packages": _versions(),
+    }
+
+
+def iso(seconds: float) -> str:
+    """A time since the epoch as ISO 8601 in UTC."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def _versions() -> dict[str, str]:
+    versions = {}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
+    return versions

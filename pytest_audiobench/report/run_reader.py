@@ -15,15 +15,20 @@ from pytest_audiobench.evaluation.record import SCHEMA
 from pytest_audiobench.evaluation.store import repaired
 from pytest_audiobench.gate.regression_records import check_regressions
 from pytest_audiobench.gate.strict_json import FieldError
-from pytest_audiobench.report import run_parts
-from pytest_audiobench.report.joined_samples import joined, plain
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.joined_samples import flat, joined
 from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 _SIDES = ("discovery", "holdout")
-"""The halves of the samples that a finding is held against."""
+"""The halves of the samples that a finding is tested on."""
+_NESTED = (
+    *("scorers", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts", "regressions"),
+    *("taken", "speed", "judges", "options", "findings", "perturbation", "stages"),
+)
+"""An item's members that are no column of their own."""
 
 
 @dataclass(frozen=True)
@@ -38,20 +43,20 @@ class Run:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One mapping per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
-        return map(plain, joined(self.folder))
+        return map(flat, joined(self.folder))
 
     def confusion(self, eval: str, model: str | None = None) -> DataFrame:
-        """What was said for what was true in one eval, by its headline protocol.
+        """Answers by true label in one eval, as its headline scorer parsed them.
 
         ``model`` is needed where several did it. Raises UsageError where there is no such eval or no one model, and
         where its samples have no list of labels with one true.
         """
-        found = [item for item in self.record["items"] if item["eval"] == eval and model in (None, item["model"])]
-        if len(found) != 1 or not found[0]["scorers"]:
+        matches = [item for item in self.record["items"] if item["eval"] == eval and model in (None, item["model"])]
+        if len(matches) != 1 or not matches[0]["scorers"]:
             listed = ", ".join(f"{item['eval']} by {item['model']}" for item in self.record["items"])
             wanted = eval if model is None else f"{eval} by {model}"
-            raise UsageError(f"{len(found)} measured evals of this run are {wanted!r}; it holds {listed}")
-        item = found[0]
+            raise UsageError(f"{len(matches)} measured evals of this run are {wanted!r}; it holds {listed}")
+        item = matches[0]
         scorer = item["scorers"][0]
         rows = (row for row in self.rows() if (row["eval"], row["model"]) == (item["eval"], item["model"]))
         samples = ({**row, "value": row["scorers"].get(scorer["name"], {}).get("value")} for row in rows)
@@ -75,18 +80,18 @@ class Run:
 
     @cached_property
     def regressions(self) -> DataFrame:
-        """One row per line that was held against the baseline; columns as :class:`RegressionRecord` has them."""
+        """One row per line that was compared with the baseline; columns as :class:`RegressionRecord` has them."""
         return _frame(
-            [_regression_row(item, one) for item in self.record["items"] for one in item.get("regressions", ())]
+            [_regression_row(item, line) for item in self.record["items"] for line in item.get("regressions", ())]
         )
 
     @cached_property
     def findings(self) -> DataFrame:
-        """One row per part of an eval that was held against all others; columns such as ``holdout.effect_size``.
+        """One row per part of an eval that was compared with all others; columns such as ``holdout.effect_size``.
 
         ``top`` marks the eval's top finding; ``domain`` (or what the eval's findings are by) says which part it is.
         """
-        return _frame([_finding_row(item, one) for item in self.record["items"] for one in _findings(item)])
+        return _frame([_finding_row(item, finding) for item in self.record["items"] for finding in _findings(item)])
 
     @cached_property
     def curves(self) -> DataFrame:
@@ -94,7 +99,7 @@ class Run:
         return _frame(
             [
                 {
-                    **_owned(suite, curve),
+                    **_owner(suite, curve),
                     **point,
                     **_prefixed("slope", curve["slope"]),
                     **_prefixed("area", curve["area"]),
@@ -107,15 +112,15 @@ class Run:
 
     @cached_property
     def perturbations(self) -> DataFrame:
-        """One row per perturbation and metric, with its ``weight`` in ``mean.value`` and, where it is held against
+        """One row per perturbation and metric, with its ``weight`` in ``mean.value`` and, where it is compared with
         another, the ``drop`` from its ``reference``; what says how is in ``drop.method`` and its like.
         """
         return _frame(
             [
-                _perturbation_row(suite, one, point)
+                _perturbation_row(suite, summary, point)
                 for suite in self.record["suites"]
-                for one in suite.get("perturbations", ())
-                for point in one["points"]
+                for summary in suite.get("perturbations", ())
+                for point in summary["points"]
             ]
         )
 
@@ -126,7 +131,7 @@ class Run:
         A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
         """
-        return _frame([row for one in self.rows() for row in _sample_rows(one)])
+        return _frame([row for sample in self.rows() for row in _sample_rows(sample)])
 
 
 def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
@@ -161,12 +166,12 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
 
 
 def _unfinished(folder: Path) -> str:
-    done = len(list((folder / run_parts.FOLDER).glob("*.item.json")))
+    done = len(list((folder / run_files.PARTS).glob("*.item.json")))
     merged = [name for name in LINE_FILES.values() if (folder / name).exists()]
-    if not done and not merged and not (folder / run_parts.FOLDER).is_dir():
+    if not done and not merged and not (folder / run_files.PARTS).is_dir():
         return "it is not the folder of a run"
     left = (
-        f"{done} finished evals can be read under {folder / run_parts.FOLDER}" if done else "no eval in it has finished"
+        f"{done} finished evals can be read under {folder / run_files.PARTS}" if done else "no eval in it has finished"
     )
     return f"the run crashed or is still going; {left}, and the same command run again asks only what is missing"
 
@@ -182,30 +187,12 @@ def _frame(rows: list[dict[str, Any]]) -> DataFrame:
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    nested = (
-        "scorers",
-        "metrics",
-        "hashes",
-        "asking",
-        "errors",
-        "warnings",
-        "agreement",
-        "verdicts",
-        "regressions",
-        "taken",
-        "speed",
-        "judges",
-        "options",
-        "findings",
-        "perturbation",
-        "stages",
-    )
     coverage = item["scorers"][0]["coverage"] if item["scorers"] else {}
     return {
-        **{name: value for name, value in item.items() if name not in nested},
+        **{name: value for name, value in item.items() if name not in _NESTED},
         "top_finding": (item.get("findings") or {}).get("top_finding"),
         "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
-        "regressions": ", ".join(one["status"] for one in item.get("regressions", ())),
+        "regressions": ", ".join(line["status"] for line in item.get("regressions", ())),
         **_prefixed("perturbation", item.get("perturbation") or {}),
         **_prefixed("coverage", coverage),
         **_prefixed("asking", item["asking"]),
@@ -213,10 +200,10 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
         **_prefixed("speed", {figure["name"]: figure["value"] for figure in item.get("speed", ())}),
         **{
             name: value
-            for alias, one in item["judges"].items()
-            for name, value in _prefixed(f"judges.{alias}", one).items()
+            for alias, counts in item["judges"].items()
+            for name, value in _prefixed(f"judges.{alias}", counts).items()
         },
-        **_prefixed("options", {name: _told(value) for name, value in item["options"].items()}),
+        **_prefixed("options", {name: _option_text(value) for name, value in item["options"].items()}),
     }
 
 
@@ -232,36 +219,36 @@ def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric:
     }
 
 
-def _owned(suite: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
-    """What a curve, or a summary of perturbations, is of: its plain values."""
-    plain_ = {name: value for name, value in found.items() if isinstance(value, str)}
-    return {"suite": suite["name"], "model": suite["model"], **plain_}
+def _owner(suite: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
+    """What a curve, or a summary of perturbations, is of: its texts."""
+    texts = {name: value for name, value in record.items() if isinstance(value, str)}
+    return {"suite": suite["name"], "model": suite["model"], **texts}
 
 
-def _perturbation_row(suite: Mapping[str, Any], one: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    held: Mapping[str, Any] = next(
-        (each for each in one["differences"] if each["perturbation"] == point["perturbation"]), {}
+def _perturbation_row(suite: Mapping[str, Any], summary: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    difference: Mapping[str, Any] = next(
+        (each for each in summary["differences"] if each["perturbation"] == point["perturbation"]), {}
     )
     names = ("reference", "drop", "lower", "upper", "p", "p_holm", "pairs", "worse", "better", "method")
     return {
-        **_owned(suite, one),
+        **_owner(suite, summary),
         **point,
-        "weight": one["weights"][point["perturbation"]],
-        **_prefixed("mean", one["mean"]),
-        **{name if name in ("reference", "drop") else f"drop.{name}": held.get(name) for name in names},
+        "weight": summary["weights"][point["perturbation"]],
+        **_prefixed("mean", summary["mean"]),
+        **{name if name in ("reference", "drop") else f"drop.{name}": difference.get(name) for name in names},
     }
 
 
-def _regression_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+def _regression_row(item: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
     nested = ("group", "left_out", "examples")
     return {
         "eval": item["eval"],
         "suite": item["suite"],
         "model": item["model"],
-        **{name: value for name, value in one.items() if name not in nested},
-        "group": ",".join(f"{name}={value}" for name, value in one["group"].items()),
-        **_prefixed("group", one["group"]),
-        **_prefixed("left_out", one["left_out"]),
+        **{name: value for name, value in line.items() if name not in nested},
+        "group": ",".join(f"{name}={value}" for name, value in line["group"].items()),
+        **_prefixed("group", line["group"]),
+        **_prefixed("left_out", line["left_out"]),
     }
 
 
@@ -269,45 +256,46 @@ def _findings(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return item["findings"]["findings"] if item.get("findings") else ()
 
 
-def _finding_row(item: Mapping[str, Any], one: Mapping[str, Any]) -> dict[str, Any]:
+def _finding_row(item: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
     sides = {
-        name: {key: _told(value) if key == "clips" else value for key, value in one[name].items()} for name in _SIDES
+        name: {key: _option_text(value) if key == "clips" else value for key, value in finding[name].items()}
+        for name in _SIDES
     }
     return {
         "eval": item["eval"],
         "suite": item["suite"],
         "model": item["model"],
-        "top": one["id"] == item["findings"]["top_finding"],
-        **{name: value for name, value in one.items() if name not in ("slice", *_SIDES)},
-        **one["slice"],
+        "top": finding["id"] == item["findings"]["top_finding"],
+        **{name: value for name, value in finding.items() if name not in ("slice", *_SIDES)},
+        **finding["slice"],
         **{name: value for side in _SIDES for name, value in _prefixed(side, sides[side]).items()},
     }
 
 
-def _sample_rows(one: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    base = {name: _valid(value) for name, value in one.items() if name not in ("scorers", "groups", "stages")}
-    for name, scorer in one["scorers"].items():
+def _sample_rows(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    base = {name: _writable(value) for name, value in sample.items() if name not in ("scorers", "groups", "stages")}
+    for name, scorer in sample["scorers"].items():
         yield {
             **base,
             "scorer": name,
             "status": scorer["status"],
             "value": scorer["value"],
             **_prefixed("score", scorer["scores"]),
-            **_prefixed("group", one["groups"]),
-            **_prefixed("stage", one["stages"]),
+            **_prefixed("group", sample["groups"]),
+            **_prefixed("stage", sample["stages"]),
         }
 
 
-def _told(value: Any) -> str:
+def _option_text(value: Any) -> str:
     """An option as text: one column holds those of many families, and a column in a file has one kind."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _valid(value: Any) -> Any:
+def _writable(value: Any) -> Any:
     """A data set's texts as they can be written: half of a surrogate pair, which no file holds, is replaced."""
     if isinstance(value, str):
         return repaired(value)[0]
-    return [_valid(one) for one in value] if isinstance(value, list) else value
+    return [_writable(element) for element in value] if isinstance(value, list) else value
 
 
 def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Protocols side by side: one set of answers, each protocol's number, and how far they lie apart."""
+"""Scorers side by side: one set of answers, each scorer's number, and how far they lie apart."""
 
 from __future__ import annotations
 
@@ -7,52 +7,125 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeAlias
 
-from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.report.formatting import difference_text
-from pytest_audiobench.report.scorer_sweep import Sweep, SweepRow, is_many, of_judge, scale, sweeps
+from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
+from pytest_audiobench.report.formatting import (
+    PERCENT_UNITS,
+    aligned,
+    difference_text,
+    interval_text,
+    printable,
+    unparsed_text,
+    value_text,
+)
+
+MANY = 3
+"""Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
+
+HEAD = ("scorer", "value", "interval", "n", "skipped", "unparsed")
 
 Json = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
 """A scorer's name and signature."""
+Marks = Mapping[str, str]
+"""By scorer, what is to be said behind its row."""
 
 
 @dataclass(frozen=True)
-class Side:
-    """One protocol's number. ``at``, ``low`` and ``high`` are where it is drawn, in the unit in which it is read.
+class ScorerRow:
+    """What one scorer made of the answers. Values are in the metric's own unit (shares are fractions of one)."""
 
-    ``skipped`` answers were left out by the protocol; ``unanswered`` were not read as an answer, ``why`` says how.
-    """
-
-    protocol: str
+    scorer: str
     signature: str
-    headline: bool
-    value: str
-    interval: str
-    at: float | None
-    low: float | None
-    high: float | None
+    value: float | None
+    lower: float | None
+    upper: float | None
     n: int
     skipped: int
-    unanswered: int
+    """Samples that the scorer left out."""
+    unparsed: int
+    """Answers that it could not read, of all."""
+    failed: int
+    """Samples that were never asked."""
     why: str
-    difference: str
+    """How the unparsed ones failed, in words."""
+    value_text: str
+    interval_text: str
 
 
 @dataclass(frozen=True)
-class Sides:
-    """A metric by several protocols, the best first; differences are to ``compared``, the first that yields it.
-
-    A ``leading`` one is of the first metric of a scorer among the main figures; where it ``folds``, some of its
-    protocols are not among these.
-    """
+class ScorerTable:
+    """A metric over the same answers by each scorer that yields it, in the eval's order."""
 
     metric: str
+    unit: str
+    direction: str
+    rows: tuple[ScorerRow, ...]
+    spread: float | None
+    """The largest value less the smallest: in points for shares and error rates, else in the metric's own unit; None
+    for fewer than two numbers."""
+    spread_text: str
+
+
+@dataclass(frozen=True)
+class ScorerComparison:
+    """A metric by several scorers."""
+
+    table: ScorerTable
+    """Its rows the best first."""
+    reference: ScorerRow
+    """That of the first scorer which yields the metric: differences are to it."""
+    headline: str
     leading: bool
+    """Whether this is the first metric of a scorer among the main figures."""
     folds: bool
-    compared: str
+    """Whether some of the scorers are not among the main figures."""
     sentence: str
-    rows: tuple[Side, ...]
-    sweep: Sweep
+
+    def difference(self, row: ScorerRow) -> str:
+        """How far ``row`` lies from the reference; empty for the reference itself, and where a number is missing."""
+        if row is self.reference or row.value is None or self.reference.value is None:
+            return ""
+        return difference_text(row.value - self.reference.value, self.table.unit)
+
+    def is_headline(self, row: ScorerRow) -> bool:
+        return row is self.reference and row.scorer == self.headline
+
+
+def scorer_tables(owner: Json) -> list[ScorerTable]:
+    """The tables of an item's (or a suite's) record: one for each metric, groups left out."""
+    coverages = {_key(scorer): scorer["coverage"] for scorer in owner["scorers"]}
+    by_metric: dict[str, list[Json]] = {}
+    for metric in owner["metrics"]:
+        if _is_score(metric):
+            by_metric.setdefault(metric["name"], []).append(metric)
+    return [_table(name, metrics, coverages) for name, metrics in by_metric.items()]
+
+
+def scorer_comparisons(owner: Json) -> tuple[ScorerComparison, ...]:
+    """Those of an item, or of a suite's part: one for each metric that two scorers or more yield.
+
+    What none of them has a number for has none.
+    """
+    tables = [
+        table
+        for table in scorer_tables(owner)
+        if len(table.rows) > 1 and any(row.value is not None for row in table.rows)
+    ]
+    if not tables:
+        return ()
+    metrics, main = _metrics_by_scorer(owner), main_scorers(owner)
+    leading = {name for key in main for name in metrics[key][:1]}
+    return tuple(
+        ScorerComparison(
+            table=replace(table, rows=_best_first(table)),
+            reference=table.rows[0],
+            headline=owner["scorers"][0]["name"],
+            leading=table.metric in leading,
+            folds=len(main) < len(metrics),
+            sentence=_sentence(table),
+        )
+        for table in tables
+    )
 
 
 def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
@@ -60,120 +133,163 @@ def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
 
     An eval read by letters and one read by words have pooled numbers, but these are no two views of one thing.
     """
-    read: dict[Key, list[int]] = {}
+    readers: dict[Key, list[int]] = {}
     for number, item in enumerate(items):
         for scorer in item["scorers"]:
-            read.setdefault(_key(scorer), []).append(number)
+            readers.setdefault(_key(scorer), []).append(number)
     scopes: dict[tuple[int, ...], list[Json]] = {}
     for scorer in suite["scorers"]:
-        scopes.setdefault(tuple(read.get(_key(scorer), ())), []).append(scorer)
+        scopes.setdefault(tuple(readers.get(_key(scorer), ())), []).append(scorer)
     parts: list[Json] = []
     for scorers in scopes.values():
-        own = {_key(scorer) for scorer in scorers}
-        parts.append({"scorers": scorers, "metrics": [m for m in suite["metrics"] if _key(m, "scorer") in own]})
+        keys = set(map(_key, scorers))
+        parts.append({"scorers": scorers, "metrics": [m for m in suite["metrics"] if _key(m, "scorer") in keys]})
     return parts
 
 
-def sides(owner: Json) -> tuple[Sides, ...]:
-    """The tables of an item, or of a suite's part: one for each metric that two protocols or more yield.
-
-    What none of them has a number for has none.
-    """
-    found = [one for one in sweeps(owner) if len(one.rows) > 1 and any(row.value is not None for row in one.rows)]
-    if not found:
-        return ()
-    yields, kept = _yields(owner), kept_scorers(owner)
-    leading = {name for key in kept for name in yields[key][:1]}
-    folds = len(kept) < len(yields)
-    return tuple(_sides(one, owner["scorers"][0]["name"], one.metric in leading, folds) for one in found)
-
-
-def kept_scorers(owner: Json) -> set[Key]:
+def main_scorers(owner: Json) -> set[Key]:
     """The scorers of an item, or of a suite's part, that stand among the main figures, by name and signature.
 
     All, or where there are many, the first to yield a metric, what judges said, and beside a headline that skips
     answers, the first that keeps all. The others stand side by side only.
     """
-    yields = _yields(owner)
-    if not is_many(owner):
-        return set(yields)
-    kept: set[Key] = set()
+    metrics = _metrics_by_scorer(owner)
+    if not has_many_scorers(owner):
+        return set(metrics)
+    main: set[Key] = set()
     seen: set[str] = set()
-    for key, names in yields.items():
-        if not kept or not seen.issuperset(names) or of_judge(key[1]):
-            kept.add(key)
+    for key, names in metrics.items():
+        if not main or not seen.issuperset(names) or of_judge(key[1]):
+            main.add(key)
         seen.update(names)
     skipping = {_key(scorer) for scorer in owner["scorers"] if scorer["coverage"].get("skipped")}
     headline = _key(owner["scorers"][0])
     if headline in skipping:
-        keeping = (
-            k for k, names in yields.items() if k not in skipping and not set(names).isdisjoint(yields[headline])
+        complete = (
+            key
+            for key, names in metrics.items()
+            if key not in skipping and not set(names).isdisjoint(metrics[headline])
         )
-        kept.update(islice(keeping, 1))
-    return kept
+        main.update(islice(complete, 1))
+    return main
+
+
+def has_many_scorers(owner: Json) -> bool:
+    """Whether an item or a suite was read by so many rules that a table of their own shows them."""
+    signatures = [scorer["signature"] for scorer in owner["scorers"]]
+    return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(is_of_wording, signatures))
+
+
+def of_judge(signature: str) -> bool:
+    """Whether a scorer is of what a judge said, or of how far one agrees: no further rule for the same answers."""
+    return signature.startswith(("judge:", "agreement|")) or "|judge:" in signature
+
+
+def scale(unit: str) -> float:
+    """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
+    return 100.0 if unit in PERCENT_UNITS else 1.0
+
+
+def table_title(owner: str, table: ScorerTable) -> str:
+    """Whose answers they are, the metric, and how far the scorers lie apart."""
+    count = len(table.rows)
+    spread = f", spread {table.spread_text}" if table.spread_text else ""
+    return printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
+
+
+def table_lines(table: ScorerTable, marks: Marks | None = None) -> list[str]:
+    """A line for each scorer below a head, in columns."""
+    rows = [(*_cells(row), (marks or {}).get(row.scorer, "")) for row in table.rows]
+    return aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
+
+
+def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
+    """The same as a Markdown table, with everything that came from outside escaped."""
+    from pytest_audiobench.report.safe_text import escaped, table_row
+
+    lines = [table_row(HEAD), "| :-- | --: | --: | --: | --: | :-- |"]
+    for row in table.rows:
+        mark = (marks or {}).get(row.scorer, "")
+        name, *numbers = map(escaped, _cells(row))
+        lines.append(table_row((f"{name} **{escaped(mark)}**" if mark else name, *numbers)))
+    return lines
 
 
 def _key(record: Json, name: str = "name") -> Key:
     return record[name], record["signature"]
 
 
-def _yields(owner: Json) -> dict[Key, list[str]]:
-    """The names of each scorer's metrics, in its order; shares of what went wrong are left out."""
-    found: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner["scorers"]}
+def _is_score(metric: Json) -> bool:
+    return metric["scorer"] is not None and not metric["group"] and metric["name"] not in SHARES
+
+
+def _metrics_by_scorer(owner: Json) -> dict[Key, list[str]]:
+    """The names of each scorer's metrics, in its order; shares of failures are left out."""
+    names: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner["scorers"]}
     for metric in owner["metrics"]:
-        if not metric["group"] and metric["name"] not in SHARES and metric["scorer"] is not None:
-            found[_key(metric, "scorer")].append(metric["name"])
-    return found
+        if _is_score(metric):
+            names[_key(metric, "scorer")].append(metric["name"])
+    return names
 
 
-def _sides(sweep: Sweep, headline: str, leading: bool, folds: bool) -> Sides:
-    first = sweep.rows[0]
-    known = [row for row in sweep.rows if row.value is not None]
-    known.sort(key=lambda row: row.value or 0.0, reverse=sweep.direction == "higher")
-    rows = (*known, *(row for row in sweep.rows if row.value is None))
-    return Sides(
-        metric=sweep.metric,
-        leading=leading,
-        folds=folds,
-        compared=first.protocol,
-        sentence=_sentence(sweep),
-        rows=tuple(_side(row, first, row is first and row.protocol == headline, sweep.unit) for row in rows),
-        sweep=replace(sweep, rows=rows),
+def _table(name: str, metrics: Sequence[Json], coverages: Mapping[Key, Json]) -> ScorerTable:
+    unit = metrics[0]["unit"]
+    rows = tuple(_row(metric, coverages.get(_key(metric, "scorer"), {})) for metric in metrics)
+    values = [row.value for row in rows if row.value is not None]
+    spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
+    return ScorerTable(name, unit, metrics[0]["direction"], rows, spread, _spread_text(spread, unit))
+
+
+def _spread_text(spread: float | None, unit: str) -> str:
+    if spread is None:
+        return ""
+    if unit not in PERCENT_UNITS:
+        return f"{spread:.4g} {unit}".rstrip()
+    return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+
+
+def _row(metric: Json, coverage: Json) -> ScorerRow:
+    failed = coverage.get("errors", 0)
+    return ScorerRow(
+        scorer=metric["scorer"],
+        signature=metric["signature"],
+        value=metric["value"],
+        lower=metric["lower"],
+        upper=metric["upper"],
+        n=metric["n"],
+        skipped=coverage.get("skipped", 0),
+        unparsed=coverage.get("n", 0) - coverage.get("parsed", 0) - failed,
+        failed=failed,
+        why=unparsed_text({name: count for name, count in coverage.items() if name != "skipped"}),
+        value_text=value_text(metric["value"], metric["unit"]),
+        interval_text=interval_text(metric),
     )
 
 
-def _sentence(sweep: Sweep) -> str:
-    what = f"{sweep.metric} by {len(sweep.rows)} protocols"
-    known = [row for row in sweep.rows if row.value is not None]
-    if sweep.spread is None:
-        return f"{what}: {known[0].value_text} ({known[0].protocol}), no value by the others"
-    if not sweep.spread:
-        return f"{what}: {known[0].value_text} by each"
+def _best_first(table: ScorerTable) -> tuple[ScorerRow, ...]:
+    measured = [row for row in table.rows if row.value is not None]
+    measured.sort(key=lambda row: row.value or 0.0, reverse=table.direction == "higher")
+    return (*measured, *(row for row in table.rows if row.value is None))
+
+
+def _sentence(table: ScorerTable) -> str:
+    subject = f"{table.metric} by {len(table.rows)} scorers"
+    measured = [row for row in table.rows if row.value is not None]
+    if table.spread is None:
+        return f"{subject}: {measured[0].value_text} ({measured[0].scorer}), no value by the others"
+    if not table.spread:
+        return f"{subject}: {measured[0].value_text} by each"
     # Among equals the earliest is named, which the headline is.
-    low = min(known, key=lambda row: row.value or 0.0)
-    high = max(known, key=lambda row: row.value or 0.0)
-    return f"{what}: {_end(low)} to {_end(high)}, spread {sweep.spread_text}"
+    low = min(measured, key=lambda row: row.value or 0.0)
+    high = max(measured, key=lambda row: row.value or 0.0)
+    return f"{subject}: {_end(low)} to {_end(high)}, spread {table.spread_text}"
 
 
-def _end(row: SweepRow) -> str:
-    return f"{row.value_text} ({row.protocol}{f', {row.skipped} skipped' if row.skipped else ''})"
+def _end(row: ScorerRow) -> str:
+    return f"{row.value_text} ({row.scorer}{f', {row.skipped} skipped' if row.skipped else ''})"
 
 
-def _side(row: SweepRow, first: SweepRow, headline: bool, unit: str) -> Side:
-    known = row is not first and row.value is not None and first.value is not None
-    times = scale(unit)
-    return Side(
-        protocol=row.protocol,
-        signature=row.signature,
-        headline=headline,
-        value=row.value_text,
-        interval=row.interval_text,
-        at=None if row.value is None else times * row.value,
-        low=None if row.lower is None else times * row.lower,
-        high=None if row.upper is None else times * row.upper,
-        n=row.n,
-        skipped=row.skipped,
-        unanswered=row.unanswered,
-        why=row.why,
-        difference=difference_text((row.value or 0.0) - (first.value or 0.0), unit) if known else "",
-    )
+def _cells(row: ScorerRow) -> tuple[str, ...]:
+    """A row's texts under :data:`HEAD`."""
+    unparsed = row.why if row.unparsed or row.failed else "0"
+    return row.scorer, row.value_text, row.interval_text, str(row.n), str(row.skipped), unparsed

@@ -1,8 +1,8 @@
 """The samples whose answer flips at the smallest dose: where it takes least to turn a model from its own answer.
 
-Of each data set and family of perturbations with doses that is the easiest dose at which any answer is another option than
-the one that it is held against (to the clean clip, or with the reasoning as it was), both read, as the headline scorer
-has it; and of that dose the first such samples.
+Of each data set and family of perturbations with doses that is the easiest dose at which any answer is another option
+than the one it is compared with (to the clean clip, or with the reasoning as it was), both parsed by the headline;
+and of that dose the first such samples.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.evaluation.curve_records import series, unperturbed
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.json_lines import Row
-from pytest_audiobench.report.page.page_rows import LONGEST_NAME
-from pytest_audiobench.report.perturbations import owned
+from pytest_audiobench.report.page.rows import LONGEST_NAME
+from pytest_audiobench.report.perturbations import subject_name
 
 Json: TypeAlias = Mapping[str, Any]
 
@@ -40,24 +40,22 @@ class Flip(NamedTuple):
 
 @dataclass(frozen=True)
 class SmallestFlips:
-    """The first of ``count`` samples, of ``n``, that flip under ``perturbation``, the easiest of ``family`` where any do.
-
-    ``dose`` is that perturbation's, in words.
-    """
+    """The first of ``count`` samples, of ``n``, that flip under the easiest perturbation of a family where any do."""
 
     of: str
     model: str
     family: str
     perturbation: str
     dose: str
+    """That perturbation's, in words."""
     count: int
     n: int
     flips: Sequence[Flip]
 
 
 @dataclass
-class _Own:
-    """What is known of one item: the ids of samples that flip, and the first of them in full."""
+class _ItemFlips:
+    """What was seen of one item: the ids of samples that flip, and the first of them in full."""
 
     scorer: str
     ids: dict[str, None] = field(default_factory=dict)
@@ -69,55 +67,55 @@ class FlippedSamples:
 
     def __init__(self, items: Sequence[Json]) -> None:
         self._items = items
-        self._own = {
-            (item["eval"], item["model"]): _Own(item["scorers"][0]["name"])
+        self._by_item = {
+            (item["eval"], item["model"]): _ItemFlips(item["scorers"][0]["name"])
             for item in items
             if item["scorers"] and item.get("perturbation") and item["perturbation"]["dose"] is not None
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
         """``samples`` as they are, each looked at before it is passed on."""
-        for one in samples:
-            first = one.predictions[0]
-            own = self._own.get((first["eval"], first["model"]))
-            if own is not None:
-                _look_at(one, first, own)
-            yield one
+        for sample in samples:
+            first = sample.predictions[0]
+            flips = self._by_item.get((first["eval"], first["model"]))
+            if flips is not None:
+                _add(flips, sample, first)
+            yield sample
 
-    def found(self) -> list[SmallestFlips]:
+    def smallest(self) -> list[SmallestFlips]:
         """One for each data set, family and model that has any, in the items' order."""
-        return [one for name, places in self._ladders() for one in self._easiest(name, places)]
+        return [flips for name, places in self._ladders() for flips in self._easiest(name, places)]
 
     def _ladders(self) -> Iterator[tuple[str, list[int]]]:
         """By suite and model: what a series of evals is of, and the places of its items by family."""
         owners = dict.fromkeys((item["suite"], item["model"]) for item in self._items)
         for owner in owners:
-            mine = [number for number, item in enumerate(self._items) if (item["suite"], item["model"]) == owner]
-            for name, places in series([self._items[number] for number in mine]):
+            numbers = [number for number, item in enumerate(self._items) if (item["suite"], item["model"]) == owner]
+            for name, places in series([self._items[number] for number in numbers]):
                 families: dict[tuple[str, str], list[int]] = {}
                 for place in places:
-                    perturbation = self._items[mine[place]]["perturbation"]
+                    perturbation = self._items[numbers[place]]["perturbation"]
                     if perturbation["dose"] is not None:
-                        families.setdefault((perturbation["family"], perturbation["unit"]), []).append(mine[place])
-                for own in families.values():
-                    yield name, own
+                        families.setdefault((perturbation["family"], perturbation["unit"]), []).append(numbers[place])
+                for ladder in families.values():
+                    yield name, ladder
 
     def _easiest(self, name: str, places: Sequence[int]) -> Iterator[SmallestFlips]:
         for place in sorted(places, key=self._hardness):
             item = self._items[place]
-            own = self._own.get((item["eval"], item["model"]))
-            if own is None or not own.ids:
+            item_flips = self._by_item.get((item["eval"], item["model"]))
+            if item_flips is None or not item_flips.ids:
                 continue
             perturbation = item["perturbation"]
             yield SmallestFlips(
-                of=owned(item["suite"], unperturbed(item["dataset"], perturbation), name),
+                of=subject_name(item["suite"], unperturbed(item["dataset"], perturbation), name),
                 model=item["model"],
                 family=perturbation["family"],
                 perturbation=perturbation["name"],
                 dose=f"{perturbation['dose']:g} {perturbation['unit']}".strip(),
-                count=len(own.ids),
+                count=len(item_flips.ids),
                 n=item["n"],
-                flips=own.flips,
+                flips=item_flips.flips,
             )
             return
 
@@ -127,32 +125,32 @@ class FlippedSamples:
         return -dose if perturbation["harder"] == "lower" else dose
 
 
-def _look_at(one: Joined, first: Row, own: _Own) -> None:
-    scored = next((row for row in one.scored if row["scorer"] == own.scorer), None)
+def _add(flips: _ItemFlips, sample: Joined, first: Row) -> None:
+    scored = next((row for row in sample.scored if row["scorer"] == flips.scorer), None)
     if scored is None or not (scored["scores"] or {}).get("flipped"):
         return
     id_ = first["sample_id"]
-    if id_ in own.ids:
+    if id_ in flips.ids:
         return
-    own.ids[id_] = None
-    if len(own.flips) < MOST_SAMPLES:
-        read = next((row for row in one.processed if row["scorer"] == own.scorer), {})
-        own.flips.append(
+    flips.ids[id_] = None
+    if len(flips.flips) < MOST_SAMPLES:
+        parsed = next((row for row in sample.processed if row["scorer"] == flips.scorer), {})
+        flips.flips.append(
             Flip(
                 eval=first["eval"],
                 model=first["model"],
                 sample_id=id_[:LONGEST_NAME],
                 epoch=first["epoch"],
                 question=first["question"][:LONGEST_TEXT],
-                before=_option((read.get("before") or {}).get("value"), first["choices"]),
-                after=_option(read.get("value"), first["choices"]),
+                before=_option((parsed.get("before") or {}).get("value"), first["choices"]),
+                after=_option(parsed.get("value"), first["choices"]),
                 reference=(first["reference"] or "")[:LONGEST_TEXT],
             )
         )
 
 
 def _option(value: str | None, choices: Sequence[str]) -> str:
-    """``(B) cat`` for a letter of the choices; else what was read, or a dash."""
+    """``(B) cat`` for a letter of the choices; else what was parsed, or a dash."""
     if value is None:
         return "–"
     place = LETTERS.find(value) if len(value) == 1 else -1

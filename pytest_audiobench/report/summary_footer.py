@@ -1,99 +1,148 @@
-"""What terminal and summary say beneath their tables: protocols side by side, failures, signatures."""
+"""What terminal and summary say below their tables: scorers side by side, failures, signatures, models."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.report import view_model
-from pytest_audiobench.report.failure_breakdown import sentence
-from pytest_audiobench.report.formatting import called
-from pytest_audiobench.report.scorer_comparison import Sides
-from pytest_audiobench.report.scorer_sweep import Sweep
+from pytest_audiobench.report.failure_breakdown import failure_sentence
+from pytest_audiobench.report.formatting import eval_name, value_text
+from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerTable
 
 Json = Mapping[str, Any]
 
+_SPEED_WORDS = {
+    "first_token_s": "first token after ",
+    "padding_waste": "padding ",
+    "model_share": "in the model ",
+    "peak_memory_mb": "peak memory ",
+}
 
-class SideTable(NamedTuple):
-    """Whose numbers a table of protocols holds, and the protocol that is the headline."""
 
-    name: str
-    sweep: Sweep
+@dataclass(frozen=True)
+class ModelFacts:
+    """What a run's record says of a model beside its answers; empty texts where it says nothing."""
+
+    alias: str
+    speed: str
+    grounding: str
+    """Whether it is proven to use the audio, and the evidence."""
+    device: str
+    judging: str = ""
+
+
+class NamedTable(NamedTuple):
+    """A table of scorers: whose numbers it holds, and the mark of the scorer that is the headline."""
+
+    owner: str
+    table: ScorerTable
     marks: Mapping[str, str]
 
 
-def side_tables(record: Json) -> list[SideTable]:
-    """The leading metrics by many protocols: of suites, and of evals that no suite pools."""
-    suites = view_model.suites(record)
-    pooled = {(suite.name, suite.model) for suite in suites}
-    owners = [(_called(record, f"{suite.name} (pooled)", suite), suite.sides) for suite in suites]
-    owners += [(_called(record, one.name, one), one.sides) for one in _evals(record) if _suite(one) not in pooled]
+def scorer_tables(record: Json) -> list[NamedTable]:
+    """The leading metrics by many scorers: of suites, and of evals that no suite pools."""
+    pooled = _pooled(record)
+    owners = [(_name(record, suite), suite.comparisons) for suite in view_model.suites(record)]
+    owners += [(_name(record, item), item.comparisons) for item in _evals(record) if _suite(item) not in pooled]
     return [
-        SideTable(name, one.sweep, {row.protocol: "headline" for row in one.rows if row.headline})
-        for name, sides in owners
-        for one in _told(sides)
+        NamedTable(name, each.table, {row.scorer: "headline" for row in each.table.rows if each.is_headline(row)})
+        for name, comparisons in owners
+        for each in _folding(comparisons)
     ]
 
 
-def side_lines(record: Json) -> list[str]:
-    """How far many protocols lie apart in each eval that a suite pools."""
-    pooled = {(suite.name, suite.model) for suite in view_model.suites(record)}
+def scorer_lines(record: Json) -> list[str]:
+    """How far many scorers lie apart in each eval that a suite pools."""
+    pooled = _pooled(record)
     return [
-        f"{_called(record, one.name, one)}: {side.sentence}"
-        for one in _evals(record)
-        if _suite(one) in pooled
-        for side in _told(one.sides)
+        f"{_name(record, item)}: {comparison.sentence}"
+        for item in _evals(record)
+        if _suite(item) in pooled
+        for comparison in _folding(item.comparisons)
     ]
 
 
 def failure_lines(record: Json, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
-    """A line for each eval whose answers went wrong in some way: the class that moves its score most.
+    """A line for each eval with failures: the class that moves its score most.
 
     ``left_out`` are evals and their models of which none is wanted.
     """
     return [
-        f"went wrong in {_called(record, one.name, one)}: {sentence(one.failures)}"
-        for one in _evals(record)
-        if one.failures and (one.name, one.model) not in left_out
+        f"failures in {_name(record, item)}: {failure_sentence(item.failures)}"
+        for item in _evals(record)
+        if item.failures and (item.name, item.model) not in left_out
     ]
 
 
 def interval_lines(record: Json) -> list[str]:
     """Why headlines' metrics have no interval where there are too few samples for one; the same reason once."""
-    found: dict[str, dict[str, None]] = {}
+    evals_by_reason: dict[str, dict[str, None]] = {}
     for item in record["items"]:
         headline = item["scorers"][0]["name"] if item["scorers"] and not item["control"] else None
-        for one in item["metrics"]:
-            reason = one["method"].removeprefix("no interval: ")
+        for metric in item["metrics"]:
+            reason = metric["method"].removeprefix("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
-            if headline is not None and one["scorer"] == headline and not one["group"] and reason.endswith(" needed"):
-                found.setdefault(f"no interval of {one['name']}: {reason}", {})[item["eval"]] = None
+            is_headline = headline is not None and metric["scorer"] == headline and not metric["group"]
+            if is_headline and reason.endswith(" needed"):
+                evals_by_reason.setdefault(f"no interval of {metric['name']}: {reason}", {})[item["eval"]] = None
     return [
-        f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
-        for reason, evals in ((reason, list(own)) for reason, own in found.items())
+        f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
+        for reason, evals in evals_by_reason.items()
     ]
 
 
 def signatures(record: Json) -> dict[str, list[str]]:
     """The signatures of all scorers, by name."""
-    found: dict[str, dict[str, None]] = {}
+    by_name: dict[str, dict[str, None]] = {}
     for item in record["items"]:
         for scorer in item["scorers"]:
-            found.setdefault(scorer["name"], {})[scorer["signature"]] = None
-    return {name: list(own) for name, own in found.items()}
+            by_name.setdefault(scorer["name"], {})[scorer["signature"]] = None
+    return {name: list(texts) for name, texts in by_name.items()}
+
+
+def models(record: Json) -> list[ModelFacts]:
+    """The models that were asked: how fast they answered, and whether they are known to use the audio."""
+    return [
+        ModelFacts(
+            alias=model["alias"],
+            speed=", ".join(
+                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
+                for figure in model.get("speed", ())
+            ),
+            grounding="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
+            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
+            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
+        )
+        for model in record["models"]
+    ]
+
+
+def _judging(model: Json, items: Sequence[Json]) -> str:
+    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
+    asked, known, errors = (sum(count.get(name, 0) for count in counts) for name in ("asked", "known", "errors"))
+    roles = {stage["role"] for item in items for stage in item.get("stages", ()) if stage["judge"] == model["alias"]}
+    noun = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
+    return f"{model['spec']}, {asked} {noun} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def _evals(record: Json) -> list[view_model.Eval]:
-    return [one for one in view_model.evals(record) if not one.control]
+    return [item for item in view_model.evals(record) if not item.control]
 
 
-def _told(sides: tuple[Sides, ...]) -> list[Sides]:
-    return [one for one in sides if one.folds and one.leading]
+def _pooled(record: Json) -> set[tuple[str, str]]:
+    return {(suite.name, suite.model) for suite in view_model.suites(record)}
 
 
-def _suite(one: view_model.Eval) -> tuple[str, str]:
-    return one.suite, one.model
+def _folding(comparisons: tuple[ScorerComparison, ...]) -> list[ScorerComparison]:
+    return [comparison for comparison in comparisons if comparison.folds and comparison.leading]
 
 
-def _called(record: Json, name: str, one: view_model.Eval | view_model.Suite) -> str:
-    return called(name, one.model, len(view_model.aliases(record)) > 1)
+def _suite(item: view_model.Eval) -> tuple[str, str]:
+    return item.suite, item.model
+
+
+def _name(record: Json, owner: view_model.Eval | view_model.Suite) -> str:
+    name = f"{owner.name} (pooled)" if isinstance(owner, view_model.Suite) else owner.name
+    return eval_name(name, owner.model, len(view_model.aliases(record)) > 1)

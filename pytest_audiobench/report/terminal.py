@@ -6,23 +6,16 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.report import (
-    answer_comparison,
-    answer_comparison_text,
-    findings_text,
-    perturbation_text,
-    scorer_sweep_text,
-    summary_footer,
-    view_model,
-)
-from pytest_audiobench.report.alarms import is_alarm
-from pytest_audiobench.report.changes import Change, baseline_text
-from pytest_audiobench.report.failed_checks import unmet_thresholds
-from pytest_audiobench.report.formatting import Tone, called, printable
-from pytest_audiobench.report.verdict import PASS, regression_lines, run_verdict
+from pytest_audiobench.report import summary_footer, view_model
+from pytest_audiobench.report.formatting import Tone, eval_name, printable
+from pytest_audiobench.report.scorer_comparison import table_lines, table_title
+from pytest_audiobench.report.verdict import PASS, failed_thresholds, is_alarm, regression_lines, run_verdict
 from pytest_audiobench.report.view_model import Block
+
+if TYPE_CHECKING:
+    from pytest_audiobench.report.changes import Change
 
 Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
 """A keyword of pytest's TerminalWriter, or nothing."""
@@ -30,7 +23,7 @@ Style: TypeAlias = Literal["", "bold", "green", "red", "yellow", "light"]
 Line: TypeAlias = tuple[str, Style]
 
 _STYLES: Mapping[Tone, Style] = {"good": "green", "bad": "red", "warn": "yellow", "plain": ""}
-_HEAD = ("eval", "model", "metric", "value", "interval", "n", "answered", "verdict")
+_HEAD = ("eval", "model", "metric", "value", "interval", "n", "parse rate", "verdict")
 _RIGHT = (3, 4, 5, 6)
 _REGRESSIONS = ("verdict", "line", "before", "now", "drop", "interval", "flips", "n")
 _RIGHT_OF_REGRESSIONS = range(2, 8)
@@ -41,7 +34,7 @@ _MANY = 60
 _LONG = 22
 """A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all."""
 
-_HELD = "\N{NO-BREAK SPACE}"
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 """Stands for the spaces within a cell while a row is broken between its cells."""
 
 
@@ -53,34 +46,37 @@ class _Entry(NamedTuple):
 def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     """The run as lines of at most ``width`` columns, without colours.
 
-    Evals first, then suites pooled, how far many protocols lie apart, what went wrong, failed checks, the protocols'
+    Evals first, then suites pooled, how far many scorers lie apart, failures, failed checks, the scorers'
     signatures and the run's notes; then, where the eye rests, what became of the regression lines.
     Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
     banners = [(banner.text, _STYLES[banner.tone]) for banner in view_model.banners(run)]
-    lines = [*_numbers(run, width), *_noted(run), *_regressions(run, width), *banners]
-    return [one for text, style in lines for one in _fitted(text, style, width)]
+    lines = [*_numbers(run, width), *_note_lines(run), *_regressions(run, width), *banners]
+    return [line for text, style in lines for line in _fitted(text, style, width)]
 
 
 def verdict_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     """The run's verdict, how it came about, and what a reader should do."""
     verdict = run_verdict(run)
-    told = f" ({verdict.counts})" if verdict.counts else ""
-    return list(_fitted(printable(f"{verdict.word}{told}. {verdict.advice}"), _STYLES[verdict.tone], width))
+    counts = f" ({verdict.counts})" if verdict.counts else ""
+    return list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
 
 
 def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     several = len(view_model.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [
-        one for one in view_model.evals(run) if (one.blocks or one.verdict != "skipped") and one.verdict != "control"
+        item
+        for item in view_model.evals(run)
+        if (item.blocks or item.verdict != "skipped") and item.verdict != "control"
     ]
-    entries = [entry for one in measured for entry in _entries(one)]
+    entries = [entry for item in measured for entry in _entries(item)]
+    folded = 0
     if is_long := len(entries) > _MANY:
-        below = _told_below(run)
-        kept = [one for one in measured if one.verdict != "no check" or (one.name, one.model) not in below]
-        entries = [entry for one in kept for entry in _entries(_led(one))]
-    told = answer_comparison.in_tables(run) if is_long else set()
+        below = _in_perturbation_tables(run)
+        listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
+        folded = len(measured) - len(listed)
+        entries = [entry for item in listed for entry in _entries(_with_leading_metrics(item))]
     evals = [_without_model(entry, several) for entry in entries]
     suites = [_without_model(entry, several) for suite in view_model.suites(run) for entry in _suite(suite)]
     if not evals:
@@ -88,29 +84,53 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
     if is_long:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
-        if folded := len(measured) - len(kept):
+        if folded:
             lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
-    for name, sweep, marks in summary_footer.side_tables(run):
-        lines += [("", ""), (scorer_sweep_text.title(name, sweep), "bold")]
-        lines += [(text, "") for text in scorer_sweep_text.table(sweep, marks)]
-    tables = (*perturbation_text.lines(run, width), *answer_comparison_text.lines(run, width))
-    lines += [(text, "bold" if is_head else "") for text, is_head in tables]
-    lines += [("", "")] if any(suite.get("perturbations") for suite in run["suites"]) else []
-    lines += [(text, "bold" if is_head else "") for text, is_head in findings_text.lines(run)]
-    lines += [(printable(text), "") for text in summary_footer.side_lines(run)]
+    for owner, table, marks in summary_footer.scorer_tables(run):
+        lines += [("", ""), (table_title(owner, table), "bold")]
+        lines += [(text, "") for text in table_lines(table, marks)]
+    lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
+    lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
     lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
-    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, told)]
-    if told:
-        lines.append(("what went wrong in the evals of the tables above: report.html", "light"))
-    lines += list(_failures(run))
+    in_tables = _in_comparison_tables(run) if is_long else set()
+    lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
+    if in_tables:
+        lines.append(("failures of the evals in the tables above: report.html", "light"))
+    lines += list(_failed_checks(run))
     lines += [
-        (printable(f"{name}: {'; '.join(found)}"), "light") for name, found in summary_footer.signatures(run).items()
+        (printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in summary_footer.signatures(run).items()
     ]
     lines += list(_models(run))
     return lines
 
 
-def _told_below(run: Mapping[str, Any]) -> set[tuple[str, str]]:
+def _special_tables(run: Mapping[str, Any], width: int) -> Iterator[tuple[str, bool]]:
+    """Tables of what only some runs have, whose modules only these import; with each line whether it is a head."""
+    if view_model.has_perturbations(run):
+        from pytest_audiobench.report import perturbation_tables
+
+        yield from perturbation_tables.lines(run, width)
+    if view_model.has_comparisons(run):
+        from pytest_audiobench.report import answer_comparison
+
+        yield from answer_comparison.lines(run, width)
+    if view_model.has_perturbations(run):
+        yield "", False
+    if view_model.has_findings(run):
+        from pytest_audiobench.report import findings
+
+        yield from findings.lines(run)
+
+
+def _in_comparison_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
+    if not view_model.has_comparisons(run) and not view_model.has_perturbations(run):
+        return set()
+    from pytest_audiobench.report.answer_comparison import evals_in_tables
+
+    return evals_in_tables(run)
+
+
+def _in_perturbation_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
     """The evals and models that stand in the tables of perturbations."""
     return {
         (point["eval"], suite["model"])
@@ -125,34 +145,36 @@ def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
 
     The verdict stands in the first column, so that nothing before it can push it off the line.
     """
-    found = regression_lines(run)
-    if not found:
+    changes = regression_lines(run)
+    if not changes:
         return
+    from pytest_audiobench.report.changes import baseline_text
+
     yield "", ""
-    yield printable(f"held against {baseline_text(run)}"), "bold"
+    yield printable(f"compared with {baseline_text(run)}"), "bold"
     several = len(view_model.aliases(run)) > 1
-    rows = [_regression_row(one, several) for one in reversed(found)]
+    rows = [_regression_row(change, several) for change in reversed(changes)]
     widths = [max(map(len, column)) for column in zip(_REGRESSIONS, *rows, strict=True)]
     wide = sum(widths) + 2 * (len(widths) - 1) <= width
     if not wide:
         widths[1] = 0
     yield from ((line, "bold") for line in _lines(_REGRESSIONS, widths, width, _RIGHT_OF_REGRESSIONS))
-    for one, row in zip(reversed(found), rows, strict=True):
-        style = _STYLES[one.tone]
+    for change, row in zip(reversed(changes), rows, strict=True):
+        style = _STYLES[change.tone]
         if not wide:
             yield _cut_in_the_middle(row[1], width), style
         yield from ((line, style) for line in _lines(row, widths, width, _RIGHT_OF_REGRESSIONS))
-        if one.status != PASS:
-            yield f"    {printable(one.detail)}", style
+        if change.status != PASS:
+            yield f"    {printable(change.detail)}", style
 
 
-def _regression_row(one: Change, several: bool) -> tuple[str, ...]:
-    name = called(one.eval, one.model, several)
-    interval = f"[{one.interval}]" if one.interval else ""
-    known = one.at is not None
-    numbers = (one.before, one.now, one.drop) if known else ("", "", "")
-    flips = f"-{one.worse} +{one.better}" if known else ""
-    cells = (one.status, f"{name}: {one.line}", *numbers, interval, flips, str(one.pairs))
+def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
+    name = eval_name(change.eval, change.model, several)
+    interval = f"[{change.interval}]" if change.interval else ""
+    is_measured = change.at is not None
+    numbers = (change.before, change.now, change.drop) if is_measured else ("", "", "")
+    flips = f"-{change.worse} +{change.better}" if is_measured else ""
+    cells = (change.status, f"{name}: {change.line}", *numbers, interval, flips, str(change.pairs))
     return tuple(map(printable, cells))
 
 
@@ -164,13 +186,13 @@ def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
     indent = " " * (len(text) - len(text.lstrip()))
     # A number stays with its unit.
     wrapped = textwrap.wrap(
-        re.sub(r"(?<=\d) (?=[%×]|MB\b)", _HELD, text.strip()),
+        re.sub(r"(?<=\d) (?=[%×]|MB\b)", _NO_BREAK, text.strip()),
         max(width, 20),
         initial_indent=indent,
         subsequent_indent=f"{indent}  ",
         break_on_hyphens=False,
     )
-    yield from ((line.replace(_HELD, " "), style) for line in wrapped)
+    yield from ((line.replace(_NO_BREAK, " "), style) for line in wrapped)
 
 
 def _cut_in_the_middle(text: str, width: int) -> str:
@@ -182,54 +204,56 @@ def _cut_in_the_middle(text: str, width: int) -> str:
 
 
 def _models(run: Mapping[str, Any]) -> Iterator[Line]:
-    for facts in view_model.models(run):
-        if facts.judging:
-            yield printable(f"judge {facts.alias}: {facts.judging}"), "light"
-        if facts.speed:
-            yield printable(f"speed of {facts.alias}: {facts.speed}"), "light"
-        if facts.device:
-            yield printable(f"device of {facts.alias}: {facts.device}"), "light"
-        if facts.hearing:
-            yield printable(f"hearing of {facts.alias}: {facts.hearing}"), "light"
+    for facts in summary_footer.models(run):
+        for subject, text in (
+            ("judge", facts.judging),
+            ("speed of", facts.speed),
+            ("device of", facts.device),
+            ("audio grounding of", facts.grounding),
+        ):
+            if text:
+                yield printable(f"{subject} {facts.alias}: {text}"), "light"
 
 
-def _noted(run: Mapping[str, Any]) -> list[Line]:
+def _note_lines(run: Mapping[str, Any]) -> list[Line]:
     return [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
 
 
 def _notes(run: Mapping[str, Any]) -> list[str]:
     """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
-    said: dict[str, list[str]] = {}
+    evals_by_text: dict[str, list[str]] = {}
     for item in run["items"]:
         skipped = [f"skipped: {item['message']}"] if item["outcome"] == "skipped" else []
         # Alarms stand where the verdict does.
         warnings = [text for text in item["warnings"] if not is_alarm(text)]
         for text in (*warnings, *_agreement(item), *skipped):
-            said.setdefault(text, []).append(item["eval"])
-    told = [f"{evals[0]}: {text}" if len(evals) == 1 else f"{len(evals)} evals: {text}" for text, evals in said.items()]
-    return [*told, *run["notes"]]
+            evals_by_text.setdefault(text, []).append(item["eval"])
+    notes = [
+        f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {text}" for text, evals in evals_by_text.items()
+    ]
+    return [*notes, *run["notes"]]
 
 
 def _agreement(item: Mapping[str, Any]) -> list[str]:
-    found = item["agreement"]
-    if not found or found["mean"] is None:
+    agreement = item["agreement"]
+    if not agreement or agreement["mean"] is None:
         return []
-    low, high = (f"{100 * found[bound]:.1f}" for bound in ("min", "max"))
+    low, high = (f"{100 * agreement[bound]:.1f}" for bound in ("min", "max"))
     return [
-        f"{found['metric']} over {found['epochs']} epochs: mean {100 * found['mean']:.1f} %, "
-        f"spread {100 * found['spread']:.1f} points ({low} to {high}); "
-        f"the same answer in all epochs for {100 * found['agreement']:.1f} % of {found['n']} samples"
+        f"{agreement['metric']} over {agreement['epochs']} epochs: mean {100 * agreement['mean']:.1f} %, "
+        f"spread {100 * agreement['spread']:.1f} points ({low} to {high}); "
+        f"the same answer in all epochs for {100 * agreement['agreement']:.1f} % of {agreement['n']} samples"
     ]
 
 
-def _led(one: view_model.Eval) -> view_model.Eval:
-    return replace(one, blocks=tuple(map(view_model.leading, one.blocks)))
+def _with_leading_metrics(item: view_model.Eval) -> view_model.Eval:
+    return replace(item, blocks=tuple(map(view_model.leading, item.blocks)))
 
 
-def _entries(one: view_model.Eval) -> Iterator[_Entry]:
-    tail, style = one.verdict, _STYLES[one.tone]
-    name, model = one.name, one.model
-    for number, block in enumerate(view_model.unfolded(one.blocks)):
+def _entries(item: view_model.Eval) -> Iterator[_Entry]:
+    tail, style = item.verdict, _STYLES[item.tone]
+    name, model = item.name, item.model
+    for number, block in enumerate(view_model.unfolded(item.blocks)):
         for cells in _figures(block, headline=number == 0):
             yield _Entry((name, model, *cells, tail), style)
             name = model = tail = ""
@@ -245,19 +269,19 @@ def _suite(suite: view_model.Suite) -> Iterator[_Entry]:
             yield _Entry((name, model, *cells, ""), "bold" if name else "")
             name = model = ""
         groups = tuple(figure for figure in block.groups if figure.group.partition("=")[0] in suite.fields)
-        rows = _figures(replace(block, figures=groups, answered="", skipped=""), headline=number == 0)
+        rows = _figures(replace(block, figures=groups, parse_rate="", skipped=""), headline=number == 0)
         for figure, cells in zip(groups, rows, strict=True):
             yield _Entry((f"  {figure.group}", "", *cells, ""), "")
 
 
 def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
-    answered = block.answered_and_skipped
+    parse_rate = block.parse_rate_and_skipped
     for figure in block.figures:
-        bare = (headline and not block.apart) or not block.title
-        metric = figure.metric if bare else f"{figure.metric} [{block.title}]"
+        is_plain = (headline and not block.variant) or not block.title
+        metric = figure.metric if is_plain else f"{figure.metric} [{block.title}]"
         interval = f"[{figure.interval}]" if figure.interval else ""
-        yield metric, figure.value, interval, str(figure.n), answered
-        answered = ""
+        yield metric, figure.value, interval, str(figure.n), parse_rate
+        parse_rate = ""
 
 
 def _without_model(entry: _Entry, several: bool) -> _Entry:
@@ -268,14 +292,14 @@ def _table(head: _Entry, evals: Sequence[_Entry], suites: Sequence[_Entry], widt
     entries = [head, *evals, _Entry(("",) * len(_HEAD), ""), *suites] if suites else [head, *evals]
     entries = [_Entry(tuple(map(printable, entry.cells)), entry.style) for entry in entries]
     if sum(_widths(entries)) + 2 * (len(_HEAD) - 1) > width:
-        entries = [one for entry in entries for one in _stacked(entry, width)]
+        entries = [part for entry in entries for part in _stacked(entry, width)]
     widths = _widths(entries)
     return [(line, entry.style) for entry in entries for line in _lines(entry.cells, widths, width)]
 
 
 def _widths(entries: Sequence[_Entry]) -> list[int]:
     # A name that stands alone on its line may run over the columns beside it.
-    return [max(len(one.cells[column]) for one in entries if any(one.cells[1:])) for column in range(len(_HEAD))]
+    return [max(len(entry.cells[column]) for entry in entries if any(entry.cells[1:])) for column in range(len(_HEAD))]
 
 
 def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
@@ -303,11 +327,14 @@ def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequenc
     line = "  ".join(cells).rstrip()
     if len(line) <= width:
         return [line]
-    whole = "  ".join(text.replace(" ", _HELD) for text, room in zip(row, widths, strict=True) if room and text.strip())
-    return [one.replace(_HELD, " ") for one in textwrap.wrap(whole, width, subsequent_indent="    ")]
+    whole = "  ".join(
+        text.replace(" ", _NO_BREAK) for text, room in zip(row, widths, strict=True) if room and text.strip()
+    )
+    return [line.replace(_NO_BREAK, " ") for line in textwrap.wrap(whole, width, subsequent_indent="    ")]
 
 
-def _failures(run: Mapping[str, Any]) -> Iterator[Line]:
+def _failed_checks(run: Mapping[str, Any]) -> Iterator[Line]:
     several = len(view_model.aliases(run)) > 1
-    for one in unmet_thresholds(run):
-        yield printable(f"{one.mark} {called(one.eval, one.model, several)}: {one.text}"), _STYLES[one.tone]
+    for check in failed_thresholds(run):
+        name = eval_name(check.eval, check.model, several)
+        yield printable(f"{check.mark} {name}: {check.text}"), _STYLES[check.tone]

@@ -1,14 +1,16 @@
-"""The verdict of a whole run in a word, how it came about, and what a reader should do next."""
+"""The verdict of a whole run in a word, what it did not meet, and the alarms that no reader may miss."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.report.changes import Change, changes
-from pytest_audiobench.report.failed_checks import failed_otherwise
-from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted
+from pytest_audiobench.evaluation.record import ALARM
+from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name
+
+if TYPE_CHECKING:
+    from pytest_audiobench.report.changes import Change, Changes
 
 Json = Mapping[str, Any]
 
@@ -22,6 +24,8 @@ _NO_VERDICT = {
 _FAILED, _PASSED = Sign("✗", "bad", "failed"), Sign("✓", "good", "passed")
 INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
+_MOST_NAMES = 5
+_MOST_ALARMS = 20
 
 
 class RunVerdict(NamedTuple):
@@ -34,23 +38,42 @@ class RunVerdict(NamedTuple):
     advice: str
 
 
+class FailedCheck(NamedTuple):
+    """One threshold, or the reason why a test failed for something else, as a sentence."""
+
+    eval: str
+    model: str
+    mark: str
+    tone: Tone
+    text: str
+
+
+def baseline_changes(record: Json) -> Changes | None:
+    """What the run's record says of its baseline; None where it was compared with none."""
+    if record.get("baseline") is None and not any(item.get("regressions") for item in record["items"]):
+        return None
+    from pytest_audiobench.report.changes import changes
+
+    return changes(record)
+
+
 def regression_lines(record: Json) -> Sequence[Change]:
-    """All regression lines of a run, the worst first; none where it was held against no baseline."""
-    found = changes(record)
-    return found.lines if found else ()
+    """All regression lines of a run, the worst first; none where it was compared with no baseline."""
+    changes = baseline_changes(record)
+    return changes.lines if changes else ()
 
 
 def run_verdict(record: Json) -> RunVerdict:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
-    held = changes(record)
+    changes = baseline_changes(record)
     statuses = {item["status"] for item in _all(record, "regressions")}
     thresholds = Counter(verdict["status"] for verdict in _all(record, "verdicts"))
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
-    counts = "; ".join(filter(None, (held.counts if held else "", *more)))
+    counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
-    if sign is _PASSED and held is not None and held.unchecked:
+    if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Not every line was checked: see which evals were skipped."
     return RunVerdict(*sign, counts, advice)
@@ -69,8 +92,8 @@ def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], faile
         return VERDICTS["not_comparable"], advice
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
-        undecided = [one for one in _all(record, "regressions") if one["status"] == "inconclusive"]
-        if not any(one["pairs"] for one in undecided):
+        undecided = [line for line in _all(record, "regressions") if line["status"] == "inconclusive"]
+        if not any(line["pairs"] for line in undecided):
             # More samples are no remedy where the baseline holds nothing to pair them with.
             advice = "The baseline does not know what is inconclusive: renew it, or check its name."
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
@@ -79,10 +102,95 @@ def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], faile
     if all(item["outcome"] == "skipped" for item in record["items"]):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
-        advice = "Nothing was required: declare thresholds, or hold it against a baseline."
+        advice = "Nothing was required: declare thresholds, or compare it with a baseline."
         return _PASSED._replace(mark="", tone="plain"), advice
     return _PASSED, "Nothing to do."
 
 
-def _all(record: Json, what: str) -> Iterator[Json]:
-    return (one for item in record["items"] for one in item.get(what, ()))
+def _all(record: Json, key: str) -> Iterator[Json]:
+    return (value for item in record["items"] for value in item.get(key, ()))
+
+
+def failed_checks(record: Json) -> list[FailedCheck]:
+    """Thresholds that were not met, then evals that failed by an assertion, an error or a lost worker."""
+    sign = VERDICTS["fail"]
+    reasons = [
+        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, _first_line(item["message"]) or item["outcome"])
+        for item in failed_otherwise(record)
+    ]
+    return [*failed_thresholds(record), *reasons]
+
+
+def failed_thresholds(record: Json) -> list[FailedCheck]:
+    """The thresholds that were not met, or could not be checked."""
+    return [
+        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, _sentence(verdict, sign.words))
+        for item in record["items"]
+        for verdict in item["verdicts"]
+        if (sign := VERDICTS[verdict["status"]]).tone != "good"
+    ]
+
+
+def failed_otherwise(record: Json) -> list[Json]:
+    """The items that failed by no threshold and no regression line; of a test with several the first one."""
+    tests: dict[str, list[Json]] = {}
+    for item in record["items"]:
+        tests.setdefault(item["nodeid"], []).append(item)
+    return [items[0] for items in tests.values() if _failed(items[0]) and not any(map(fails_by_numbers, items))]
+
+
+def fails_by_numbers(item: Json) -> bool:
+    """Whether a threshold or a regression line of this item is what failed its test, alone or among others.
+
+    A test that failed for something else has its own message. An inconclusive line fails only where that is asked for.
+    """
+    failures = list(_not_passed(item)) if _failed(item) else []
+    if not item["message"]:
+        return any(status != "inconclusive" for status, _ in failures)
+    return any(sentence in item["message"] for _, sentence in failures)
+
+
+def _first_line(message: str) -> str:
+    # An assertion's own words come before what pytest and the eval's table add.
+    return message.strip().partition("\n")[0]
+
+
+def _failed(item: Json) -> bool:
+    return item["outcome"] in ("failed", "lost")
+
+
+def _not_passed(item: Json) -> Iterator[tuple[str, str]]:
+    """The status and the sentence of each threshold and line that did not pass, as a test's message holds it."""
+    for verdict in item["verdicts"]:
+        if verdict["status"] != "pass":
+            yield verdict["status"], f"{verdict['threshold']}: {verdict['detail']}"
+    for line in item.get("regressions", ()):
+        if line["status"] != "pass":
+            yield line["status"], line["detail"]
+
+
+def _sentence(verdict: Json, words: str) -> str:
+    return ": ".join(filter(None, (verdict["threshold"], words, verdict["detail"])))
+
+
+def is_alarm(warning: str) -> bool:
+    """Whether an eval's warning is an alarm."""
+    return warning.startswith(ALARM)
+
+
+def alarms(items: Sequence[Json]) -> list[str]:
+    """Each alarm once, as a sentence that names the evals which raise it."""
+    several = len({item["model"] for item in items}) > 1
+    evals_by_alarm: dict[str, list[str]] = {}
+    for item in items:
+        for text in filter(is_alarm, item["warnings"]):
+            evals = evals_by_alarm.setdefault(text.removeprefix(ALARM).strip(), [])
+            evals.append(eval_name(item["eval"], item["model"], several))
+    sentences = [f"Alarm: {text} ({_listed(evals)})" for text, evals in evals_by_alarm.items()]
+    left_out = len(sentences) - _MOST_ALARMS
+    return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]
+
+
+def _listed(evals: Sequence[str]) -> str:
+    more = f" and {len(evals) - _MOST_NAMES} more" if len(evals) > _MOST_NAMES else ""
+    return f"{', '.join(evals[:_MOST_NAMES])}{more}"

@@ -8,38 +8,33 @@ from typing import Any
 
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.report.alarms import alarms
-from pytest_audiobench.report.failed_checks import failed_otherwise, fails_by_numbers
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,
     Tone,
-    answered_text,
+    axis_value,
     counted,
-    drawn,
     group_text,
     interval_text,
+    parse_rate_text,
     skipped_text,
-    unanswered_text,
     unit_text,
+    unparsed_text,
     value_text,
 )
-from pytest_audiobench.report.scorer_comparison import Sides, by_answers, kept_scorers, sides
+from pytest_audiobench.report.scorer_comparison import ScorerComparison, by_answers, main_scorers, scorer_comparisons
+from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers
 
 Json = Mapping[str, Any]
 
-_SPEED_WORDS = {
-    "first_token_s": "first token after ",
-    "padding_waste": "padding ",
-    "model_share": "in the model ",
-    "peak_memory_mb": "peak memory ",
-}
+SAME = "consistency"
+"""The metric that says how many answers stayed the same (``metrics/kinds/faithfulness.py``)."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number with its perturbations, as texts; ``at``, ``low`` and ``high`` are where it is drawn, in ``unit``."""
+    """A number with all that belongs to it, as texts."""
 
     metric: str
     value: str
@@ -51,44 +46,45 @@ class Figure:
     method: str
     unit: str
     at: float | None
+    """Where it is drawn, in ``unit``, as ``low`` and ``high`` for the interval."""
     low: float | None
     high: float | None
 
 
 @dataclass(frozen=True)
 class Block:
-    """The figures of one eval or suite by one scorer; ``scorer`` is empty for what a test recorded itself.
-
-    A ``folded`` one is in the table of protocols side by side, and not among the main figures. ``apart`` is what its
-    signature says and that of another scorer of its name does not, such as "reasoning:no".
-    """
+    """The figures of one eval or suite by one scorer."""
 
     scorer: str
+    """Empty for what a test recorded itself."""
     signature: str
-    answered: str
+    parse_rate: str
     skipped: str
-    unanswered: str
+    unparsed: str
     folded: bool
+    """Whether it is in the table of scorers side by side only, and not among the main figures."""
     figures: tuple[Figure, ...]
     groups: tuple[Figure, ...]
-    apart: tuple[str, ...] = ()
+    variant: tuple[str, ...] = ()
+    """What its signature says and that of another scorer of its name does not, such as "reasoning:no"."""
 
     @property
     def title(self) -> str:
         """``letters``, or ``letters, reasoning:no`` beside another of that name; empty for a test's own figures."""
-        return ", ".join(filter(None, (self.scorer, *self.apart)))
+        return ", ".join(filter(None, (self.scorer, *self.variant)))
 
     @property
-    def answered_and_skipped(self) -> str:
-        """``97.0 %``, and what the protocol left out where it did: ``97.0 %, 12 skipped``."""
-        return ", ".join(filter(None, (self.answered, self.skipped)))
+    def parse_rate_and_skipped(self) -> str:
+        """``97.0 %``, and what the scorer left out where it did: ``97.0 %, 12 skipped``."""
+        return ", ".join(filter(None, (self.parse_rate, self.skipped)))
 
 
 @dataclass(frozen=True)
 class Check:
-    """A threshold and its verdict; ``mark`` repeats in a sign what ``tone`` says in colour."""
+    """A threshold and its verdict."""
 
     mark: str
+    """Repeats in a sign what ``tone`` says in colour."""
     tone: Tone
     status: str
     threshold: str
@@ -97,11 +93,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Eval:
-    """One item: its verdict in a word and a mark, its checks, its blocks (the headline scorer first).
-
-    ``sides`` sets its protocols side by side, ``failures`` says how answers went wrong; both are empty where there is
-    nothing to say.
-    """
+    """One item: its verdict in a word and a mark, and its numbers."""
 
     name: str
     model: str
@@ -112,31 +104,24 @@ class Eval:
     tone: Tone
     checks: tuple[Check, ...]
     blocks: tuple[Block, ...]
-    sides: tuple[Sides, ...]
+    """The headline scorer's first."""
+    comparisons: tuple[ScorerComparison, ...]
+    """Its scorers side by side; empty for a single one."""
     failures: tuple[FailureClass, ...]
+    """How answers failed."""
 
 
 @dataclass(frozen=True)
 class Suite:
-    """Evals pooled; ``fields`` are those in which its evals differ, which none of them reports by."""
+    """Evals pooled."""
 
     name: str
     model: str
     evals: int
     blocks: tuple[Block, ...]
-    sides: tuple[Sides, ...]
+    comparisons: tuple[ScorerComparison, ...]
     fields: frozenset[str]
-
-
-@dataclass(frozen=True)
-class ModelFacts:
-    """What a run found of a model beside its answers; empty texts where it found nothing."""
-
-    alias: str
-    speed: str
-    hearing: str
-    device: str
-    judging: str = ""
+    """The metadata fields in which its evals differ, which none of them reports by."""
 
 
 @dataclass(frozen=True)
@@ -145,6 +130,19 @@ class Banner:
 
     tone: Tone
     text: str
+
+
+def has_perturbations(record: Json) -> bool:
+    return any(suite.get("perturbations") for suite in record["suites"])
+
+
+def has_comparisons(record: Json) -> bool:
+    """Whether any answer of the run was compared with another, such as that to the clean clip."""
+    return any(metric["name"] == SAME for item in record["items"] for metric in item["metrics"])
+
+
+def has_findings(record: Json) -> bool:
+    return any(item.get("findings") for item in record["items"])
 
 
 def evals(record: Json) -> list[Eval]:
@@ -159,14 +157,12 @@ def suites(record: Json) -> list[Suite]:
 
 
 def leading(block: Block) -> Block:
-    """Of a pooled block its first metric, and those that only several evals have: each eval's table has the others, and
-    so have the page and run.json.
-    """
+    """Of a pooled block its first metric, and those that only several evals have: each eval's table has the others."""
     if not block.scorer:
         return block
     first = block.figures[0].metric if block.figures else ""
-    kept = tuple(figure for figure in block.figures if figure.metric == first or _is_across(figure.metric))
-    return replace(block, figures=kept, groups=tuple(one for one in block.groups if one.metric == first))
+    figures = tuple(figure for figure in block.figures if figure.metric == first or _is_across(figure.metric))
+    return replace(block, figures=figures, groups=tuple(group for group in block.groups if group.metric == first))
 
 
 def unfolded(blocks: Sequence[Block]) -> list[Block]:
@@ -177,31 +173,6 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
 def banners(record: Json) -> list[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
     return list(_banners(record))
-
-
-def models(record: Json) -> list[ModelFacts]:
-    """The models that were asked: how fast they answered, and whether they are known to hear."""
-    return [
-        ModelFacts(
-            alias=model["alias"],
-            speed=", ".join(
-                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
-                for figure in model.get("speed", ())
-            ),
-            hearing="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
-            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
-            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
-        )
-        for model in record["models"]
-    ]
-
-
-def _judging(model: Json, items: Sequence[Json]) -> str:
-    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
-    asked, known, errors = (sum(one.get(name, 0) for one in counts) for name in ("asked", "known", "errors"))
-    roles = {one["role"] for item in items for one in item.get("stages", ()) if one["judge"] == model["alias"]}
-    what = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
-    return f"{model['spec']}, {asked} {what} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
 def aliases(record: Json) -> list[str]:
@@ -219,7 +190,11 @@ def _banners(record: Json) -> Iterator[Banner]:
     if lost:
         yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
     if record["limit"] is not None or any(item["limited"] for item in items):
-        rest = "The baseline is held on these alone." if record.get("baseline") else "Never comparable with a full run."
+        rest = (
+            "The baseline is compared on these alone."
+            if record.get("baseline")
+            else "Never comparable with a full run."
+        )
         yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
     if errors:
         yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
@@ -229,7 +204,8 @@ def _banners(record: Json) -> Iterator[Banner]:
 def _eval(item: Json, fails_otherwise: bool) -> Eval:
     mark, tone, verdict = _verdict(item, fails_otherwise)
     checks = tuple(
-        Check(*VERDICTS[one["status"]], threshold=one["threshold"], detail=one["detail"]) for one in item["verdicts"]
+        Check(*VERDICTS[verdict["status"]], threshold=verdict["threshold"], detail=verdict["detail"])
+        for verdict in item["verdicts"]
     )
     return Eval(
         name=item["eval"],
@@ -241,21 +217,21 @@ def _eval(item: Json, fails_otherwise: bool) -> Eval:
         tone=tone,
         checks=checks,
         blocks=_blocks(item, [item]),
-        sides=sides(item),
+        comparisons=scorer_comparisons(item),
         failures=failure_classes(item),
     )
 
 
 def _suite(suite: Json, items: Sequence[Json]) -> Suite:
-    own = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
-    parts = by_answers(suite, [item for item in own if not item["control"]])
+    members = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
+    parts = by_answers(suite, [item for item in members if not item["control"]])
     return Suite(
         name=suite["name"],
         model=suite["model"],
         evals=suite["evals"],
         blocks=_blocks(suite, parts),
-        sides=tuple(one for part in parts for one in sides(part)),
-        fields=frozenset(_fields(suite).difference(*map(_fields, own))),
+        comparisons=tuple(comparison for part in parts for comparison in scorer_comparisons(part)),
+        fields=frozenset(_fields(suite).difference(*map(_fields, members))),
     )
 
 
@@ -267,26 +243,27 @@ def _fields(owner: Json) -> set[str]:
 
 def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
     """The figures by scorer, then those that a test recorded itself; ``parts`` are of scorers of the same answers."""
-    kept = {key for part in parts for key in kept_scorers(part)}
+    main = {key for part in parts for key in main_scorers(part)}
     metrics: dict[tuple[str | None, str | None], list[Json]] = {}
     for metric in owner["metrics"]:
         metrics.setdefault((metric["scorer"], metric["signature"]), []).append(metric)
-    found = []
+    blocks = []
     for scorer in owner["scorers"]:
         key = (scorer["name"], scorer["signature"])
-        block = _block(scorer, metrics.get(key, []), folded=key not in kept)
-        found.append(replace(block, apart=_apart(scorer, owner["scorers"])))
-    own = [metric for metric in owner["metrics"] if metric["scorer"] is None]
-    if own:
-        found.append(_block({"name": "", "signature": "", "coverage": {}}, own, folded=False))
-    return tuple(found)
+        block = _block(scorer, metrics.get(key, []), folded=key not in main)
+        blocks.append(replace(block, variant=_variant(scorer, owner["scorers"])))
+    recorded = [metric for metric in owner["metrics"] if metric["scorer"] is None]
+    if recorded:
+        blocks.append(_block({"name": "", "signature": "", "coverage": {}}, recorded, folded=False))
+    return tuple(blocks)
 
 
-def _apart(scorer: Json, scorers: Sequence[Json]) -> tuple[str, ...]:
-    own = scorer["signature"].split("|")
-    others = [set(one["signature"].split("|")) for one in scorers if one["name"] == scorer["name"]]
-    shared = set(own).intersection(*others)
-    return tuple(part for part in own if part not in shared)
+def _variant(scorer: Json, scorers: Sequence[Json]) -> tuple[str, ...]:
+    parts = scorer["signature"].split("|")
+    shared = set(parts).intersection(
+        *(other["signature"].split("|") for other in scorers if other["name"] == scorer["name"])
+    )
+    return tuple(part for part in parts if part not in shared)
 
 
 def _verdict(item: Json, fails_otherwise: bool) -> Sign:
@@ -296,7 +273,7 @@ def _verdict(item: Json, fails_otherwise: bool) -> Sign:
     """
     if item["outcome"] in ("lost", "skipped"):
         return Sign("✗", "bad", "lost") if item["outcome"] == "lost" else Sign("!", "warn", "skipped")
-    statuses = {one["status"] for one in (*item["verdicts"], *item.get("regressions", ()))}
+    statuses = {check["status"] for check in (*item["verdicts"], *item.get("regressions", ()))}
     if "fail" in statuses or (item["outcome"] == "failed" and fails_otherwise):
         return Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
@@ -306,7 +283,7 @@ def _verdict(item: Json, fails_otherwise: bool) -> Sign:
 
 
 def _block(scorer: Json, metrics: Sequence[Json], folded: bool) -> Block:
-    shown = [
+    scores = [
         metric
         for metric in metrics
         if metric["name"] not in SHARES and not (metric["value"] is None and _is_across(metric["name"]))
@@ -314,12 +291,12 @@ def _block(scorer: Json, metrics: Sequence[Json], folded: bool) -> Block:
     return Block(
         scorer=scorer["name"],
         signature=scorer["signature"],
-        answered=answered_text(scorer["coverage"]) if scorer["coverage"] else "",
+        parse_rate=parse_rate_text(scorer["coverage"]) if scorer["coverage"] else "",
         skipped=skipped_text(scorer["coverage"]),
-        unanswered=unanswered_text(scorer["coverage"]),
+        unparsed=unparsed_text(scorer["coverage"]),
         folded=folded,
-        figures=tuple(_figure(metric) for metric in shown if not metric["group"]),
-        groups=tuple(_figure(metric) for metric in shown if metric["group"] and not is_without(metric["group"])),
+        figures=tuple(_figure(metric) for metric in scores if not metric["group"]),
+        groups=tuple(_figure(metric) for metric in scores if metric["group"] and not is_without(metric["group"])),
     )
 
 
@@ -339,7 +316,7 @@ def _figure(metric: Json) -> Figure:
         signature=metric["signature"] or "",
         method=metric["method"],
         unit=unit_text(metric["unit"]),
-        at=drawn(metric["value"], metric["unit"]),
-        low=drawn(metric["lower"], metric["unit"]),
-        high=drawn(metric["upper"], metric["unit"]),
+        at=axis_value(metric["value"], metric["unit"]),
+        low=axis_value(metric["lower"], metric["unit"]),
+        high=axis_value(metric["upper"], metric["unit"]),
     )

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.identity import digest
-from pytest_audiobench.models.replay.recorded import records, sha256_of
+from pytest_audiobench.identity import digest, file_digest
+from pytest_audiobench.models.replay.recorded import records
 from pytest_audiobench.rescoring.own_run import FILE, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
@@ -51,7 +51,7 @@ class Source:
     @property
     def fingerprint(self) -> dict[str, str]:
         """What tells these answers from any others."""
-        answers = digest([[file.name, sha256_of(file)] for file in self.files])
+        answers = digest([[file.name, file_digest(file)] for file in self.files])
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
 

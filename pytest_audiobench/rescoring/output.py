@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report import run_parts
+from pytest_audiobench.report import run_files
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_files import Heading, collect, finish
-from pytest_audiobench.report.runtime import iso, runtime
+from pytest_audiobench.report.run_files import Heading, collect, finish, iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
@@ -26,10 +25,10 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
     is_new = not folder.exists()
-    (folder / run_parts.FOLDER).mkdir(parents=True)
+    (folder / run_files.PARTS).mkdir(parents=True)
     started = time.time()
     try:
-        rescored = rescore(source, wanted, folder / run_parts.FOLDER)
+        rescored = rescore(source, wanted, folder / run_files.PARTS)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -49,7 +48,7 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
         write_page(folder, record)
         finish(folder, record)
     except BaseException:
-        shutil.rmtree(folder if is_new else folder / run_parts.FOLDER, ignore_errors=True)
+        shutil.rmtree(folder if is_new else folder / run_files.PARTS, ignore_errors=True)
         raise
     return RescoredEval(record["items"], record["suites"], rescored.notes)
 

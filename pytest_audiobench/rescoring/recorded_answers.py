@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
-from pytest_audiobench.audio.recipe import AsWritten, Recipe
+from pytest_audiobench.audio.clip_record import Recipe, RecordedSource
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.store import LONGEST_TEXT, repaired
 from pytest_audiobench.models.messages import Message, Output, Part, Response
@@ -63,7 +63,7 @@ class RecordedRow:
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:
     """A clip that is known by its recorded name, and its recipe where it has one, and never decoded."""
-    return Clip(AsWritten(_NOWHERE, source, recipe))
+    return Clip(RecordedSource(_NOWHERE, source, recipe))
 
 
 _NOWHERE = DataRoot("recorded", Path())

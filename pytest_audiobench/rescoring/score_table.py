@@ -7,12 +7,16 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.published.compare import Comparison
-from pytest_audiobench.report import perturbation_text
-from pytest_audiobench.report.escapes import escaped
+from pytest_audiobench.report import perturbation_tables
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.scorer_sweep import Sweep, sweeps
-from pytest_audiobench.report.scorer_sweep_text import markdown, table, title
-from pytest_audiobench.report.tabular import csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text
+from pytest_audiobench.report.scorer_comparison import (
+    ScorerTable,
+    scorer_tables,
+    table_lines,
+    table_markdown,
+    table_title,
+)
 
 Json = Mapping[str, Any]
 Compared = Mapping[int, Sequence[Comparison]]
@@ -20,7 +24,7 @@ Compared = Mapping[int, Sequence[Comparison]]
 
 _WIDTH = 80
 _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
-_OF_ROW = ("protocol", "value", "lower", "upper", "n", "skipped", "unanswered", "failed", "signature")
+_OF_ROW = ("scorer", "value", "lower", "upper", "n", "skipped", "unparsed", "failed", "signature")
 
 
 def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
@@ -36,10 +40,10 @@ def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, forma
 def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in sweeps(owner):
-            yield title(_name(owner), sweep)
-            yield from table(sweep, _closest(beside, sweep))
-        yield from (line for line, _ in perturbation_text.lines({"items": (), "suites": [owner]}, _WIDTH))
+        for sweep in scorer_tables(owner):
+            yield table_title(_name(owner), sweep)
+            yield from table_lines(sweep, _closest(beside, sweep))
+        yield from (line for line, _ in perturbation_tables.lines({"items": (), "suites": [owner]}, _WIDTH))
         for comparison in beside:
             yield f"  published {printable(comparison.says)}"
         yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
@@ -52,9 +56,14 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
 def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in sweeps(owner):
-            yield from (f"**{escaped(title(_name(owner), sweep))}**", "", *markdown(sweep, _closest(beside, sweep)), "")
-        for name, rows in perturbation_text.markdown({"items": (), "suites": [owner]}):
+        for sweep in scorer_tables(owner):
+            yield from (
+                f"**{escaped(table_title(_name(owner), sweep))}**",
+                "",
+                *table_markdown(sweep, _closest(beside, sweep)),
+                "",
+            )
+        for name, rows in perturbation_tables.markdown({"items": (), "suites": [owner]}):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         remarks = [f"published {comparison.says}" for comparison in beside] + [
             f"note: {note}" for note in owner.get("warnings", ())
@@ -67,12 +76,12 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
 
 def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
-        for sweep in sweeps(owner):
+        for sweep in scorer_tables(owner):
             marks = _closest(compared.get(at, ()), sweep)
             for row in sweep.rows:
                 cells = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
                 cells |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
-                cells |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.protocol, "")}
+                cells |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.scorer, "")}
                 yield cells
 
 
@@ -83,7 +92,7 @@ def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
         "dataset": owner.get("dataset", ""),
         "n": owner["n"],
         "hashes": dict(owner["hashes"]),
-        "metrics": [asdict(sweep) for sweep in sweeps(owner)],
+        "metrics": [asdict(sweep) for sweep in scorer_tables(owner)],
         "published": [
             {
                 **{name: value for name, value in asdict(comparison).items() if name != "published"},
@@ -96,7 +105,7 @@ def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
     }
 
 
-def _closest(beside: Sequence[Comparison], sweep: Sweep) -> dict[str, str]:
+def _closest(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]:
     marks: dict[str, list[str]] = {}
     for comparison in beside:
         if comparison.metric == sweep.metric and not comparison.beyond:

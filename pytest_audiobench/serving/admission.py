@@ -1,4 +1,4 @@
-"""Who is let in, and when it is their turn: a bounded queue before the model."""
+"""Admission of calls: a bounded queue before the model, and the refusal of a call with its HTTP status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,18 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from pytest_audiobench.serving.refusal import Refused, TurnedAway
+
+class Refused(Exception):
+    """``status`` is the answer's; ``retry_after_s`` tells a client when to come back, where that may help."""
+
+    def __init__(self, status: int, message: str, retry_after_s: int | None = None) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after_s = status, message, retry_after_s
+
+
+class TurnedAway(Refused):
+    """Refused at the door, before the body was read."""
+
 
 _IN_WORK = 2
 """One call is asked while the next is decoded: enough to hide decoding, little enough to hold in memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hmac
 import importlib.util
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -16,16 +17,17 @@ from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.responses import Response as HttpResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.serving import body, chat, predictions
-from pytest_audiobench.serving.access import Guard
-from pytest_audiobench.serving.admission import Turns
+from pytest_audiobench.serving.admission import Refused, TurnedAway, Turns
 from pytest_audiobench.serving.audio_in import AudioIn
+from pytest_audiobench.serving.body import discard
+from pytest_audiobench.serving.chat import failure
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question
-from pytest_audiobench.serving.refusal import Refused, TurnedAway
 from pytest_audiobench.serving.served_model import Answered, ServedModel
 
 
@@ -64,11 +66,11 @@ class _Routes:
 
     async def predict(self, request: HttpRequest) -> HttpResponse:
         async with self._turns.place() as until:
-            sent = await body.read(request, self._options.max_body_bytes)
+            received = await body.read(request, self._options.max_body_bytes)
             async with self._turns.turn():
-                items, asks, refused = await self._decoding(self._prepared, sent, until)
-                answered = await self._asked(request, asks)
-        rows = predictions.merged(items, answered, refused)
+                items, asks, errors = await self._decoding(self._prepared, received, until)
+                answers = await self._answer(request, asks)
+        rows = predictions.merged(items, answers, errors)
         return JSONResponse(predictions.envelope(rows))
 
     async def models(self, request: HttpRequest) -> HttpResponse:
@@ -79,7 +81,7 @@ class _Routes:
         async with self._turns.place() as until:
             sent = await self._decoding(body.parse, await body.read(request, self._options.max_body_bytes))
             model = self._known_model(sent.get("model") if isinstance(sent, dict) else None)
-            response = await self._one(
+            response = await self._single(
                 request, lambda: chat.chat_question(sent, "chat", self._served.limits.tasks), until
             )
         if not sent.get("stream"):
@@ -96,57 +98,59 @@ class _Routes:
             if shape not in ("json", "text"):
                 raise Refused(400, f"response_format is {shape[:40]!r}; this server gives json and text")
             tasks = self._served.limits.tasks
-            asked = await self._one(
+            response = await self._single(
                 request, lambda: chat.transcription_question(file, form, "transcription", tasks), until
             )
-        return PlainTextResponse(asked.text) if shape == "text" else JSONResponse({"text": asked.text})
+        return PlainTextResponse(response.text) if shape == "text" else JSONResponse({"text": response.text})
 
     async def turned_away(self, request: HttpRequest, error: Exception) -> HttpResponse:
         await body.discard(request, self._options.max_body_bytes)
         return await _refused(request, error)
 
-    async def _one(self, request: HttpRequest, question: Callable[[], Question], until: float) -> Response:
+    async def _single(self, request: HttpRequest, question: Callable[[], Question], until: float) -> Response:
         """The response to a single question. Raises Refused (400) with the error that it met."""
         async with self._turns.turn():
             ask = await self._decoding(self._ask, question, until)
-            (response,) = (await self._asked(request, [ask])).responses
+            (response,) = (await self._answer(request, [ask])).responses
         if response.error is not None:
             raise Refused(400, response.error)
         return response
 
-    async def _asked(self, request: HttpRequest, asks: Sequence[Ask]) -> Answered:
+    async def _answer(self, request: HttpRequest, asks: Sequence[Ask]) -> Answered:
         if not asks:
             return Answered([], 0.0)
         if await request.is_disconnected():
             raise ClientDisconnect
         return await asyncio.wrap_future(self._served.ask(asks))
 
-    async def _decoding(self, work: Callable[..., Any], *given: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._decoders, work, *given)
+    async def _decoding(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._decoders, work, *arguments)
 
-    def _prepared(self, sent: bytearray, until: float) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
+    def _prepared(
+        self, received: bytearray, until: float
+    ) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
         """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
-        items = predictions.items(*body.parse_with_audio(sent), self._served.limits, self._options)
+        items = predictions.items(*body.parse_with_audio(received), self._served.limits, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
-        refused: dict[str, str] = {}
+        errors: dict[str, str] = {}
         for item in items:
             if item.question is not None:
                 try:
-                    asks.append(self._heard(item.question, audio))
+                    asks.append(self._audible(item.question, audio))
                 except SampleError as error:
-                    refused[item.sample_id] = str(error)
-        return items, asks, refused
+                    errors[item.sample_id] = str(error)
+        return items, asks, errors
 
     def _ask(self, question: Callable[[], Question], until: float) -> Ask:
         try:
-            return self._heard(question(), AudioIn(self._served.limits, self._options, until))
+            return self._audible(question(), AudioIn(self._served.limits, self._options, until))
         except SampleError as error:
             raise Refused(400, str(error)) from None
 
-    def _heard(self, question: Question, audio: AudioIn) -> Ask:
+    def _audible(self, question: Question, audio: AudioIn) -> Ask:
         # A model that does not listen is played nothing, here as in a run.
-        return question.ask(audio.heard(question) if self._served.model.listens else ())
+        return question.ask(audio.play(question) if self._served.model.listens else ())
 
     def _known_model(self, name: Any) -> str:
         if name not in self._names:
@@ -182,10 +186,48 @@ class _Bounded:
 async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, Refused)
     is_openai = request.url.path.startswith("/v1/")
-    shown = chat.failure(error.message, error.status) if is_openai else {"detail": error.message}
+    content = chat.failure(error.message, error.status) if is_openai else {"detail": error.message}
     headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
-    return JSONResponse(shown, error.status, headers)
+    return JSONResponse(content, error.status, headers)
 
 
 async def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
     return HttpResponse(status_code=499)  # nobody reads it
+
+
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
+
+class Guard:
+    """Refuses calls without the token (401; /health needs none), and, on a server without one, calls under a name that
+    is not this machine's (421): a web page could otherwise reach a loopback server by a domain of its own.
+    """
+
+    def __init__(self, app: ASGIApp, options: ServeOptions) -> None:
+        self._app, self._most_bytes = app, options.max_body_bytes
+        self._token = None if options.token is None else f"Bearer {options.token}".encode()
+        self._hosts = frozenset((*_LOOPBACK, options.host, f"[{options.host}]"))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = HttpRequest(scope, receive)
+        status, why = self._objection(request)
+        if not status:
+            await self._app(scope, receive, send)
+            return
+        await discard(request, self._most_bytes)
+        content = failure(why, status) if scope["path"].startswith("/v1/") else {"detail": why}
+        headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
+        await JSONResponse(content, status, headers)(scope, receive, send)
+
+    def _objection(self, request: HttpRequest) -> tuple[int, str]:
+        if self._token is None:
+            host = request.headers.get("host", "").lower()
+            name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
+            return (0, "") if name in self._hosts else (421, "this server is asked by another name than its own")
+        arguments = request.headers.get("authorization", "").encode("latin-1")
+        if request.url.path == "/health" or hmac.compare_digest(arguments, self._token):
+            return 0, ""
+        return 401, "a token is needed: send the header Authorization: Bearer …"

@@ -1,18 +1,21 @@
-"""Audio that arrives over HTTP, decoded into what a model hears."""
+"""Audio that arrives over HTTP, or is fetched from the hosts that a server may fetch from, decoded for a model."""
 
 from __future__ import annotations
 
 import binascii
+import http.client
 import os
+import time
+from collections.abc import Collection
+from urllib.parse import urlsplit
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, PlayedAudio
 from pytest_audiobench.audio.decode import decode, decode_bytes
-from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.errors import AudioError, FileUnreachable, SampleError
 from pytest_audiobench.models.model import Limits
+from pytest_audiobench.serving.deadline_connection import connected
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import PayloadType, Question, Sound
-from pytest_audiobench.serving.url_audio import fetch
 
 LONGEST_CALL_S = 7200.0
 """Audio that one call may hold once decoded: a kilobyte of compressed silence can promise hours."""
@@ -31,24 +34,24 @@ class AudioIn:
         self._limits, self._options, self._until = limits, options, until
         self._left_s = LONGEST_CALL_S
 
-    def heard(self, question: Question) -> tuple[PlayedAudio, ...]:
+    def play(self, question: Question) -> tuple[PlayedAudio, ...]:
         """The question's clips. Raises SampleError, naming the clip by its place."""
         if len(question.sounds) > self._limits.max_clips:
             raise SampleError(f"{len(question.sounds)} clips, and the model takes {self._limits.max_clips} at most")
         if len(question.sounds) < self._limits.min_clips:
             raise SampleError(f"{len(question.sounds)} clips, and the model needs {self._limits.min_clips} at least")
-        return tuple(self._heard(f"audio {i}", sound, question) for i, sound in enumerate(question.sounds))
+        return tuple(self._play(f"audio {i}", sound, question) for i, sound in enumerate(question.sounds))
 
-    def _heard(self, name: str, sound: Sound, question: Question) -> PlayedAudio:
+    def _play(self, name: str, sound: Sound, question: Question) -> PlayedAudio:
         windows_s = (self._limits.window_s(question.task), question.longest_s, self._left_s)
         window_s = min(window for window in windows_s if window is not None)
-        heard = self._decoded(name, sound, window_s)
-        if heard.truncated_s and window_s == self._left_s:
+        played = self._decoded(name, sound, window_s)
+        if played.truncated_s and window_s == self._left_s:
             raise SampleError(
                 f"{name}: the call holds more than {LONGEST_CALL_S:g} s of audio; send it in several calls"
             )
-        self._left_s = max(0.001, self._left_s - heard.duration_s)
-        return heard
+        self._left_s = max(0.001, self._left_s - played.duration_s)
+        return played
 
     def _decoded(self, name: str, sound: Sound, window_s: float) -> PlayedAudio:
         # Somewhat more than what is left, so that a clip which is only too long is refused for its length.
@@ -99,3 +102,49 @@ def payload_types(options: ServeOptions) -> list[PayloadType]:
     if options.url_hosts:
         kinds.append("file_url")
     return kinds
+
+
+_LONGEST_S = 30.0
+
+
+def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> bytes:
+    """The body behind an http or https URL, at most ``most_bytes`` long, before ``until`` (monotonic clock).
+
+    ``hosts`` holds names, or names with ports. No redirect is followed, since it could lead to any host.
+    Raises AudioError.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise AudioError("the URL of the audio cannot be read") from None
+    host = (parts.hostname or "").lower()
+    is_allowed = host in hosts or f"{host}:{port}" in hosts
+    if parts.scheme not in ("http", "https") or not is_allowed or parts.username is not None or not url.isprintable():
+        raise AudioError(
+            f"this server may not fetch from {host[:80]!r}; send base64_wav, or allow the host when it is started"
+        )
+    until = min(until, time.monotonic() + _LONGEST_S)
+    secure = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = secure(host, port)
+    try:
+        with connected(connection, until):
+            connection.request("GET", f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}")
+            data = _body(connection.getresponse(), host, most_bytes)
+    except (OSError, http.client.HTTPException, UnicodeError, ValueError) as error:
+        if time.monotonic() < until:
+            raise AudioError(f"the audio cannot be fetched from {host}: {type(error).__name__}") from None
+    if time.monotonic() >= until:  # what was cut off then looks like a whole answer
+        raise AudioError(f"{host} sends its audio too slowly")
+    return data
+
+
+def _body(answer: http.client.HTTPResponse, host: str, most_bytes: int) -> bytes:
+    if answer.status != 200:
+        raise AudioError(f"{host} answers {answer.status} instead of the audio")
+    data = answer.read(most_bytes + 1)
+    if len(data) > most_bytes:
+        raise AudioError(f"{host} sends more than {most_bytes} bytes of audio")
+    if answer.length:
+        raise AudioError(f"{host} sends {answer.length} bytes less than it promises")
+    return data

@@ -84,8 +84,8 @@ def chunks(response: Response, model: str, call: str, with_usage: bool) -> Itera
 
 def usage(response: Response) -> dict[str, int] | None:
     """Tokens as the model counts them; None where it does not count both: OpenAI's shape knows no unknown count."""
-    asked, given = (response.usage.get(key) for key in ("prompt_tokens", "completion_tokens"))
-    return None if asked is None or given is None else {**response.usage, "total_tokens": asked + given}
+    prompt, completion = (response.usage.get(key) for key in ("prompt_tokens", "completion_tokens"))
+    return None if prompt is None or completion is None else {**response.usage, "total_tokens": prompt + completion}
 
 
 def models(names: Sequence[str]) -> dict[str, Any]:

@@ -8,18 +8,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.predictions import reply as predictions_reply
-from pytest_audiobench.models.predictions.contract import SCHEMA
+from pytest_audiobench.models.predictions.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange, Probe
-from pytest_audiobench.serving.trial_replies import (
+from pytest_audiobench.serving.trials import (
     Broken,
     are_texts,
+    call,
     expect,
     is_number,
+    item,
     json_object,
     must_be_answered,
-    shown,
+    quoted,
 )
-from pytest_audiobench.serving.trial_requests import call, item
 
 _LARGEST_BATCH = 4096
 _UNTOLD_BATCH = 8
@@ -78,16 +79,16 @@ class Checker:
         self._info = info
         for key in ("name", "model", "model_revision"):
             if not isinstance(info.get(key), str) or not info[key].strip():
-                raise Broken(f"{key} is {shown(info.get(key))}, not a text with something in it")
+                raise Broken(f"{key} is {quoted(info.get(key))}, not a text with something in it")
         kinds, versions, most = (info.get(k) for k in ("audio_payload_types", "schema_versions", "max_batch_size"))
         if not are_texts(kinds) or not kinds:
-            raise Broken(f"audio_payload_types is {shown(kinds)}, not a list of texts")
+            raise Broken(f"audio_payload_types is {quoted(kinds)}, not a list of texts")
         if not isinstance(most, int) or isinstance(most, bool) or most < 1:
-            raise Broken(f"max_batch_size is {shown(most)}, not a whole number from 1 up")
+            raise Broken(f"max_batch_size is {quoted(most)}, not a whole number from 1 up")
         if not isinstance(info.get("supports_batching"), bool):
-            raise Broken(f"supports_batching is {shown(info.get('supports_batching'))}, not true or false")
+            raise Broken(f"supports_batching is {quoted(info.get('supports_batching'))}, not true or false")
         if not are_texts(versions) or SCHEMA not in (versions or ()):
-            raise Broken(f"schema_versions is {shown(versions)}; {SCHEMA} is not among them")
+            raise Broken(f"schema_versions is {quoted(versions)}; {SCHEMA} is not among them")
         return f"{info['name'][:40]} serves {info['model'][:60]}, {most} at once"
 
     def loaded(self) -> str:
@@ -105,11 +106,11 @@ class Checker:
         status = info.get("load_status")
         elapsed, error = info.get("loading_elapsed_sec"), info.get("last_error")
         if status is not None and not isinstance(status, str):
-            raise Broken(f"load_status is {shown(status)}, not a text")
+            raise Broken(f"load_status is {quoted(status)}, not a text")
         if elapsed is not None and not is_number(elapsed):
-            raise Broken(f"loading_elapsed_sec is {shown(elapsed)}, not a number")
+            raise Broken(f"loading_elapsed_sec is {quoted(elapsed)}, not a number")
         if state != "ready":
-            raise Broken(f"load_status is {status!r} ({shown(error)})")
+            raise Broken(f"load_status is {status!r} ({quoted(error)})")
         return "load_status is not told" if status is None else f"load_status is {status!r}"
 
     def two(self) -> str:
@@ -121,23 +122,23 @@ class Checker:
 
     def ids(self) -> str:
         ids = ["check/ü 1", "check-2"][: self.max_batch]
-        told = [row["sample_id"] for row in self._rows([self._item(sample_id) for sample_id in ids])]
-        return f"sample_ids come back as they were sent: {', '.join(sorted(told))}"
+        answered_ids = [row["sample_id"] for row in self._rows([self._item(sample_id) for sample_id in ids])]
+        return f"sample_ids come back as they were sent: {', '.join(sorted(answered_ids))}"
 
     def types(self) -> str:
         (row,) = self._rows([self._item("check-types")])
         finish, usage, latency = row.get("finish_reason"), row.get("usage"), row.get("latency_sec")
         if finish is not None and not isinstance(finish, str):
-            raise Broken(f"finish_reason is {shown(finish)}, neither a text nor null")
+            raise Broken(f"finish_reason is {quoted(finish)}, neither a text nor null")
         if usage is not None and not isinstance(usage, dict):
-            raise Broken(f"usage is {shown(usage)}, neither an object nor null")
+            raise Broken(f"usage is {quoted(usage)}, neither an object nor null")
         for key in ("prompt_tokens", "completion_tokens"):
             count = (usage or {}).get(key)
             if count is not None and (not isinstance(count, int) or isinstance(count, bool)):
-                raise Broken(f"usage.{key} is {shown(count)}, not a whole number")
+                raise Broken(f"usage.{key} is {quoted(count)}, not a whole number")
         if latency is not None and (not is_number(latency) or not latency >= 0):
-            raise Broken(f"latency_sec is {shown(latency)}, not a number from 0 up")
-        return f"finish_reason {shown(finish)}, usage {shown(usage)}, latency_sec {shown(latency)}"
+            raise Broken(f"latency_sec is {quoted(latency)}, not a number from 0 up")
+        return f"finish_reason {quoted(finish)}, usage {quoted(usage)}, latency_sec {quoted(latency)}"
 
     def keys(self) -> str:
         known = {"sample_id", "predictions", "finish_reason", "usage", "latency_sec", "error"}
@@ -201,16 +202,16 @@ class Checker:
         """A request with a clip in it. Raises Untried where the server says that it takes clips in other ways only."""
         kinds = self._info.get("audio_payload_types")
         if are_texts(kinds) and kinds and "base64_wav" not in kinds:
-            raise Untried(f"the server takes {shown(kinds)}; this rule is tried with base64_wav")
+            raise Untried(f"the server takes {quoted(kinds)}; this rule is tried with base64_wav")
         return item(sample_id, rate_hz)
 
     @property
     def _beyond(self) -> int:
         """One request too many. Raises Untried where that is more than a check should send."""
-        told = self._info.get("max_batch_size")
-        if not isinstance(told, int) or isinstance(told, bool) or not 1 <= told <= _LARGEST_BATCH:
-            raise Untried(f"max_batch_size is {shown(told)}; tried up to {_LARGEST_BATCH}")
-        return told + 1
+        max_batch = self._info.get("max_batch_size")
+        if not isinstance(max_batch, int) or isinstance(max_batch, bool) or not 1 <= max_batch <= _LARGEST_BATCH:
+            raise Untried(f"max_batch_size is {quoted(max_batch)}; tried up to {_LARGEST_BATCH}")
+        return max_batch + 1
 
     def _too_many(self, ids: Sequence[str]) -> str:
         return self._refused(call([self._item(sample_id) for sample_id in ids]), 413)
@@ -225,15 +226,15 @@ class Checker:
         expect(answer, 200)
         envelope = json_object(answer)
         if envelope.get("schema_version") != SCHEMA:
-            raise Broken(f"the answer's schema_version is {shown(envelope.get('schema_version'))}, not {SCHEMA!r}")
+            raise Broken(f"the answer's schema_version is {quoted(envelope.get('schema_version'))}, not {SCHEMA!r}")
         if unknown := sorted(envelope.keys() - {"schema_version", "responses"}):
             raise Broken(f"the answer has the key {unknown[0]!r}, which {SCHEMA} does not know")
         rows = envelope.get("responses")
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise Broken(f"responses is {shown(rows)}, not a list of objects")
-        told, sent = [row.get("sample_id") for row in rows], [request["sample_id"] for request in requests]
-        if sorted(map(repr, told)) != sorted(map(repr, sent)):
-            raise Broken(f"sent the sample_ids {shown(sorted(sent))} and got {shown(sorted(map(str, told)))}")
+            raise Broken(f"responses is {quoted(rows)}, not a list of objects")
+        answered_ids, sent = [row.get("sample_id") for row in rows], [request["sample_id"] for request in requests]
+        if sorted(map(repr, answered_ids)) != sorted(map(repr, sent)):
+            raise Broken(f"sent the sample_ids {quoted(sorted(sent))} and got {quoted(sorted(map(str, answered_ids)))}")
         return rows
 
     def _answer(self, answer: Exchange) -> Exchange:

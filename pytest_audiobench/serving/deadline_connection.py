@@ -17,15 +17,15 @@ def connected(connection: http.client.HTTPConnection, until: float) -> Iterator[
     What was read is whole only if ``until`` has not come since. Raises OSError and ``http.client``'s errors.
     """
     # A server that drips a byte at a time never runs into the socket's own timeout.
-    held: list[socket.socket] = []
-    watch = threading.Timer(max(0.0, until - time.monotonic()), _hang_up, [held])
+    sockets: list[socket.socket] = []
+    watch = threading.Timer(max(0.0, until - time.monotonic()), _hang_up, [sockets])
     watch.daemon = True
     try:
         watch.start()
         connection.timeout = max(0.001, until - time.monotonic())
         connection.connect()
         # Held here, since a connection forgets its socket where an answer has no length.
-        held.append(connection.sock)
+        sockets.append(connection.sock)
         if time.monotonic() >= until:  # the watch may have found nothing to hang up
             raise TimeoutError("no connection in time")
         yield
@@ -34,7 +34,7 @@ def connected(connection: http.client.HTTPConnection, until: float) -> Iterator[
         connection.close()
 
 
-def _hang_up(held: list[socket.socket]) -> None:
-    for sock in held:
+def _hang_up(sockets: list[socket.socket]) -> None:
+    for sock in sockets:
         with suppress(OSError):
             sock.shutdown(socket.SHUT_RDWR)

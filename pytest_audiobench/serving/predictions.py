@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.predictions.contract import PLACEHOLDER, SCHEMA
+from pytest_audiobench.models.predictions.request import PLACEHOLDER, SCHEMA
+from pytest_audiobench.serving.admission import Refused
 from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question, Sound, Tasks, kind, question, text
-from pytest_audiobench.serving.refusal import Refused
 from pytest_audiobench.serving.served_model import Answered, ServedModel
 
 _ENVELOPE = {"schema_version", "requests"}
@@ -48,24 +48,24 @@ def items(body: Any, lifted: Mapping[str, bytes], limits: Limits, options: Serve
         raise Refused(413, f"{len(requests)} requests in one call; max_batch_size is {limits.max_batch}")
     ids = [_sample_id(position, request) for position, request in enumerate(requests)]
     if len(set(ids)) < len(ids):
-        twice = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
-        raise Refused(400, f"sample_id {twice[:80]!r} stands twice in one call")
-    asked = zip(ids, requests, strict=True)
-    return [_item(sample_id, request, lifted, options, limits.tasks) for sample_id, request in asked]
+        repeated = next(sample_id for sample_id in ids if ids.count(sample_id) > 1)
+        raise Refused(400, f"sample_id {repeated[:80]!r} stands twice in one call")
+    pairs = zip(ids, requests, strict=True)
+    return [_item(sample_id, request, lifted, options, limits.tasks) for sample_id, request in pairs]
 
 
-def response(sample_id: str, given: Response, took_s: float) -> dict[str, Any]:
+def response(sample_id: str, model_response: Response, took_s: float) -> dict[str, Any]:
     """One item of the answer. ``took_s`` stands for latency where the model does not tell its own."""
-    usage: dict[str, int] = dict(given.usage)
-    if given.truncated_s:
-        usage["audio_truncated_ms"] = round(1000 * sum(given.truncated_s))
+    usage: dict[str, int] = dict(model_response.usage)
+    if model_response.truncated_s:
+        usage["audio_truncated_ms"] = round(1000 * sum(model_response.truncated_s))
     return {
         "sample_id": sample_id,
-        "predictions": [output.text for output in given.outputs],
-        "finish_reason": None if given.finish == "unknown" else given.finish,
+        "predictions": [output.text for output in model_response.outputs],
+        "finish_reason": None if model_response.finish == "unknown" else model_response.finish,
         "usage": usage or None,
-        "latency_sec": round(took_s if given.latency_s is None else given.latency_s, 6),
-        "error": given.error,
+        "latency_sec": round(took_s if model_response.latency_s is None else model_response.latency_s, 6),
+        "error": model_response.error,
     }
 
 
@@ -111,8 +111,8 @@ def merged(items: Sequence[Item], answered: Answered, refused: Mapping[str, str]
     rows = []
     for item in items:
         error = item.error or refused.get(item.sample_id)
-        given = next(replies) if error is None else Response(error=error)
-        rows.append(response(item.sample_id, given, answered.took_s))
+        reply = next(replies) if error is None else Response(error=error)
+        rows.append(response(item.sample_id, reply, answered.took_s))
     return rows
 
 
@@ -151,14 +151,14 @@ def placed(messages: Sequence[tuple[str, str]], clips: int) -> list[Message]:
     A space behind placeholders that open a message only sets them apart: the text begins behind it, as in process.
     Raises SampleError when there are placeholders, but not one for each clip.
     """
-    found = sum(content.count(PLACEHOLDER) for _, content in messages)
-    if found not in (0, clips):
-        raise SampleError(f"{found} audio placeholders in the messages and {clips} audio_inputs")
+    placeholders = sum(content.count(PLACEHOLDER) for _, content in messages)
+    if placeholders not in (0, clips):
+        raise SampleError(f"{placeholders} audio placeholders in the messages and {clips} audio_inputs")
     slots = iter(range(clips))
     turns: list[Message] = []
     for role, content in messages:
         parts: list[str | AudioSlot] = []
-        if not found and role == "user":
+        if not placeholders and role == "user":
             parts.extend(AudioSlot(slot) for slot in slots)
         first, *others = content.split(PLACEHOLDER)
         parts.append(first)
@@ -189,8 +189,8 @@ def _sound(position: int, audio: Any, lifted: Mapping[str, bytes], options: Serv
     taken = payload_types(options)
     payload = next((kind for kind in taken if kind == audio.get("payload_type")), None)
     if payload is None:
-        given = str(audio.get("payload_type"))[:40]
-        raise SampleError(f"{name}.payload_type is {given!r}; this server takes {', '.join(taken)}")
+        name_of_type = str(audio.get("payload_type"))[:40]
+        raise SampleError(f"{name}.payload_type is {name_of_type!r}; this server takes {', '.join(taken)}")
     rate = audio.get("sample_rate")
     if not isinstance(rate, int) or isinstance(rate, bool) or rate < 1:
         raise SampleError(f"{name}.sample_rate is {str(rate)[:40]!r}; it is a whole number from 1 up")
@@ -205,7 +205,7 @@ def _list(request: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _only(given: Mapping[str, Any], known: set[str], what: str) -> None:
-    for key in given:
+def _only(fields: Mapping[str, Any], known: set[str], what: str) -> None:
+    for key in fields:
         if key not in known:
             raise SampleError(f"{key[:40]!r} is no key of {what} in {SCHEMA}; it has {', '.join(sorted(known))}")

@@ -71,14 +71,14 @@ class Probe:
         until = time.monotonic() + self.timeout_s
         try:
             with connected(connection, until):
-                answer = self._asked(connection, method, path, body)
+                answer = self._send(connection, method, path, body)
         except (OSError, http.client.HTTPException, ValueError) as error:
             answer = Exchange(0, b"", f"no answer ({type(error).__name__}: {str(error)[:80]})")
         if time.monotonic() >= until:
             return Exchange(0, b"", f"no whole answer within {self.timeout_s:g} s")
         return answer
 
-    def _asked(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Exchange:
+    def _send(self, connection: http.client.HTTPConnection, method: str, path: str, body: bytes | None) -> Exchange:
         kind = {"Content-Type": "application/json"} if body is not None else {}
         with suppress(BrokenPipeError, ConnectionResetError):  # it may have answered before the body was sent
             connection.request(method, self._base + path, body, {**self._headers, **kind})

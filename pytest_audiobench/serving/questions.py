@@ -43,13 +43,13 @@ class Question:
     seed: int
     longest_s: float | None
 
-    def ask(self, heard: Sequence[PlayedAudio]) -> Ask:
+    def ask(self, audio: Sequence[PlayedAudio]) -> Ask:
         """The question as a model is asked it, with its audio decoded. Its key covers all that may change an answer."""
         turns = [
             [m.role, [list(part) if isinstance(part, AudioSlot) else part for part in m.parts]] for m in self.messages
         ]
         settings = [self.settings.max_new_tokens, self.settings.temperature, self.settings.top_p]
-        content = [self.sample_id, turns, [h.pcm_digest for h in heard], settings, self.task, self.choices, self.seed]
+        content = [self.sample_id, turns, [h.pcm_digest for h in audio], settings, self.task, self.choices, self.seed]
         request = Request(
             key=digest_of_trusted(content),
             dataset="served",
@@ -61,7 +61,7 @@ class Question:
             choices=self.choices,
             settings=self.settings,
         )
-        return Ask(request, tuple(heard))
+        return Ask(request, tuple(audio))
 
 
 def question(
@@ -105,9 +105,9 @@ def kind(value: Any) -> str:
     return kinds.get(type(value), "an object")
 
 
-def _task(told: Any, has_choices: bool, tasks: Tasks) -> Task:
-    """The task that is told; else choice where there are choices, open where the model does that, or what it does."""
-    wanted = told or ("choice" if has_choices else "open" if "open" in tasks else tasks[0])
+def _task(name: Any, has_choices: bool, tasks: Tasks) -> Task:
+    """The task of that name; else choice where there are choices, open where the model does that, or what it does."""
+    wanted = name or ("choice" if has_choices else "open" if "open" in tasks else tasks[0])
     task = next((task for task in TASKS if task == wanted), None)
     if task is None:
         raise SampleError(f"task is {str(wanted)[:40]!r}; it may be {', '.join(TASKS)}")

@@ -15,7 +15,7 @@ from pytest_audiobench.errors import AudiobenchError, SampleError, TransientErro
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits, Model
-from pytest_audiobench.serving.refusal import Refused
+from pytest_audiobench.serving.admission import Refused
 
 
 class Answered(NamedTuple):
@@ -93,10 +93,10 @@ class ServedModel:
         if self.load_status == "failed":
             raise Refused(503, f"the model could not be loaded: {self.last_error}")
         started = time.monotonic()
-        responses = [response for part in in_limits(asks, self.limits) for response in self._asked(part)]
+        responses = [response for part in in_limits(asks, self.limits) for response in self._ask_model(part)]
         return Answered(responses, time.monotonic() - started)
 
-    def _asked(self, asks: Sequence[Ask]) -> list[Response]:
+    def _ask_model(self, asks: Sequence[Ask]) -> list[Response]:
         try:
             responses = self.model.ask(asks)
             if len(responses) != len(asks):
@@ -129,12 +129,12 @@ def sentence(error: BaseException) -> str:
 
 def in_limits(asks: Sequence[Ask], limits: Limits) -> Iterator[Sequence[Ask]]:
     """The batch as it is; only one that holds more than the limits allow is cut, in order."""
-    start, held_s = 0, 0.0
+    start, batch_s = 0, 0.0
     for position, ask in enumerate(asks):
-        duration_s = sum(heard.duration_s for heard in ask.audio)
-        if position > start and (position - start == limits.max_batch or held_s + duration_s > limits.max_batch_s):
+        duration_s = sum(clip.duration_s for clip in ask.audio)
+        if position > start and (position - start == limits.max_batch or batch_s + duration_s > limits.max_batch_s):
             yield asks[start:position]
-            start, held_s = position, 0.0
-        held_s += duration_s
+            start, batch_s = position, 0.0
+        batch_s += duration_s
     if start < len(asks):
         yield asks[start:]

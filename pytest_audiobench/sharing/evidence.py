@@ -11,10 +11,9 @@ from pytest_audiobench.comparison.rows import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.metrics.estimates import value_of
-from pytest_audiobench.metrics.kinds.asking import not_of_samples
+from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.report.runtime import runtime
+from pytest_audiobench.report.run_files import runtime
 from pytest_audiobench.sharing.submission import number
 
 Json = Mapping[str, Any]

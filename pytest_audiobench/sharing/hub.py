@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.remote.network import hush
+from pytest_audiobench.models.remote.endpoint import hush
 from pytest_audiobench.report.formatting import printable
 
 if TYPE_CHECKING:

@@ -13,9 +13,8 @@ from pytest_audiobench.comparison.table_cells import (
     table_lines,
     value_cell,
 )
-from pytest_audiobench.report.escapes import escaped
 from pytest_audiobench.report.formatting import counted, printable, wrapped
-from pytest_audiobench.report.tabular import bar, csv_text, json_text
+from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
 
 FORMATS = ("text", "markdown", "csv", "json")
@@ -69,9 +68,9 @@ def _markdown(board: Leaderboard) -> Iterator[str]:
         yield ""
         yield f"**{escaped(_title(table), LONGEST)}**"
         yield ""
-        yield bar(_HEAD)
-        yield bar((":--", *("--:",) * 8))
-        yield from (bar(map(escaped, _cells(row))) for row in table.rows)
+        yield table_row(_HEAD)
+        yield table_row((":--", *("--:",) * 8))
+        yield from (table_row(map(escaped, _cells(row))) for row in table.rows)
         yield ""
         yield from (f"- {escaped(line, LONGEST)}" for line in _about(table))
     yield ""

@@ -20,7 +20,7 @@ from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.identity import digest
 from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
-from pytest_audiobench.report.tabular import json_text
+from pytest_audiobench.report.safe_text import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
 from pytest_audiobench.sharing.findings import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers

@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
-from pytest_audiobench.stats.intervals import CONFIDENCE, Floats, Interval, none
-from pytest_audiobench.stats.sparse import Rows, Sparse, by_cluster, distinct
+from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, Interval, none, numbered, repeat
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps sums of shape (r, k) to r values."""
@@ -33,6 +31,43 @@ FEWEST_OF_LABEL = 5
 CELLS = 4_000_000
 """Numbers held at a time, which bounds the memory."""
 _FEW_ALIKE = 8
+
+
+Row: TypeAlias = tuple[tuple[int, float], ...]
+"""The columns of a row that are not 0, and what stands there."""
+
+
+class Rows(NamedTuple):
+    """Rows of one ``width``, one a sample."""
+
+    rows: Sequence[Row]
+    width: int
+
+    def beside(self, other: Rows) -> Rows:
+        """Each row with ``other``'s to the right of it."""
+        pairs = zip(self.rows, other.rows, strict=True)
+        joined = [(*left, *((self.width + place, value) for place, value in right)) for left, right in pairs]
+        return Rows(joined, self.width + other.width)
+
+
+class Sparse(NamedTuple):
+    """A matrix of few numbers: ``values[i]`` stands in row ``rows[i]`` and column ``columns[i]``, and 0 elsewhere."""
+
+    shape: tuple[int, int]
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    values: Floats
+
+    def weighted(self, weights: Floats) -> Floats:
+        """The sums of its rows by each of ``weights``, shape (r, rows), in memory for the numbers that are there."""
+        width = self.shape[1]
+        return np.array([np.bincount(self.columns, weight[self.rows] * self.values, width) for weight in weights])
+
+    def column(self, place: int) -> Floats:
+        """One column in full."""
+        there, full = self.columns == place, np.zeros(self.shape[0])
+        full[self.rows[there]] = self.values[there]
+        return full
 
 
 class Ends(NamedTuple):
@@ -107,21 +142,21 @@ class Resampling(NamedTuple):
 
     def reaching(self, value: Statistic, ends: Ends) -> tuple[Floats, Floats]:
         """``value`` of 1,000 resamples with one more unit of either of ``ends``, by a weight drawn from exp(-w)."""
-        found: tuple[list[Floats], list[Floats]] = ([], [])
+        bounds: tuple[list[Floats], list[Floats]] = ([], [])
         for sums, generator in self._drawn():
             weights, which = generator.standard_exponential((len(sums), 1)), generator.random(len(sums))
-            for values, end in zip(found, ends, strict=True):
+            for values, end in zip(bounds, ends, strict=True):
                 values.append(value(sums + weights * end[(which * len(end)).astype(np.intp)]))
-        return np.concatenate(found[0]), np.concatenate(found[1])
+        return np.concatenate(bounds[0]), np.concatenate(bounds[1])
 
     def _drawn(self) -> Iterator[tuple[Floats, np.random.Generator]]:
         """The sums of resamples in portions, and what draws them."""
         if isinstance(self.distinct, Sparse):
             parts: tuple[npt.NDArray[np.generic], ...] = (*self.distinct[1:], self.counts)
-            told = b"".join(part.tobytes() for part in parts)
+            bytes_of_units = b"".join(part.tobytes() for part in parts)
         else:
-            told = self.distinct.tobytes()
-        generator = _generator(told)
+            bytes_of_units = self.distinct.tobytes()
+        generator = _generator(bytes_of_units)
         at_once = max(1, CELLS // max(self.distinct.shape))
         for at in range(0, RESAMPLES, at_once):
             yield self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))), generator
@@ -132,19 +167,19 @@ def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
     grouped = repeat(clusters)
     what = "clusters" if grouped else "samples"
     if isinstance(units, Rows):
-        rows = by_cluster(units.rows, clusters) if clusters is not None and grouped else units.rows
-        kinds, kind_of = distinct(rows, units.width)
+        entries = by_cluster(units.rows, clusters) if clusters is not None and grouped else units.rows
+        kinds, kind_of = distinct(entries, units.width)
         return Resampling(kinds, np.bincount(kind_of, minlength=kinds.shape[0]).astype(np.float64), kind_of, what)
-    found = np.asarray(units, dtype=np.float64)
+    rows = np.asarray(units, dtype=np.float64)
     if clusters is not None and grouped:
-        codes = numbered(clusters, len(found))
+        codes = numbered(clusters, len(rows))
         # Added up in an order of their own, so that the order of samples does not move a last digit, and the seed.
-        order = np.lexsort(found.T[::-1])
-        summed = np.zeros((int(codes.max()) + 1, found.shape[1]))
-        np.add.at(summed, codes[order], found[order])
-        found = summed
-    order = np.lexsort(found.T[::-1])
-    return Resampling(found[order], np.ones(len(found)), np.argsort(order), what)
+        order = np.lexsort(rows.T[::-1])
+        summed = np.zeros((int(codes.max()) + 1, rows.shape[1]))
+        np.add.at(summed, codes[order], rows[order])
+        rows = summed
+    order = np.lexsort(rows.T[::-1])
+    return Resampling(rows[order], np.ones(len(rows)), np.argsort(order), what)
 
 
 def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
@@ -190,9 +225,9 @@ def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDE
     values: tuple[list[float], list[float]] = ([], [])
     for rows, generator in units.drawn():
         more, which = round(generator.poisson() * size_of(units.lengths)), generator.random()
-        for found, end in zip(values, table.ends or (None, None), strict=True):
+        for values_at_end, end in zip(values, table.ends or (None, None), strict=True):
             extra = [] if end is None else [np.repeat(end[int(which * len(end))][None, :], more, axis=0)]
-            found.append(table.value(np.concatenate([rows, *extra])))
+            values_at_end.append(table.value(np.concatenate([rows, *extra])))
     of = f"{units.number} {units.what}, {FEW_RESAMPLES} resamples"
     return _percentiles(np.array(values[0]), np.array(values[1]), of, confidence)
 
@@ -226,7 +261,7 @@ class _Units(NamedTuple):
         members: dict[object, list[int]] = {}
         for row, name in enumerate(names):
             members.setdefault(name, []).append(row)
-        units = [table.rows[its] for its in members.values()]
+        units = [table.rows[numbers] for numbers in members.values()]
         units = sorted((unit[np.lexsort(unit.T[::-1])] for unit in units), key=lambda unit: unit.tobytes())
         lengths = np.array([len(unit) for unit in units], dtype=np.float64)
         return cls(np.concatenate(units), lengths, "samples" if len(units) == len(table.rows) else "clusters")
@@ -255,12 +290,12 @@ def _too_few(count: int, what: str) -> str | None:
 def _whole(drawn: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     sizes = (starts[1:] - starts[:-1])[drawn]
     ends = np.cumsum(sizes)
-    found: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
-    return found
+    places: npt.NDArray[np.int64] = np.arange(ends[-1]) + np.repeat(starts[drawn] - ends + sizes, sizes)
+    return places
 
 
-def _generator(told: bytes) -> np.random.Generator:
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(told).digest()[:8], "big"))
+def _generator(seed: bytes) -> np.random.Generator:
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(seed).digest()[:8], "big"))
 
 
 def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floats:
@@ -285,3 +320,29 @@ def _percentiles(lower: Floats, upper: Floats, of: str, confidence: float) -> In
         # A few right answers tell nothing of the wrong ones that more would bring: [1, 1] would claim certainty.
         return none("every resample gives the same value")
     return Interval(*bounds, f"bootstrap {100 * confidence:g} %, {of}")
+
+
+def distinct(units: Sequence[Row], width: int) -> tuple[Sparse, npt.NDArray[np.intp]]:
+    """The different rows among ``units`` in an order of their own, and which of them each unit is, shape (n,)."""
+    places: dict[Row, int] = {}
+    kind_of = [places.setdefault(unit, len(places)) for unit in units]
+    different = list(places)
+    order = sorted(range(len(different)), key=different.__getitem__)
+    renamed = np.argsort(np.array(order, dtype=np.intp))
+    entries = [(row, *entry) for row, old in enumerate(order) for entry in different[old]]
+    rows, columns, values = zip(*entries, strict=True) if entries else ((), (), ())
+    kinds = Sparse(
+        (len(different), width), np.array(rows, np.intp), np.array(columns, np.intp), np.array(values, np.float64)
+    )
+    return kinds, renamed[np.array(kind_of, dtype=np.intp)]
+
+
+def by_cluster(units: Sequence[Row], clusters: Sequence[Hashable]) -> list[Row]:
+    """The units of each cluster added up."""
+    parts: dict[Hashable, dict[int, list[float]]] = {}
+    for cluster, unit in zip(clusters, units, strict=True):
+        sums = parts.setdefault(cluster, {})
+        for place, value in unit:
+            sums.setdefault(place, []).append(value)
+    # fsum does not depend on the order of samples.
+    return [tuple((place, math.fsum(values)) for place, values in sorted(sums.items())) for sums in parts.values()]

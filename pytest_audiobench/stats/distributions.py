@@ -1,15 +1,100 @@
-"""The beta and gamma distributions and their quantiles, without scipy (which is no dependency and slow to import)."""
+"""Quantiles and tails of the normal, Student's t, beta and gamma distributions: our own in place of scipy's.
+
+No other module has numerics in place of scipy, which is no dependency and costs 0.4 s to import; tests compare with it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from functools import lru_cache
-
-from pytest_audiobench.stats.quantiles import normal_quantile
+from statistics import NormalDist
 
 _TINY = 1e-300
 _TERMS = 100_000
+_EXPANSION_FROM = 200
+
+
+def normal_quantile(probability: float) -> float:
+    """The standard normal quantile. Raises ValueError unless 0 < probability < 1."""
+    if not 0.0 < probability < 1.0:
+        raise ValueError(f"a probability lies strictly between 0 and 1, not {probability!r}")
+    return NormalDist().inv_cdf(probability)
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(probability: float, degrees: int) -> float:
+    """Student's t quantile with ``degrees`` >= 1 degrees of freedom.
+
+    Exact series (Abramowitz & Stegun 1964, 26.7.3 and 26.7.4) inverted by Newton's method below 200
+    degrees, the expansion about the normal quantile (26.7.5) from there on; against scipy the relative
+    error is below 1e-9 for probabilities in [0.0005, 0.9995]. Raises ValueError outside 0 < p < 1, degrees >= 1.
+    """
+    if degrees < 1:
+        raise ValueError(f"Student's t needs at least 1 degree of freedom, not {degrees}")
+    if probability < 0.5:
+        return -t_quantile(1.0 - probability, degrees)
+    start = normal_quantile(probability)
+    if degrees >= _EXPANSION_FROM:
+        return _expanded(start, degrees)
+    return _inverted_t(probability, start, degrees)
+
+
+def t_tail(t: float, degrees: int) -> float:
+    """P(T > t) for Student's t with ``degrees`` >= 1 degrees of freedom: the inverse of :func:`t_quantile`.
+
+    Below 1e-12 it keeps its order of magnitude from 200 degrees on and is 0 or rounding noise below.
+    """
+    if degrees < 1:
+        raise ValueError(f"Student's t needs at least 1 degree of freedom, not {degrees}")
+    if t < 0.0:
+        return 1.0 - t_tail(-t, degrees)
+    if degrees < _EXPANSION_FROM:
+        return max(0.0, 1.0 - _t_cdf(t, degrees))
+    low, high = 0.0, min(t, 38.0)
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if _expanded(middle, degrees) < t else (low, middle)
+    return 0.5 * math.erfc(low / math.sqrt(2.0))
+
+
+def _inverted_t(probability: float, start: float, degrees: int) -> float:
+    # The distribution function is concave above 0 and the normal quantile lies below the root,
+    # so every step of Newton's method moves up towards the root and none passes it.
+    t = start
+    for _ in range(200):
+        step = (probability - _t_cdf(t, degrees)) / _t_density(t, degrees)
+        t += step
+        if abs(step) <= 1e-13 * max(1.0, t):
+            break
+    return t
+
+
+def _t_cdf(t: float, degrees: int) -> float:
+    """P(T <= t) for t >= 0."""
+    angle = math.atan2(t, math.sqrt(degrees))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = degrees % 2
+    term = cosine if odd else 1.0
+    total = 0.0
+    for k in range(1 + odd, degrees, 2):
+        total += term
+        term *= cosine * cosine * k / (k + 1)
+    within = (angle + sine * total) * 2.0 / math.pi if odd else sine * total
+    return 0.5 + within / 2.0
+
+
+def _t_density(t: float, degrees: int) -> float:
+    scale = math.lgamma((degrees + 1) / 2) - math.lgamma(degrees / 2) - 0.5 * math.log(degrees * math.pi)
+    return math.exp(scale - (degrees + 1) / 2 * math.log1p(t * t / degrees))
+
+
+def _expanded(z: float, degrees: int) -> float:
+    first = (z**3 + z) / 4
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    fourth = (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160
+    return z + first / degrees + second / degrees**2 + third / degrees**3 + fourth / degrees**4
 
 
 def beta_cdf(x: float, a: float, b: float) -> float:
@@ -44,8 +129,8 @@ def gamma_cdf(x: float, shape: float) -> float:
     fraction = d
     for n in range(1, _TERMS):
         top, b = n * (shape - n), b + 2.0
-        d = 1.0 / _held(top * d + b)
-        c = _held(b + top / c)
+        d = 1.0 / _off_zero(top * d + b)
+        c = _off_zero(b + top / c)
         fraction *= c * d
         if abs(c * d - 1.0) < 1e-15:
             break
@@ -110,21 +195,21 @@ def _inverted(
 
 
 def _beta_fraction(x: float, a: float, b: float) -> float:
-    c, d = 1.0, 1.0 / _held(1.0 - (a + b) * x / (a + 1.0))
+    c, d = 1.0, 1.0 / _off_zero(1.0 - (a + b) * x / (a + 1.0))
     fraction = d
     for m in range(1, _TERMS):
         even = m * (b - m) * x / ((a + 2 * m - 1.0) * (a + 2 * m))
         odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1.0))
         for top in (even, odd):
-            d = 1.0 / _held(1.0 + top * d)
-            c = _held(1.0 + top / c)
+            d = 1.0 / _off_zero(1.0 + top * d)
+            c = _off_zero(1.0 + top / c)
             fraction *= c * d
         if abs(c * d - 1.0) < 1e-15:
             break
     return fraction
 
 
-def _held(value: float) -> float:
+def _off_zero(value: float) -> float:
     return value if abs(value) > _TINY else _TINY
 
 

@@ -1,7 +1,7 @@
 """Does one part of the samples fail more often than all others, and does that hold up on samples kept aside?
 
 Clusters (a recording with all that was cut from it) are split, part by part, into a discovery and a holdout. In the
-discovery each part is held against all others by a permutation test, adjusted over the parts by Benjamini and
+discovery each part is compared with all others by a permutation test, adjusted over the parts by Benjamini and
 Hochberg; what passes must show its uplift again on the holdout, whose clusters the discovery never saw. A part without
 an uplift passes the first step at most with probability ``DISCOVERY``, since no p above that is ever accepted, and then
 the second at most with the holdout's level, whatever the other parts do. That level is therefore
@@ -63,24 +63,24 @@ class Unit(NamedTuple):
 class Side(NamedTuple):
     """One part against all others in one half of the clusters; rates are NaN where there are no clips."""
 
-    own: Sequence[Unit]
+    members: Sequence[Unit]
     others: Sequence[Unit]
 
     @property
     def rates(self) -> tuple[float, float]:
-        return _rate(self.own), _rate(self.others)
+        return _rate(self.members), _rate(self.others)
 
     @property
     def uplift(self) -> float:
         """The part's rate less that of all others; NaN where either has no clips."""
-        own, others = self.rates
-        return own - others
+        rate, rate_of_others = self.rates
+        return rate - rate_of_others
 
     @property
     def lacking(self) -> str:
         """Why it cannot be tested; nothing where it can."""
-        few = [f"{len(units)} {what}" for units, what in ((self.own, "of it"), (self.others, "of all others"))]
-        return " and ".join(few) if min(len(self.own), len(self.others)) < FEWEST else ""
+        few = [f"{len(units)} {what}" for units, what in ((self.members, "of it"), (self.others, "of all others"))]
+        return " and ".join(few) if min(len(self.members), len(self.others)) < FEWEST else ""
 
 
 class Finding(NamedTuple):
@@ -117,15 +117,17 @@ def sides_of(units: Sequence[Unit], seed: str) -> Mapping[str, tuple[Side, Side]
     Clusters without clips (no asking succeeded) are split with the others, so that they move none, and left out then.
     """
     aside = holdout_of(units, seed)
-    halves = [[one for one in units if one.clips and (one.cluster in aside) is kept] for kept in (False, True)]
-    found = {}
-    for part in sorted({one.part for one in units}):
+    halves = [
+        [unit for unit in units if unit.clips and (unit.cluster in aside) is is_aside] for is_aside in (False, True)
+    ]
+    sides = {}
+    for part in sorted({unit.part for unit in units}):
         first, second = (
-            Side([one for one in half if one.part == part], [one for one in half if one.part != part])
+            Side([unit for unit in half if unit.part == part], [unit for unit in half if unit.part != part])
             for half in halves
         )
-        found[part] = (first, second)
-    return found
+        sides[part] = (first, second)
+    return sides
 
 
 def holdout_level(parts: int) -> float:
@@ -141,20 +143,23 @@ def weigh(units: Sequence[Unit], seed: str) -> list[Finding]:
     sides = sides_of(units, seed)
     lacking = {part: _lacking(*both) for part, both in sides.items()}
     tested = [part for part, why in lacking.items() if not why]
-    p = {part: [uplift_p(side.own, side.others) for side in sides[part]] for part in tested}
+    p = {part: [uplift_p(side.members, side.others) for side in sides[part]] for part in tested}
     q = dict(zip(tested, benjamini_hochberg([p[part][0] for part in tested]).tolist(), strict=True))
     level = holdout_level(len(tested))
-    found = []
+    findings = []
     for part, (discovery, holdout) in sides.items():
         if lacking[part]:
-            found.append(Finding(part, "untested", lacking[part], discovery, holdout, None, None, None))
+            findings.append(Finding(part, "untested", lacking[part], discovery, holdout, None, None, None))
             continue
         status, why = _judged(discovery, holdout, q[part], p[part][1], level)
-        found.append(Finding(part, status, why, discovery, holdout, p[part][0], q[part], p[part][1]))
-    return sorted(found, key=lambda one: (STATUSES.index(one.status), -_or_zero(one.discovery.uplift), one.part))
+        findings.append(Finding(part, status, why, discovery, holdout, p[part][0], q[part], p[part][1]))
+    return sorted(
+        findings,
+        key=lambda finding: (STATUSES.index(finding.status), -_or_zero(finding.discovery.uplift), finding.part),
+    )
 
 
-def uplift_p(own: Sequence[Unit], others: Sequence[Unit]) -> float:
+def uplift_p(members: Sequence[Unit], others: Sequence[Unit]) -> float:
     """The mid-p value of "the part's rate is no higher than the others'", over all ways to deal clusters to the part.
 
     Exact where clusters of one size have two outcomes, as single clips do. Else the uplift over its standard error is
@@ -162,28 +167,30 @@ def uplift_p(own: Sequence[Unit], others: Sequence[Unit]) -> float:
     whose seed comes from the counts; and p is no less than the share of the interval's resamples without an uplift,
     since the few recordings of a part may have left out what they seldom do.
     """
-    kinds = Counter((one.hits, one.clips) for one in (*own, *others))
+    kinds = Counter((unit.hits, unit.clips) for unit in (*members, *others))
     outcomes = sorted(kinds)
-    counts = [kinds[one] for one in outcomes]
-    if len({Fraction(*one) for one in outcomes}) == 1:
+    counts = [kinds[outcome] for outcome in outcomes]
+    if len({Fraction(*outcome) for outcome in outcomes}) == 1:
         return 0.5
     if len(outcomes) == 2 and outcomes[0][1] == outcomes[1][1]:
-        return _hypergeometric(sum(one.hits == outcomes[1][0] for one in own), len(own), counts[1], sum(counts))
-    generator = np.random.default_rng(seed_of("uplift resamples", 1, len(own), *map(str, outcomes), *counts))
-    least, most_of_others = _reaching(sorted(own), generator)[0], _reaching(sorted(others), generator)[1]
-    return max(_dealt_p(own, others), float((least <= most_of_others).mean()))
+        return _hypergeometric(
+            sum(unit.hits == outcomes[1][0] for unit in members), len(members), counts[1], sum(counts)
+        )
+    generator = np.random.default_rng(seed_of("uplift resamples", 1, len(members), *map(str, outcomes), *counts))
+    least, most_of_others = _reaching(sorted(members), generator)[0], _reaching(sorted(others), generator)[1]
+    return max(_dealt_p(members, others), float((least <= most_of_others).mean()))
 
 
-def _dealt_p(own: Sequence[Unit], others: Sequence[Unit]) -> float:
-    kinds = Counter((one.hits, one.clips) for one in (*own, *others))
-    outcomes, owned = sorted(kinds), Counter((one.hits, one.clips) for one in own)
-    counts = [kinds[one] for one in outcomes]
-    generator = np.random.default_rng(seed_of("uplift", 2, len(own), *map(str, outcomes), *counts))
+def _dealt_p(members: Sequence[Unit], others: Sequence[Unit]) -> float:
+    kinds = Counter((unit.hits, unit.clips) for unit in (*members, *others))
+    outcomes, owned = sorted(kinds), Counter((unit.hits, unit.clips) for unit in members)
+    counts = [kinds[outcome] for outcome in outcomes]
+    generator = np.random.default_rng(seed_of("uplift", 2, len(members), *map(str, outcomes), *counts))
     tallies, values = np.array(counts), np.array(outcomes, dtype=np.float64)
-    seen = _studentized(np.array([[owned[one] for one in outcomes]]), tallies, values)[0]
+    seen = _studentized(np.array([[owned[outcome] for outcome in outcomes]]), tallies, values)[0]
     beyond = ties = 0
     for portion in _portions(PERMUTATIONS, len(outcomes)):
-        dealt = generator.multivariate_hypergeometric(counts, len(own), size=portion)
+        dealt = generator.multivariate_hypergeometric(counts, len(members), size=portion)
         drawn = _studentized(dealt, tallies, values)
         # The same clusters summed in another order: floats that differ by rounding are one.
         equal = np.isclose(drawn, seen, rtol=1e-9, atol=1e-12)
@@ -199,12 +206,12 @@ def _studentized(dealt: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], ou
     hits, clips = outcomes.T
     squares = np.stack([hits * hits, hits * clips, clips * clips], axis=1)
 
-    def group(given: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
-        size, whole = given.sum(axis=1), given @ clips
-        rates = (given @ hits) / whole
-        both, cross, own = (given @ squares).T
-        spread = both - 2.0 * rates * cross + rates**2 * own
-        spread[spread < 1e-9 * own] = 0.0
+    def group(dealt: npt.NDArray[np.int64]) -> tuple[Floats, Floats]:
+        size, whole = dealt.sum(axis=1), dealt @ clips
+        rates = (dealt @ hits) / whole
+        both, cross, clips_squared = (dealt @ squares).T
+        spread = both - 2.0 * rates * cross + rates**2 * clips_squared
+        spread[spread < 1e-9 * clips_squared] = 0.0
         return rates, spread / whole**2 * size / np.maximum(size - 1, 1)
 
     (rates, variance), (others, variance_of_others) = group(dealt), group(counts - dealt)
@@ -214,34 +221,36 @@ def _studentized(dealt: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], ou
         return np.where(uplift == 0.0, 0.0, uplift / error)
 
 
-def uplift_interval(own: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE) -> Interval:
+def uplift_interval(
+    members: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE
+) -> Interval:
     """The interval for the part's rate less the others', by 2,000 resamples of clusters.
 
     The Bayesian bootstrap (Rubin 1981) of either group with one more cluster of average size, the worst there can be
     for the bound (``stats.intervals`` says why): a group that is all right or all wrong is no certainty.
     """
-    if not own or not others:
+    if not members or not others:
         return none("no clips")
     generator = np.random.default_rng(seed_of("uplift interval", 1, seed))
     tail = 100.0 * (1.0 - confidence) / 2.0
-    (least, most), (least_of_others, most_of_others) = (_reaching(units, generator) for units in (own, others))
+    (least, most), (least_of_others, most_of_others) = (_reaching(units, generator) for units in (members, others))
     lower = float(np.percentile(least - most_of_others, tail))
     upper = float(np.percentile(most - least_of_others, 100.0 - tail))
-    what = f"{len(own)} and {len(others)} clusters, {RESAMPLES} resamples"
+    what = f"{len(members)} and {len(others)} clusters, {RESAMPLES} resamples"
     return Interval(lower, upper, f"Bayesian bootstrap {100 * confidence:g} %, {what}")
 
 
 def _reaching(units: Sequence[Unit], generator: np.random.Generator) -> tuple[Floats, Floats]:
     """The rate over resamples with one more cluster without a failure, and with one of nothing else."""
-    hits, clips = (np.array([getattr(one, name) for one in units], dtype=np.float64) for name in ("hits", "clips"))
+    hits, clips = (np.array([getattr(unit, name) for unit in units], dtype=np.float64) for name in ("hits", "clips"))
     size = float(clips @ clips) / float(clips.sum())
-    found = []
+    rates_reached = []
     for portion in _portions(RESAMPLES, len(units)):
         weights = generator.standard_exponential((portion, len(units) + 1))
         further = weights[:, -1] * size
         tops, wholes = weights[:, :-1] @ hits, weights[:, :-1] @ clips + further
-        found.append((tops / wholes, (tops + further) / wholes))
-    least, most = (np.concatenate(ends) for ends in zip(*found, strict=True))
+        rates_reached.append((tops / wholes, (tops + further) / wholes))
+    least, most = (np.concatenate(ends) for ends in zip(*rates_reached, strict=True))
     return least, most
 
 
@@ -255,8 +264,8 @@ def _portions(draws: int, width: int) -> Iterator[int]:
 def _judged(discovery: Side, holdout: Side, q: float, p: float, level: float) -> tuple[Status, str]:
     first = f"discovery {discovery.uplift:+.3f}, q {q:.4f}"
     if q > DISCOVERY or discovery.uplift <= 0.0:
-        wanted = "no higher rate" if discovery.uplift <= 0.0 else f"above {DISCOVERY:g}"
-        return "rejected", f"{first}: {wanted}"
+        reason = "no higher rate" if discovery.uplift <= 0.0 else f"above {DISCOVERY:g}"
+        return "rejected", f"{first}: {reason}"
     second = f"{first}; holdout {holdout.uplift:+.3f}, p {p:.4f}"
     if holdout.uplift <= 0.0:
         return "rejected", f"{second}: the holdout shows no higher rate"
@@ -287,8 +296,8 @@ def _hypergeometric(seen: int, drawn: int, marked: int, total: int) -> float:
 
 
 def _rate(units: Sequence[Unit]) -> float:
-    clips = sum(one.clips for one in units)
-    return sum(one.hits for one in units) / clips if clips else math.nan
+    clips = sum(unit.clips for unit in units)
+    return sum(unit.hits for unit in units) / clips if clips else math.nan
 
 
 def _or_zero(value: float) -> float:

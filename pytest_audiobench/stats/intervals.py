@@ -20,17 +20,17 @@ find that the form holds.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.stats.clusters import Clusters as Clusters
-from pytest_audiobench.stats.clusters import numbered, repeat
 from pytest_audiobench.stats.distributions import beta_quantile, gamma_quantile
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+Clusters: TypeAlias = Sequence[Hashable] | None
+"""Each sample's cluster (its speaker, its recording, its family of questions); None where each is its own."""
 
 CONFIDENCE = 0.95
 
@@ -131,8 +131,8 @@ def linearised(
     bounds = []
     for end, probability in zip(ends, (0.5 - confidence / 2.0, 0.5 + confidence / 2.0), strict=True):
         centre, slopes = value(units.sum(axis=0) + size * end)
-        moves, own = units @ slopes, size * float(end @ slopes)
-        spread = (float(moves @ moves) + own * own) * (count + 1) / (count + 2)
+        moves, of_end = units @ slopes, size * float(end @ slopes)
+        spread = (float(moves @ moves) + of_end * of_end) * (count + 1) / (count + 2)
         bounds.append(beta_bound(centre, spread, probability))
     what = "samples" if codes is None else "clusters"
     return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
@@ -191,9 +191,9 @@ def _added(tops: Floats, wholes: Floats, rate: float) -> tuple[float, float]:
     whole = total + size
     centre = (float(tops.sum()) + rate * size) / whole
     residuals = tops - centre * wholes
-    own = (rate - centre) * size
+    of_end = (rate - centre) * size
     count = len(tops) + 1
-    return centre, (float(residuals @ residuals) + own * own) / whole**2 * count / (count + 1)
+    return centre, (float(residuals @ residuals) + of_end * of_end) / whole**2 * count / (count + 1)
 
 
 def beta_bound(centre: float, variance: float, probability: float) -> float:
@@ -252,3 +252,16 @@ def _unfit(scores: Floats, count: int, clustered: bool) -> str | None:
 def percent(confidence: float) -> str:
     """``95 %``."""
     return f"{100.0 * confidence:g} %"
+
+
+def repeat(clusters: Clusters) -> bool:
+    """Whether a cluster holds two samples; clusters that never repeat are the same as none."""
+    return clusters is not None and len(set(clusters)) < len(clusters)
+
+
+def numbered(clusters: Clusters, samples: int) -> npt.NDArray[np.intp]:
+    """Each sample's cluster by its number, from 0 in the order of their first samples, shape (samples,)."""
+    if clusters is None:
+        return np.arange(samples, dtype=np.intp)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(clusters))}
+    return np.fromiter(map(numbers.__getitem__, clusters), dtype=np.intp, count=len(clusters))

@@ -18,9 +18,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
-from pytest_audiobench.stats.quantiles import normal_quantile
 
 EXACT_PAIRS, EXACT_DIFFERING = 100, 10
 """The exact probability is taken up to so many pairs, and below so many that differ; mid-p beyond both."""
@@ -46,20 +46,20 @@ class Flips:
         if drop >= 1.0 or drop <= -1.0:
             return float(drop > 0.0)
         among = self._at_most if drop >= 0.0 else self._at_least
-        own = self._own(abs(drop), len(among))
+        probabilities = self._exactly_worse(abs(drop), len(among))
         # More on the drop's account than are worse leaves at least so many worse; more better ones leave fewer.
-        beyond = max(0.0, 1.0 - float(own.sum())) if drop > 0.0 else 0.0
-        return min(1.0, float(own @ among) + beyond)
+        beyond = max(0.0, 1.0 - float(probabilities.sum())) if drop > 0.0 else 0.0
+        return min(1.0, float(probabilities @ among) + beyond)
 
-    def _own(self, rate: float, count: int) -> Floats:
+    def _exactly_worse(self, rate: float, count: int) -> Floats:
         if rate == 0.0:
             nothing: Floats = np.zeros(count)
             nothing[0] = 1.0
             return nothing
         taken = np.arange(count)
         logs = self._log_choices[:count] + taken * math.log(rate) + (self._pairs - taken) * math.log1p(-rate)
-        own: Floats = np.exp(logs)
-        return own
+        probabilities: Floats = np.exp(logs)
+        return probabilities
 
     def lower(self, level: float) -> float:
         """The lower bound of the drop at 1 - ``level``: the least that is not refuted, so that p(x) <= level below."""
@@ -74,16 +74,16 @@ def flips_drop(
     ``value`` is the drop itself where pairs may have lost less than ``span``: it then stands in their place.
     """
     seen = span * (worse - better) / pairs if value is None else value
-    there, back = Flips(pairs, worse, better), Flips(pairs, better, worse)
+    forward, backward = Flips(pairs, worse, better), Flips(pairs, better, worse)
     tail = (1.0 - CONFIDENCE) / 2.0
     return Drop(
         seen,
-        min(seen, span * there.lower(tail)),
-        max(seen, -span * back.lower(tail)),
-        max(seen, -span * back.lower(question.alpha)),
-        there.p(question.margin / span),
+        min(seen, span * forward.lower(tail)),
+        max(seen, -span * backward.lower(tail)),
+        max(seen, -span * backward.lower(question.alpha)),
+        forward.p(question.margin / span),
         span * _detectable(pairs, better, question._replace(margin=question.margin / span)),
-        f"McNemar {'exact' if there.exact else 'mid-p'}, {worse} worse and {better} better of {pairs} pairs",
+        f"McNemar {'exact' if forward.exact else 'mid-p'}, {worse} worse and {better} better of {pairs} pairs",
     )
 
 
@@ -142,11 +142,11 @@ def _heads_at_least(heads: int, tosses: int, half: float) -> Floats:
 
 def _exactly(heads: int, tosses: int) -> Floats:
     """P(exactly ``heads`` in k tosses) for k = 0 … ``tosses``."""
-    found = np.zeros(tosses + 1)
+    probabilities = np.zeros(tosses + 1)
     if heads <= tosses:
         logs, k = _log_factorials(tosses), np.arange(heads, tosses + 1)
-        found[heads:] = np.exp(logs[k] - logs[heads] - logs[k - heads] - k * math.log(2.0))
-    return found
+        probabilities[heads:] = np.exp(logs[k] - logs[heads] - logs[k - heads] - k * math.log(2.0))
+    return probabilities
 
 
 def _log_factorials(most: int) -> Floats:

@@ -16,12 +16,12 @@ def holm(p_values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Float
 
     ``weights``, shape (m,) and above 0, give each test its share of alpha; equal ones where they are left out.
     """
-    found = np.asarray(p_values, dtype=np.float64)
-    shares = np.ones_like(found) if weights is None else np.asarray(weights, dtype=np.float64)
-    _check(found)
-    order = np.argsort(found / shares, kind="stable")
+    p = np.asarray(p_values, dtype=np.float64)
+    shares = np.ones_like(p) if weights is None else np.asarray(weights, dtype=np.float64)
+    _check(p)
+    order = np.argsort(p / shares, kind="stable")
     remaining = np.cumsum(shares[order][::-1])[::-1]
-    return _restored(np.maximum.accumulate(found[order] / shares[order] * remaining), order)
+    return _restored(np.maximum.accumulate(p[order] / shares[order] * remaining), order)
 
 
 def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
@@ -46,10 +46,10 @@ def benjamini_yekutieli(p_values: npt.ArrayLike) -> Floats:
 
 
 def _sorted(p_values: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
-    found = np.asarray(p_values, dtype=np.float64)
-    _check(found)
-    order = np.argsort(found, kind="stable")
-    return found[order], order
+    p = np.asarray(p_values, dtype=np.float64)
+    _check(p)
+    order = np.argsort(p, kind="stable")
+    return p[order], order
 
 
 def _check(p_values: Floats) -> None:
@@ -58,6 +58,6 @@ def _check(p_values: Floats) -> None:
 
 
 def _restored(adjusted: Floats, order: npt.NDArray[np.intp]) -> Floats:
-    found = np.empty_like(adjusted)
-    found[order] = np.minimum(adjusted, 1.0)
-    return found
+    restored = np.empty_like(adjusted)
+    restored[order] = np.minimum(adjusted, 1.0)
+    return restored

@@ -6,7 +6,14 @@ cluster-robust and corrected for leverage (CR2: Bell and McCaffrey 2002, for an 
 are the least of clusters - 1; of those that unequal clusters leave (Kish's effective number - 1); and of those that the
 squares' own spread leaves, 2 C / (kurtosis - 1) (Satterthwaite 1946; Box 1953). In simulations plain t with C - 1
 rejects a true null 10 % of the time where one cluster holds a third of the samples, four times too often at small
-levels. Skewness, and failures too rare to be among the samples, move bounds outwards (``spread.py``).
+levels.
+
+Where differences are skewed (an answer in a hundred is newly empty) samples with few of the large ones show both a
+small drop and a small error, and t's bound on the side of the long tail is too near: it is moved out by the first term
+of the Edgeworth expansion, the third moment over the second times (1 + 2 t²) / 6 (Johnson 1978, "Modified t tests and
+confidence intervals for asymmetrical populations"; Hall 1992), and never moved in. Where none of the large ones is
+among the samples nothing shows them. So no bound is nearer than failures can move the drop of which n samples show
+none: a share 1 - level^(1 / n) of all, the "rule of three". Both are made alike on the better side, for cures.
 """
 
 from __future__ import annotations
@@ -16,12 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
+from pytest_audiobench.stats.distributions import normal_quantile, t_quantile, t_tail
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
+from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, numbered, repeat
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
-from pytest_audiobench.stats.quantiles import normal_quantile
-from pytest_audiobench.stats.unseen_mass import Spread, Unseen
 
 FEWEST = 10
 """Clusters (or samples) below which t on scores that are not all 0 or 1 is not known to hold its level."""
@@ -31,15 +36,56 @@ _ROUNDING = 1e-12
 class Moves(NamedTuple):
     """How much each cluster (or sample, as ``what`` says) moves the drop: ``about`` it, adding up to 0, and in all.
 
-    ``shares`` are the clusters' weights, adding up to 1; ``own`` is 0 for a cluster in which nothing differs.
+    ``shares`` are the clusters' weights, adding up to 1; ``in_all`` is 0 for a cluster in which nothing differs.
     ``samples`` is the effective number of samples (Kish's, by their own weights).
     """
 
     about: Floats
-    own: Floats
+    in_all: Floats
     shares: Floats
     what: str
     samples: float
+
+
+class Unseen(NamedTuple):
+    """Failures, or cures, of ``span`` each that are so rare that none is among ``samples``; infinite where none says
+    how large they may be, and nothing is claimed of them.
+    """
+
+    span: float
+    samples: float
+
+    def reach(self, level: float) -> float:
+        """How much they move the drop where all samples miss them with a probability of ``level``."""
+        return -self.span * math.expm1(math.log(level) / self.samples) if math.isfinite(self.span) else 0.0
+
+    def p(self, excess: float) -> float:
+        """The probability that all samples miss those that would make up for ``excess``."""
+        if not math.isfinite(self.span):
+            return 0.0
+        return float(max(0.0, 1.0 - excess / self.span) ** self.samples) if excess > 0.0 else 1.0
+
+
+class Spread(NamedTuple):
+    """``error`` is the standard error, with ``degrees`` of freedom; ``skew`` the third moment over its square."""
+
+    error: float
+    skew: float
+    degrees: int
+    unseen: Unseen
+
+    def reach(self, level: float, side: float) -> float:
+        """How far the bound at 1 - ``level`` lies from the drop, on its worse ``side`` (1) or its better one (-1)."""
+        t = t_quantile(1.0 - level, self.degrees)
+        tail = max(0.0, side * self.skew) * (1.0 + 2.0 * t * t) / 6.0
+        return max(t * self.error + tail, self.unseen.reach(level))
+
+    def p(self, excess: float) -> float:
+        """The level at which the lower bound lies ``excess`` below the drop: :meth:`reach` inverted."""
+        tail = max(0.0, -self.skew)
+        beyond = excess - tail / 6.0
+        root = math.sqrt(self.error**2 + 4.0 / 3.0 * tail * max(0.0, beyond))
+        return max(t_tail(2.0 * beyond / (self.error + root), self.degrees), self.unseen.p(excess))
 
 
 def ratio_drop(
@@ -73,27 +119,27 @@ def ratio_drop(
         return flips_drop(len(before), int((differences > 0).sum()), int((differences < 0).sum()), question)
     ratios = [float(side[:, 0].sum()) / whole for side, whole in zip((before, after), wholes, strict=True)]
     value = sign * (ratios[0] - ratios[1])
-    each = [
+    linearised = [
         (side[:, 0] - ratio * side[:, 1]) / whole
         for side, ratio, whole in zip((before, after), ratios, wholes, strict=True)
     ]
-    about = sign * (each[0] - each[1])
+    about = sign * (linearised[0] - linearised[1])
     shares = (before[:, 1] / wholes[0] + after[:, 1] / wholes[1]) / 2.0
-    own = np.where((before != after).any(axis=1), about + value * shares, 0.0)
-    return studentised(value, moves_of(about, own, shares, clusters if grouped else None), question, span)
+    in_all = np.where((before != after).any(axis=1), about + value * shares, 0.0)
+    return studentised(value, moves_of(about, in_all, shares, clusters if grouped else None), question, span)
 
 
-def moves_of(about: Floats, own: Floats, shares: Floats, clusters: Clusters) -> Moves:
+def moves_of(about: Floats, in_all: Floats, shares: Floats, clusters: Clusters) -> Moves:
     """The moves of samples, those of a cluster added up."""
     samples = 1.0 / float(shares @ shares)
     if clusters is None:
-        return Moves(about, own, shares, "samples", samples)
+        return Moves(about, in_all, shares, "samples", samples)
     codes = numbered(clusters, len(about))
 
-    def added(each: Floats) -> Floats:
-        return np.bincount(codes, weights=each).astype(np.float64)
+    def added(moves: Floats) -> Floats:
+        return np.bincount(codes, weights=moves).astype(np.float64)
 
-    return Moves(added(about), added(own), added(shares), "clusters", samples)
+    return Moves(added(about), added(in_all), added(shares), "clusters", samples)
 
 
 class Resampled(NamedTuple):
@@ -122,15 +168,15 @@ def studentised(
         return no_drop(value, f"fewer than 2 {moves.what}")
     if moves.shares.max() > 1.0 - _ROUNDING:
         return no_drop(value, f"one of the {of} weighs as much as all")
-    scale = float(np.abs(moves.own).max())
-    worse, better = (int((sign * moves.own > _ROUNDING * scale).sum()) for sign in (1.0, -1.0))
+    scale = float(np.abs(moves.in_all).max())
+    worse, better = (int((sign * moves.in_all > _ROUNDING * scale).sum()) for sign in (1.0, -1.0))
     effective = 1.0 / float(moves.shares @ moves.shares)
     trials = max(2, int(effective + 1e-6))
     if scale == 0.0:
         if not math.isfinite(span):
             return no_drop(value, f"none of {of} differs")
-        found = flips_drop(trials, 0, 0, question, value, span)
-        return found._replace(method=f"none of {of} differs: the bound for none in {trials}")
+        drop = flips_drop(trials, 0, 0, question, value, span)
+        return drop._replace(method=f"none of {of} differs: the bound for none in {trials}")
     fewest = FEWEST if resampled is None else resampled.fewest
     if count < fewest:
         return no_drop(value, f"{of}, below the {fewest} at which it is known to hold")
@@ -151,13 +197,13 @@ def studentised(
         # Resamples know nothing of leverage: correct them as the linear moves are corrected.
         error = resampled.error * math.sqrt(squares / float(moves.about @ moves.about))
     degrees = _degrees(levered, effective, resamples)
-    found = _by_t(value, Spread(error, skew, degrees, Unseen(span, moves.samples)), question)
-    found = found._replace(method=f"{how}, {of}, {degrees} degrees of freedom{found.method}")
+    drop = _by_t(value, Spread(error, skew, degrees, Unseen(span, moves.samples)), question)
+    drop = drop._replace(method=f"{how}, {of}, {degrees} degrees of freedom{drop.method}")
     if worse + better >= EXACT_DIFFERING:
-        return found
+        return drop
     trials = max(trials, worse + better)
     few = flips_drop(trials, worse, better, question, value, scale * trials)
-    return _more_careful(found, few)._replace(method=f"{found.method}, {worse + better} differing")
+    return _more_careful(drop, few)._replace(method=f"{drop.method}, {worse + better} differing")
 
 
 def _by_t(value: float, spread: Spread, question: Question) -> Drop:
@@ -176,21 +222,21 @@ def _by_t(value: float, spread: Spread, question: Question) -> Drop:
     )
 
 
-def _more_careful(one: Drop, other: Drop) -> Drop:
+def _more_careful(drop: Drop, other: Drop) -> Drop:
     def most(a: float | None, b: float | None) -> float | None:
         return None if a is None or b is None else max(a, b)
 
-    assert one.lower is not None
+    assert drop.lower is not None
     assert other.lower is not None
     return Drop(
-        one.value,
-        min(one.lower, other.lower),
-        most(one.upper, other.upper),
-        most(one.bound, other.bound),
-        most(one.p, other.p),
-        most(one.detectable, other.detectable),
-        one.method,
-        one.error,
+        drop.value,
+        min(drop.lower, other.lower),
+        most(drop.upper, other.upper),
+        most(drop.bound, other.bound),
+        most(drop.p, other.p),
+        most(drop.detectable, other.detectable),
+        drop.method,
+        drop.error,
     )
 
 

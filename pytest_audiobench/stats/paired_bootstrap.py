@@ -18,18 +18,18 @@ from pytest_audiobench.stats.bootstrap import (
     FEW_RESAMPLES,
     RESAMPLES,
     Resampling,
+    Rows,
+    Sparse,
     Statistic,
     Sums,
     Table,
     resampled_rows,
     resampling,
 )
-from pytest_audiobench.stats.clusters import Clusters, numbered
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.stats.intervals import Clusters, Floats, numbered
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING
 from pytest_audiobench.stats.paired import Moves, Resampled, studentised
-from pytest_audiobench.stats.sparse import Rows, Sparse
 
 FEWEST_OF_SUMS, FEWEST_OF_ROWS = 20, 30
 """Clusters (or samples) below which each form is not known to hold its level."""
@@ -55,8 +55,8 @@ def sums_drop(
     width = totals[turned].shape[1]
 
     def drop(sums: Floats) -> Floats:
-        found: Floats = first.value(sums[:, :width]) - second.value(sums[:, width:])
-        return found
+        difference: Floats = first.value(sums[:, :width]) - second.value(sums[:, width:])
+        return difference
 
     units = resampling(_beside(first.units, second.units), clusters)
     values = units.resampled(drop)
@@ -65,10 +65,10 @@ def sums_drop(
     shares = _shares(clusters, len(units.kind_of))
     about = (-sign if turned else sign) * _influences(units, drop)[units.kind_of]
     about = about - shares * about.sum()
-    own = np.where(_differ(units, width)[units.kind_of], about + value * shares, 0.0)
+    in_all = np.where(_differ(units, width)[units.kind_of], about + value * shares, 0.0)
     return studentised(
         value,
-        Moves(about, own, shares, units.what, float(len(units.kind_of) if clusters is None else len(clusters))),
+        Moves(about, in_all, shares, units.what, float(len(units.kind_of) if clusters is None else len(clusters))),
         question,
         span,
         Resampled(float(values.std(ddof=1)), RESAMPLES, FEWEST_OF_SUMS),
@@ -111,13 +111,13 @@ def rows_drop(
     codes = numbered(clusters, len(before.rows))
     differ = np.bincount(codes, (before.rows != after.rows).any(axis=1)) > 0.0
     shares = _shares(clusters, count)
-    own = differ * shares
+    in_all = differ * shares
     if differ.sum() < EXACT_DIFFERING:
         for cluster in np.flatnonzero(differ):
-            own[cluster] = value - sign * _drop_without((codes == cluster)[:, None], before, after)
+            in_all[cluster] = value - sign * _drop_without((codes == cluster)[:, None], before, after)
     return studentised(
         value,
-        Moves(differ * shares, own, shares, what, float(len(before.rows))),
+        Moves(differ * shares, in_all, shares, what, float(len(before.rows))),
         question,
         span,
         Resampled(float(values.std(ddof=1)), FEW_RESAMPLES, FEWEST_OF_ROWS, signed=False),
@@ -140,8 +140,8 @@ def _beside(first: Floats | Rows, second: Floats | Rows) -> Floats | Rows:
 def _shares(clusters: Clusters, units: int) -> Floats:
     """The share of the samples that each unit holds, shape (units,)."""
     counts = np.bincount(numbered(clusters, units), minlength=units)
-    found: Floats = counts / counts.sum()
-    return found
+    shares: Floats = counts / counts.sum()
+    return shares
 
 
 def _influences(units: Resampling, value: Statistic) -> Floats:
@@ -161,8 +161,8 @@ def _influences(units: Resampling, value: Statistic) -> Floats:
     if isinstance(units.distinct, Sparse):
         moved = units.distinct.values * gradient[units.distinct.columns]
         return np.bincount(units.distinct.rows, moved, units.distinct.shape[0]).astype(np.float64)
-    found: Floats = units.distinct @ gradient
-    return found
+    influences: Floats = units.distinct @ gradient
+    return influences
 
 
 def _differ(units: Resampling, width: int) -> npt.NDArray[np.bool_]:
@@ -171,8 +171,8 @@ def _differ(units: Resampling, width: int) -> npt.NDArray[np.bool_]:
     if both != 2 * width:
         return np.ones(count, dtype=bool)
     if not isinstance(units.distinct, Sparse):
-        found: npt.NDArray[np.bool_] = (units.distinct[:, :width] != units.distinct[:, width:]).any(axis=1)
-        return found
+        different: npt.NDArray[np.bool_] = (units.distinct[:, :width] != units.distinct[:, width:]).any(axis=1)
+        return different
     _, rows, columns, values = units.distinct
     cells, cell_of = np.unique(rows * width + columns % width, return_inverse=True)
     net = np.bincount(cell_of, np.where(columns < width, values, -values))

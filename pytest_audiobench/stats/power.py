@@ -9,10 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from pytest_audiobench.stats.distributions import beta_cdf
+from pytest_audiobench.stats.distributions import beta_cdf, normal_quantile, t_quantile
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.mcnemar import Flips, worse_needed
-from pytest_audiobench.stats.quantiles import normal_quantile, t_quantile
 
 MOST = 10_000_000
 """Samples beyond which no number is sought."""
@@ -95,10 +94,10 @@ def flips_power(pairs: int, drop: float, flips: float, question: Question) -> fl
     first = max(0, math.floor(centre - _OUT_OF_RANGE * spread))
     last = min(pairs, math.ceil(centre + _OUT_OF_RANGE * spread))
     total, needed = 0.0, worse_needed(pairs, first, question)
-    for found in range(first, last + 1):
-        while needed <= pairs - found and Flips(pairs, needed, found).p(question.margin) > question.level:
+    for improved in range(first, last + 1):
+        while needed <= pairs - improved and Flips(pairs, needed, improved).p(question.margin) > question.level:
             needed += 1
-        total += _exactly(found, pairs, better) * _at_least(needed, pairs - found, worse / (1.0 - better))
+        total += _exactly(improved, pairs, better) * _at_least(needed, pairs - improved, worse / (1.0 - better))
     return min(1.0, total)
 
 

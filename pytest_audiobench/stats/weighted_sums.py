@@ -1,16 +1,16 @@
 """Weighted sums of ratios over the same samples: the slope of a curve, the area beneath it, the mean of its points.
 
-Under perturbation j the ratio is R_j = sum_i x_ij / sum_i w_ij (an accuracy, a corpus word error rate), and what is asked
-for is L = sum_j a_j R_j. Samples are the same under all perturbations, so the R_j are not independent. What varies is how
+Under condition j the ratio is R_j = sum_i x_ij / sum_i w_ij (an accuracy, a corpus word error rate), and what is asked
+for is L = sum_j a_j R_j. Samples are the same under all conditions, so the R_j are not independent. What varies is how
 much each sample (or cluster of them) moves L, by the delta method
 
     u_i = sum_j a_j (x_ij - R_j w_ij) / W_j,    W_j = sum_i w_ij
 
-(the linearised form of one ratio, Cochran 1977, "Sampling techniques", section 6, added up over perturbations before it is
+(the linearised form of one ratio, Cochran 1977, "Sampling techniques", section 6, added up over conditions before it is
 squared). Where the a_j are shares of one (a mean, an area), the interval is that of a ratio (``intervals.py``), one
-more sample included that is the worst, or the best, under every perturbation at once. Where they add up to nothing (a
+more sample included that is the worst, or the best, under every condition at once. Where they add up to nothing (a
 slope, a difference of two runs' means) it is Student's t on the u_i, as for a drop (``paired.py``). A sample without a
-score under a perturbation counts there as nothing: x_ij = w_ij = 0.
+score under a condition counts there as nothing: x_ij = w_ij = 0.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_audiobench.stats.clusters import Clusters, numbered, repeat
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import (
     CONFIDENCE,
     FEWEST_OF_OPEN,
     FEWEST_OF_RATES,
+    Clusters,
     Floats,
     Interval,
     beta_bound,
     gamma_bound,
     none,
+    numbered,
     percent,
+    repeat,
 )
 from pytest_audiobench.stats.paired import moves_of, studentised
 
@@ -42,7 +44,7 @@ _TWO_SIDED = Question(margin=0.0)
 
 
 class Points(NamedTuple):
-    """The numerators and denominators (>= 0) of each sample under each perturbation, shape (samples, perturbations) each.
+    """The numerators and denominators (>= 0) of each sample under each condition, shape (samples, conditions) each.
 
     ``clusters`` names each sample's cluster; None where each is its own.
     """
@@ -59,10 +61,10 @@ class Points(NamedTuple):
             return "a value is not finite"
         if self.wholes.min() < 0.0:
             return "a denominator is negative"
-        return None if (self.wholes.sum(axis=0) > 0.0).all() else "a perturbation has no value"
+        return None if (self.wholes.sum(axis=0) > 0.0).all() else "a condition has no value"
 
     def value(self, weights: Sequence[float]) -> float:
-        """L; NaN where a perturbation has no value."""
+        """L; NaN where a condition has no value."""
         return math.nan if self.unfit() else _summed(self.tops.sum(axis=0) / self.wholes.sum(axis=0), np.array(weights))
 
 
@@ -102,9 +104,9 @@ def mean_interval(
     confidence: float = CONFIDENCE,
     least: float = 0.0,
 ) -> Interval:
-    """The interval of L where ``weights`` are shares of one; of one perturbation it is :func:`intervals.ratio`'s.
+    """The interval of L where ``weights`` are shares of one; of one condition it is :func:`intervals.ratio`'s.
 
-    ``most`` is what no sample's own ratio can exceed; without such an end the worst that was seen under the perturbation
+    ``most`` is what no sample's own ratio can exceed; without such an end the worst that was seen under the condition
     stands for it, or ``likely`` where all were better; where nothing is ``likely``, scores being without any scale,
     20 samples or clusters are needed. ``least`` is what none can fall below: of differences, -1 with a ``most`` of 1.
     """
@@ -139,8 +141,8 @@ def mean_interval(
             for (centre, variance), probability in ((lower, tail), (upper, 1.0 - tail))
         ]
         return Interval(bounds[0] + least, bounds[1] + least, f"beta {percent(confidence)}, {count} {what}")
-    told = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
-    return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), told)
+    method = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
+    return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), method)
 
 
 def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Drop:
@@ -158,12 +160,12 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     totals = points.wholes.sum(axis=0)
     ratios = points.tops.sum(axis=0) / totals
     about = ((points.tops - ratios * points.wholes) / totals) @ factors
-    own = (points.tops / totals) @ factors
-    # What is the same under all perturbations moves nothing, whatever floats make of it.
-    own[np.abs(own) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
+    moved = (points.tops / totals) @ factors
+    # What is the same under all conditions moves nothing, whatever floats make of it.
+    moved[np.abs(moved) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
     shares = (points.wholes / totals) @ (np.abs(factors) / size)
     clusters = points.clusters if repeat(points.clusters) else None
-    moves = moves_of(about, own, shares, clusters)
+    moves = moves_of(about, moved, shares, clusters)
     return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
 
 
@@ -200,12 +202,12 @@ def _units(points: Points) -> tuple[Floats, Floats, str]:
 
 
 def _added(tops: Floats, wholes: Floats, weights: Floats, rates: Floats) -> tuple[float, float]:
-    """Mean and variance of L over Dirichlet weights of the units and one more, of ``rates`` under the perturbations."""
+    """Mean and variance of L over Dirichlet weights of the units and one more, of ``rates`` under the conditions."""
     totals = wholes.sum(axis=0)
     sizes = (wholes * wholes).sum(axis=0) / totals
     with_it = totals + sizes
     ratios = (tops.sum(axis=0) + rates * sizes) / with_it
     moves = ((tops - ratios * wholes) / with_it) @ weights
-    own = float(((rates - ratios) * sizes / with_it) @ weights)
+    added = float(((rates - ratios) * sizes / with_it) @ weights)
     count = len(tops) + 1
-    return float(ratios @ weights), (float(moves @ moves) + own * own) * count / (count + 1)
+    return float(ratios @ weights), (float(moves @ moves) + added * added) * count / (count + 1)

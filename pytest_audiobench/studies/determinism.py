@@ -13,7 +13,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import ScoredSample
-from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.metrics.metric import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
 

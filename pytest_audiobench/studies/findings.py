@@ -147,19 +147,19 @@ def _cluster_field(clips: Mapping[str, set[str]]) -> str:
 
 
 def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
-    interval = stats.uplift_interval(side.own, side.others, seed)
+    interval = stats.uplift_interval(side.members, side.others, seed)
     return {"effect_size": finite(side.uplift), "ci_lower": interval.lower, "ci_upper": interval.upper}
 
 
 def _side(side: stats.Side, clips: Mapping[str, set[str]], p: float | None) -> dict[str, Any]:
     names, other_names = (
-        sorted(name for unit in units for name in clips[unit.cluster]) for units in (side.own, side.others)
+        sorted(name for unit in units for name in clips[unit.cluster]) for units in (side.members, side.others)
     )
     rates = tuple(finite(rate) for rate in side.rates)
     return {
         "clip_count_domain": len(names),
         "clip_count_other": len(other_names),
-        "cluster_count_domain": len(side.own),
+        "cluster_count_domain": len(side.members),
         "cluster_count_other": len(side.others),
         "domain_rate": rates[0],
         "other_rate": rates[1],

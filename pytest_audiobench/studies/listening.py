@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.controls import silenced, swapped, unheard
+from pytest_audiobench.datasets.perturbations.interventions import with_silence, with_swapped_clips, without_audio
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
 
-CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {"silence": silenced, "swapped": swapped, "text": unheard}
+CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {
+    "silence": with_silence,
+    "swapped": with_swapped_clips,
+    "text": without_audio,
+}
 
 
 def listening(

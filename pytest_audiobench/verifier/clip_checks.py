@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip_record import clip_of
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.audio.recipe import clip_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.report.formatting import counted
 from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok

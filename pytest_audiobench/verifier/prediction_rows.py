@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.audio.recipe import Recipe
+from pytest_audiobench.audio.clip_record import Recipe
 from pytest_audiobench.evaluation.hashes import ABSENT, audio_payload
 from pytest_audiobench.evaluation.requests import request_context, request_key
 from pytest_audiobench.identity import ListDigest, digest_of_trusted

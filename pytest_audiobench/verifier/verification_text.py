@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.report.formatting import wrapped
-from pytest_audiobench.report.tabular import json_text
+from pytest_audiobench.report.safe_text import json_text
 from pytest_audiobench.verifier.checks import CheckedItem, Verification
 
 _WORDS = {"ok": "ok", "fails": "FAILS", "not_recomputed": "not recomputed"}

@@ -84,7 +84,7 @@ def test_what_one_run_learned_the_next_one_knows(tmp_path: Path) -> None:
     clips = [wav(tmp_path / f"{number}.wav", level=number / 100) for number in range(70)]
     with AudioIndex(memory, settle_s=0) as index:
         first = facts_of(index, clips)
-        assert index.is_kept
+        assert index.is_persistent
     assert {digest for digest, _ in remembered(memory)} == {fact.digest for fact in first}
     with sqlite3.connect(memory) as database:
         database.execute("UPDATE files_1 SET digest = 'from memory'")
@@ -147,7 +147,7 @@ def test_a_damaged_memory_is_done_without(tmp_path: Path, content: bytes) -> Non
     memory.write_bytes(content)
     clip = wav(tmp_path / "a.wav")
     with AudioIndex(memory, settle_s=0) as index:
-        assert index.is_kept == (content == b"")
+        assert index.is_persistent == (content == b"")
         assert facts_of(index, [clip]) == facts_of(index, [clip])
 
 
@@ -156,7 +156,7 @@ def test_a_memory_that_cannot_be_written_is_done_without(tmp_path: Path) -> None
     (tmp_path / "taken").touch()
     clip = wav(tmp_path / "a.wav")
     with AudioIndex(tmp_path / "taken" / "audio.sqlite", settle_s=0) as index:
-        assert not index.is_kept
+        assert not index.is_persistent
         assert facts_of(index, [clip]) == facts_of(index, [clip])
 
 
@@ -167,7 +167,7 @@ def test_a_memory_that_breaks_while_in_use_is_done_without(tmp_path: Path) -> No
         with sqlite3.connect(memory) as database:
             database.execute("DROP TABLE files_1")
         assert facts_of(index, [clip]) == first
-        assert not index.is_kept
+        assert not index.is_persistent
 
 
 def test_processes_share_one_memory_at_once(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_processes_share_one_memory_at_once(tmp_path: Path) -> None:
         "    for start in range(0, 400, 20):\n"
         "        facts = index.facts_of(clips[start:start + 20])\n"
         "        print(*(fact.digest for fact in facts))\n"
-        "    assert index.is_kept\n"
+        "    assert index.is_persistent\n"
     )
     workers = [
         subprocess.Popen([sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True) for _ in range(4)

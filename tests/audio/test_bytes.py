@@ -8,7 +8,7 @@ import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode, decode_bytes
-from pytest_audiobench.audio.plain_wav import plain_wav
+from pytest_audiobench.audio.wav import plain_wav
 from pytest_audiobench.errors import AudioError
 
 FORMATS = [

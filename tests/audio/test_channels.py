@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import codecs, edits, noise
+from pytest_audiobench.audio import edits, noise
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.noise import gaussian
-from pytest_audiobench.audio.spectra import convolved
+from pytest_audiobench.audio.edits import codecs
+from pytest_audiobench.audio.noise import convolved, gaussian
 
 
 def heard(wave: np.ndarray, rate_hz: int, edit: edits.Edit) -> np.ndarray:

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.audio import codecs, edits, noise
+from pytest_audiobench.audio import edits, noise
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.errors import AudioError, UsageError
 
 RATE_HZ = 8_000
@@ -172,5 +173,5 @@ def test_lengths_and_reaches_agree(chain: tuple[Edit, ...], window_s: float) -> 
 
 @pytest.mark.parametrize("chain", [[edits.pad(1e9, 0)], [edits.speed(0.1)] * 9])
 def test_an_edit_that_would_fill_the_memory_is_refused_before_it_is_made(chain: list[Edit]) -> None:
-    with pytest.raises(AudioError, match=r"would make .* s of it, more than may be held; give it less"):
+    with pytest.raises(AudioError, match=r"would make .* s of it, more than fits in memory; give it less"):
         heard(*chain)

@@ -23,9 +23,10 @@ import pytest
 import soundfile
 import soxr
 
-from pytest_audiobench.audio import codecs, combining, edits, espeak, synthesis
+from pytest_audiobench.audio import combining, edits, espeak, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.audio.wav import wav_bytes
 
 TABLE = Path(__file__).with_name("golden.json")

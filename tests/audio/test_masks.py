@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.audio import combining, edits, noise
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, Edit, FileSource
+from pytest_audiobench.audio.clip_record import clip_of, recipe_of
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits.masks import segments
-from pytest_audiobench.audio.recipe import clip_of, recipe_of
 from pytest_audiobench.errors import UsageError
 
 RATE_HZ = 16_000
@@ -219,9 +219,9 @@ def test_a_seed_is_on_record_where_something_is_drawn_and_nowhere_else():
         (lambda: edits.mask("lots"), "percent=lots is not a finite number"),
         (lambda: edits.mask(None), "percent=None is not a finite number"),
         (lambda: edits.mask(10**400), "percent=1000000000.* is not a finite number"),
-        (lambda: edits.mask(20, "middle"), "no mode of a mask is called 'middle'; there are random, start"),
-        (lambda: edits.mask(20, fill="beep"), "no fill of a mask is called 'beep'; there are silence, noise"),
-        (lambda: heard(Edit("mask", 1, (("percent", "20"), ("mode", "random")))), "no fill of a mask is called None"),
+        (lambda: edits.mask(20, "middle"), "no mode of a mask is named 'middle'; there are random, start"),
+        (lambda: edits.mask(20, fill="beep"), "no fill of a mask is named 'beep'; there are silence, noise"),
+        (lambda: heard(Edit("mask", 1, (("percent", "20"), ("mode", "random")))), "no fill of a mask is named None"),
         (lambda: heard(Edit("mask", 1, (("mode", "end"), ("fill", "noise")))), "the parameter percent=None"),
     ],
 )

@@ -16,9 +16,9 @@ from pytest_audiobench.audio import combining, edits, source_sound, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.sound_file import Recording
-from pytest_audiobench.audio.sound_memory import SoundMemory
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.audio.source_sound import SoundMemory
 from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError
 
@@ -189,7 +189,7 @@ def test_a_memory_stays_within_its_bytes_and_forgets_what_was_asked_for_longest_
     asked: list[int] = []
 
     def ask(key: int, frames: int = 250) -> None:
-        memory.get(key, lambda: (asked.append(key), recording(frames)())[1], lambda held: True)
+        memory.get(key, lambda: (asked.append(key), recording(frames)())[1], lambda sound: True)
 
     for key in (0, 1, 2, 3, 0, 4, 0, 1):
         ask(key)
@@ -198,7 +198,7 @@ def test_a_memory_stays_within_its_bytes_and_forgets_what_was_asked_for_longest_
     ask(0)
     ask(9, frames=251)
     assert asked[6:] == [9, 9]
-    assert memory._bytes == sum(held.samples.nbytes for held in memory._held.values()) <= 4000
+    assert memory._bytes == sum(sound.samples.nbytes for sound in memory._sounds.values()) <= 4000
     assert not memory._turns
 
 
@@ -212,11 +212,11 @@ def test_a_sound_that_fails_is_tried_again_by_each_who_asks() -> None:
     def ask(_: int) -> str:
         tried.wait()
         try:
-            memory.get("a", fails, lambda held: True)
+            memory.get("a", fails, lambda sound: True)
         except AudioError as error:
             return str(error)
         return "held"
 
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(ask, range(4))) == ["damaged"] * 4
-    assert memory.get("a", recording(10), lambda held: True).promised == 10
+    assert memory.get("a", recording(10), lambda sound: True).promised == 10

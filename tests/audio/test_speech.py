@@ -16,9 +16,9 @@ import pytest
 
 from pytest_audiobench.audio import combining, espeak, espeak_process, noise, synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
+from pytest_audiobench.audio.clip_record import clip_of, recipe_of
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.audio.recipe import clip_of, recipe_of
 from pytest_audiobench.errors import AudioError, DataNotFound, FatalError, UsageError
 
 pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
@@ -31,7 +31,7 @@ from pytest_audiobench.audio import synthesis, utterances
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.decode import decode
 
-utterances.keep_in(Path(sys.argv[1]))
+utterances.store_in(Path(sys.argv[1]))
 said = {one.parameters[2][1]: decode(Clip(one), 16_000, None).pcm_digest for one in synthesis.speech(sys.argv[2:])}
 print(json.dumps(said))
 """
@@ -40,8 +40,8 @@ print(json.dumps(said))
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of its own for what is said in a test."""
-    monkeypatch.setattr(utterances, "_KEPT", [])
-    utterances.keep_in(tmp_path / "speech")
+    monkeypatch.setattr(utterances, "_FOLDERS", [])
+    utterances.store_in(tmp_path / "speech")
     return tmp_path / "speech"
 
 
@@ -88,7 +88,7 @@ def test_speech_that_does_not_fit_on_the_disk_is_one_sentence_and_leaves_nothing
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
-        with pytest.raises(FatalError, match=r"what espeak-ng says cannot be kept in .*; make room there"):
+        with pytest.raises(FatalError, match=r"what espeak-ng says cannot be stored in .*; make room there"):
             synthesis.speech(["dog"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -108,9 +108,9 @@ def test_a_speaker_that_is_killed_is_no_speaker_that_is_not_there(
 
 
 def test_without_a_folder_that_can_be_written_speech_lasts_as_long_as_the_process(tmp_path: Path) -> None:
-    utterances._KEPT.clear()
+    utterances._FOLDERS.clear()
     (tmp_path / "file").touch()
-    utterances.keep_in(tmp_path / "file" / "speech")
+    utterances.store_in(tmp_path / "file" / "speech")
     (source,) = synthesis.speech(["dog"])
     assert synthesis.render(source, 16_000).any()
 

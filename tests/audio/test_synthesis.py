@@ -11,7 +11,6 @@ from pytest_audiobench.audio import noise, synthesis
 from pytest_audiobench.audio.clip import Clip, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.audio.synthesis import sound_events
 from pytest_audiobench.errors import AudioError, UsageError
 
 
@@ -123,7 +122,7 @@ def test_events_are_apart_and_as_many_as_their_time_gives(duration_s: float, num
 
 def test_every_kind_of_event_is_heard() -> None:
     draw = noise.stream("kinds")
-    lengths_s = [len(make(16_000, draw)) / 16_000 for make in sound_events._MAKERS]
+    lengths_s = [len(make(16_000, draw)) / 16_000 for make in synthesis.scenes._MAKERS]
     assert [0.24 <= lengths_s[0] <= 0.36, 0.08 <= lengths_s[1] <= 0.25, lengths_s[2] == 0.015] == [True] * 3
 
 

@@ -18,7 +18,8 @@ from pytest_audiobench import multiple_choice
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.cli import main
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
@@ -28,8 +29,7 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
-from pytest_audiobench.report.run_files import Heading, collect, finish
-from pytest_audiobench.report.run_parts import FOLDER, write_part
+from pytest_audiobench.report.run_files import PARTS, Heading, collect, finish, write_part
 
 CHOICES = ("cat", "dog", "cow", "hen")
 
@@ -103,7 +103,7 @@ class Lab:
     ) -> Path:
         """The folder of a finished run of ``evals`` (suite/eval) by a model that ``says`` what it is told to."""
         folder = self.reports / name
-        (folder / FOLDER).mkdir(parents=True)
+        (folder / PARTS).mkdir(parents=True)
         scripted = Scripted(says, model or name)
         store, index = Store(folder / "store.sqlite", name), AudioIndex(None)
         locks = BatchLocks(folder / "claims")
@@ -114,7 +114,7 @@ class Lab:
             dataset = Dataset(f"{eval_}-set", lambda places, own=own: own, cluster="recording", groups=("hop",))
             handle = ModelHandle(model or name, scripted)
             evaluation = evaluate(shared, handle, item, dataset, protocol or multiple_choice())
-            write_part(folder / FOLDER, evaluation.result.record, lines_of(evaluation))
+            write_part(folder / PARTS, evaluation.result.record, lines_of(evaluation))
         store.close()
         locks.close()
         told = {"alias": model or name, "spec": scripted.spec, "role": "subject", "batching": "opaque", "device": "cpu"}

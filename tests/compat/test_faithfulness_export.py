@@ -15,7 +15,7 @@ import soundfile
 from pytest_audiobench.cli import main
 from pytest_audiobench.compat.faithfulness_study.export import write_study
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
@@ -238,11 +238,11 @@ BOTH = """
 import pytest
 from pytest_audiobench import (
     bundled, conditioned_choice, faithfulness_study, masks, perturb, reasoned_choice, reasoning_change,
-    reasoning_changes, rendered,
+    reasoning_changes, rendering,
 )
 
 
-@pytest.mark.parametrize("perturbation", [*masks(20, 40), rendered("mask", 20), rendered("mask", 40)], ids=str)
+@pytest.mark.parametrize("perturbation", [*masks(20, 40), rendering("mask", 20), rendering("mask", 40)], ids=str)
 def test_both(evaluate, perturbation):
     evaluate(perturb(faithfulness_study("animal"), perturbation), reasoned_choice(style="af3", against_clean=True))
 

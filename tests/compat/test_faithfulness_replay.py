@@ -9,9 +9,9 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.compat.faithfulness_study.replay import texts_of
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request

@@ -8,9 +8,9 @@ import pytest
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
-from pytest_audiobench.compat.faithfulness_study.renderings import rendered, renderings
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.perturbation import perturb
+from pytest_audiobench.compat.faithfulness_study.renderings import rendering, renderings
+from pytest_audiobench.datasets.dataset import perturb
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
@@ -145,18 +145,18 @@ def test_perturbations_of_the_trees_are_named_like_ours_and_lie_on_curves_of_the
         *("noise-20dB-rendered", "noise-10dB-rendered", "noise-0dB-rendered"),
         *("noise-m10dB-rendered", "noise-m20dB-rendered"),
     ]
-    (mask, noise) = rendered("mask", 20), rendered("noise", -10)
+    (mask, noise) = rendering("mask", 20), rendering("noise", -10)
     assert (mask.family, mask.dose, mask.unit, mask.harder) == ("mask-rendered", 20.0, "% masked", "higher")
     assert (noise.family, noise.dose, noise.unit, noise.harder) == ("noise-rendered", -10.0, "dB SNR", "lower")
     with pytest.raises(UsageError, match="rendered 'mask' and 'noise'"):
-        rendered("fog", 3)
+        rendering("fog", 3)
 
 
 @pytest.mark.parametrize("path", ["sakura/data/Animal/audio/cat0.wav", "cat0.wav"])
 def test_a_rendered_clip_is_found_by_its_path_or_by_its_name(tmp_path, path):
     folder = home(tmp_path)
     sound(folder, f"animal/mask/p20/{path}")
-    samples = perturb(faithfulness_study("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    samples = perturb(faithfulness_study("animal"), rendering("mask", 20)).read(places(faithfulness=folder))
     assert sources(samples) == [f"animal/mask/p20/{path}"] * 2
     assert [one.recordings[0].source.path for one in samples] == ["sakura/data/Animal/audio/cat0.wav"] * 2
 
@@ -169,10 +169,10 @@ def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
     trees = tmp_path / "trees"
     sound(trees, "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav")
     here = places(sakura=tmp_path / "SAKURA", faithfulness_audio=trees)
-    (one,) = perturb(sakura("animal", "single"), rendered("noise", -10)).read(here)
+    (one,) = perturb(sakura("animal", "single"), rendering("noise", -10)).read(here)
     assert one.clips[0].source.location == trees / "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav"
     with pytest.raises(DataNotFound, match=r"animal/noise_snr/snr20 is not on this machine"):
-        perturb(sakura("animal", "single"), rendered("noise", 20)).read(here)
+        perturb(sakura("animal", "single"), rendering("noise", 20)).read(here)
 
 
 def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):
@@ -195,7 +195,7 @@ def test_two_questions_under_one_id_are_refused(tmp_path):
 def test_a_missing_rendered_clip_is_left_to_its_sample(tmp_path):
     folder = home(tmp_path, ROW, {**MULTI, "audio_path": "{DATA_ROOT}/sakura/data/Animal/audio/dog1.wav"})
     sound(folder, "animal/mask/p20/cat0.wav")
-    samples = perturb(faithfulness_study("animal"), rendered("mask", 20)).read(places(faithfulness=folder))
+    samples = perturb(faithfulness_study("animal"), rendering("mask", 20)).read(places(faithfulness=folder))
     assert [one.clips[0].source.location.exists() for one in samples] == [True, False]
 
 
@@ -203,7 +203,7 @@ def test_a_track_that_leads_out_of_the_folder_is_refused(tmp_path):
     folder = home(tmp_path)
     sound(folder, "animal/mask/p20/cat0.wav")
     (one, _) = faithfulness_study("animal").read(places(faithfulness=folder))
-    change = rendered("mask", 20).prepare(places(faithfulness=folder))
+    change = rendering("mask", 20).prepare(places(faithfulness=folder))
     with pytest.raises(UsageError, match="leaves its folder"):
         change([replace(one, metadata={"track": "../.."})])
     with pytest.raises(UsageError, match="no plain file"):

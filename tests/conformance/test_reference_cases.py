@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.metrics.meetings import lacking
+from pytest_audiobench.metrics.talkers import lacks_meeteval
 
 from .table import cases, same
 
@@ -18,8 +18,8 @@ APART = ("timit_phone_maps",)
 @pytest.mark.skipif(not FILES, reason="the reference cases are not on this machine (../shared/conformance)")
 @pytest.mark.parametrize("path", [path for path in FILES if path.stem not in APART], ids=lambda path: path.stem)
 def test_every_case_in_scope_agrees_or_is_explained(path):
-    if path.stem == "multitalker" and lacking():
-        pytest.skip(lacking())
+    if path.stem == "multitalker" and lacks_meeteval():
+        pytest.skip(lacks_meeteval())
     differing = [case for case in cases(path) if case.verdict == "differs"]
     assert not differing, "\n".join(f"{case.id}: {case.detail[:300]}" for case in differing[:10])
 

@@ -4,7 +4,7 @@ from typing import get_args
 import pytest
 
 from pytest_audiobench.datasets.bundled import Task, bundled, bundled_folder, fixtures_folder
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UsageError
 
 

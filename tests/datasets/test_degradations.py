@@ -11,7 +11,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import (
     AUDIOBENCH_PERTURBATIONS,
@@ -20,7 +20,8 @@ from pytest_audiobench.datasets.perturbations.catalogue import (
     ladder,
     named_perturbations,
 )
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import DataNotFound, UsageError
 
@@ -99,10 +100,10 @@ def test_a_ladder_may_have_doses_of_ones_own():
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: ladder("brown"), "no perturbations are called 'brown'; there are white, pink"),
-        (lambda: ladder("clean"), "no perturbations are called 'clean'"),
+        (lambda: ladder("brown"), "no perturbations are named 'brown'; there are white, pink"),
+        (lambda: ladder("clean"), "no perturbations are named 'clean'"),
         (lambda: ladder("codec", 3), "codecs have no dose"),
-        (lambda: named_perturbations("clean", "white-1dB"), "no perturbation is called 'white-1dB'; there are clean"),
+        (lambda: named_perturbations("clean", "white-1dB"), "no perturbation is named 'white-1dB'; there are clean"),
     ],
 )
 def test_a_perturbation_that_is_not_there_is_refused_with_those_that_are(make, said):

@@ -13,9 +13,9 @@ from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.injections import injections
-from pytest_audiobench.datasets.perturbations.perturbation import perturb
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.voices import Line, Speech, bundled_digits
 from pytest_audiobench.errors import UsageError

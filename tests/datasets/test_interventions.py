@@ -1,4 +1,4 @@
-"""Masks, noise and controls as perturbations: names that can be selected, doses that are what they say, shared draws."""
+"""Masks, noise and controls as perturbations: names to select, doses that are what they say, shared draws."""
 
 import re
 from pathlib import Path
@@ -10,12 +10,18 @@ from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder
-from pytest_audiobench.datasets.perturbations.controls import silenced, unheard
-from pytest_audiobench.datasets.perturbations.interventions import PERCENTS, controls, masks, noises
-from pytest_audiobench.datasets.perturbations.perturbation import perturb
+from pytest_audiobench.datasets.perturbations.interventions import (
+    PERCENTS,
+    controls,
+    masks,
+    noises,
+    with_silence,
+    without_audio,
+)
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
 
@@ -83,9 +89,9 @@ def test_controls_stand_alone():
     [
         (lambda: masks(20, 20.0), "has a share twice"),
         (lambda: masks(120), "percent=120 is no share of a clip"),
-        (lambda: masks(20, mode="middle"), "no mode of a mask is called 'middle'"),
-        (lambda: masks(20, mode=None), "no mode of a mask is called None"),
-        (lambda: masks(20, fill="beep"), "no fill of a mask is called 'beep'"),
+        (lambda: masks(20, mode="middle"), "no mode of a mask is named 'middle'"),
+        (lambda: masks(20, mode=None), "no mode of a mask is named None"),
+        (lambda: masks(20, fill="beep"), "no fill of a mask is named 'beep'"),
         (lambda: masks("20"), "is no number that a curve can be drawn over"),
         (lambda: noises(3, 3), "has a dose twice"),
     ],
@@ -184,8 +190,8 @@ def test_controls_do_what_the_listening_eval_does_and_say_what_was_there_before(
     samples = [sample_of(hiss(seed=seed), id_=id_) for seed, id_ in enumerate("abcd")]
     silence, swapped, text = (changed(one, *samples) for one in controls())
     dataset = Dataset("test", lambda places: samples)
-    assert [one.clips for one in silence] == [one.clips for one in silenced(dataset).read(HERE)]
-    assert [one.clips for one in text] == [one.clips for one in unheard(dataset).read(HERE)]
+    assert [one.clips for one in silence] == [one.clips for one in with_silence(dataset).read(HERE)]
+    assert [one.clips for one in text] == [one.clips for one in without_audio(dataset).read(HERE)]
     assert {one.clips for one in swapped} == {one.clips for one in samples}
     assert all(one.clips != before.clips for one, before in zip(swapped, samples, strict=True))
     for control in (silence, swapped, text):

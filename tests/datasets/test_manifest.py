@@ -6,9 +6,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.manifest import manifest
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 GOOD = {"id": "s1", "audio": "a.wav", "question": "Which animal?", "choices": ["dog", "hen"], "answer": "hen"}

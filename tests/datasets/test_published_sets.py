@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.mmar import mmar
 from pytest_audiobench.datasets.mmau import mmau
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sakura import sakura, split_options
 from pytest_audiobench.errors import DataNotFound, UsageError
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.perturbations.reasoning import early_answering, reasoning_change, reasoning_changes
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
@@ -55,7 +56,7 @@ def test_changes_without_a_dose_can_be_chosen_by_name() -> None:
     ]
     assert [str(one) for one in reasoning_changes("shuffled", "filler")] == ["shuffled", "filler"]
     assert {(one.family, one.dose) for one in reasoning_changes()} == {("reasoning", None)}
-    with pytest.raises(UsageError, match="no change of reasoning is called 'reversed'; there are filler, truncated"):
+    with pytest.raises(UsageError, match="no change of reasoning is named 'reversed'; there are filler, truncated"):
         reasoning_changes("reversed")
 
 

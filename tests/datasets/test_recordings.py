@@ -1,4 +1,4 @@
-"""A folder of recordings is listed alike on every machine, and drawn from by identities alone."""
+"""A folder of recordings is listed alike on every machine, and draw from by identities alone."""
 
 import os
 from collections import Counter
@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets import recordings as module
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.recordings import drawn, recordings
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -71,23 +71,23 @@ def test_a_name_with_a_control_character_is_refused(tmp_path):
 @given(st.integers(1, 40), st.integers(0, 8), st.text(st.characters(exclude_categories=["Cs"]), max_size=5))
 def test_draws_are_different_things_and_repeat(size, count, identity):
     things = [f"thing {place}" for place in range(size)]
-    chosen = drawn(things, min(size, count), "test", identity)
+    chosen = draw(things, min(size, count), "test", identity)
     assert len(set(chosen)) == len(chosen) == min(size, count)
-    assert chosen == drawn(things, min(size, count), "test", identity)
+    assert chosen == draw(things, min(size, count), "test", identity)
 
 
 def test_draws_are_the_same_on_every_machine():
-    assert drawn(range(1000), 3, "test", "sample-1") == [352, 597, 815]
+    assert draw(range(1000), 3, "test", "sample-1") == [352, 597, 815]
 
 
 def test_everything_is_drawn_about_equally_often():
-    counts = Counter(one for place in range(4000) for one in drawn(range(20), 2, "test", place))
+    counts = Counter(one for place in range(4000) for one in draw(range(20), 2, "test", place))
     assert set(counts) == set(range(20))
     assert all(300 < count < 500 for count in counts.values())
 
 
 def test_each_of_many_things_is_drawn_at_each_place_about_equally_often():
-    draws = [drawn(range(1000), 8, "test", place) for place in range(2000)]
+    draws = [draw(range(1000), 8, "test", place) for place in range(2000)]
     for place in range(8):
         counts = Counter(draw[place] for draw in draws)
         assert len(counts) > 800

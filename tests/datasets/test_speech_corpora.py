@@ -10,10 +10,10 @@ import soundfile
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
 from pytest_audiobench.datasets.common_voice import common_voice
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.fleurs import fleurs
 from pytest_audiobench.datasets.gigaspeech import gigaspeech
 from pytest_audiobench.datasets.librispeech import librispeech
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 SPEECH = bundled("transcription").read(Places(here=bundled_folder()))[:6]

@@ -14,9 +14,9 @@ from pytest_audiobench.audio import espeak as program
 from pytest_audiobench.audio import utterances
 from pytest_audiobench.audio.clip import ArraySource, Clip, FileSource
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_available_voices, ready_speech
+from pytest_audiobench.datasets.voices import Line, bundled_digits, espeak, first_available_voices, speech_files
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 TONE = Clip(ArraySource.of(np.ones(160), 16_000))
@@ -38,7 +38,7 @@ def folder(path: Path, *names: str, listed: str | None = None) -> Places:
 
 
 def said(places: Places, *lines: Line) -> list[str]:
-    found = [speech.clip.source for speech in ready_speech()(places, lines)]
+    found = [speech.clip.source for speech in speech_files()(places, lines)]
     return [source.path for source in found if isinstance(source, FileSource)]
 
 
@@ -49,7 +49,7 @@ def test_a_file_says_what_it_is_called(tmp_path: Path) -> None:
         "a_large-cat.FLAC",
         "more/Zürich.ogg",
     ]
-    (speech,) = ready_speech()(places, [line("dog")])
+    (speech,) = speech_files()(places, [line("dog")])
     assert speech.by == "injection"
 
 
@@ -81,7 +81,7 @@ def test_what_a_folder_cannot_say_is_one_sentence(
     tmp_path: Path, names: list[str], listed: str | None, options: list[str], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        ready_speech()(folder(tmp_path, *names, listed=listed), [line(option) for option in options])
+        speech_files()(folder(tmp_path, *names, listed=listed), [line(option) for option in options])
     assert "\n" not in str(caught.value)
 
 
@@ -89,8 +89,8 @@ def test_what_a_folder_cannot_say_is_one_sentence(
 def test_a_folder_of_other_options_is_passed_over(tmp_path: Path, listed: str | None) -> None:
     places = folder(tmp_path, "dog.wav", listed=listed)
     with pytest.raises(DataNotFound, match=r"has speech for none of the options \('four', 'six'\)"):
-        ready_speech()(places, [line("four"), line("six")])
-    both = first_available_voices(ready_speech(), bundled_digits())
+        speech_files()(places, [line("four"), line("six")])
+    both = first_available_voices(speech_files(), bundled_digits())
     assert [one.by for one in both(places, [line("four")])] == ["bundled digits"]
 
 
@@ -113,7 +113,7 @@ def test_bundled_digits_say_nothing_but_digits() -> None:
 
 
 def test_the_first_voices_that_can_say_all_of_it_are_taken(tmp_path: Path) -> None:
-    both = first_available_voices(ready_speech(), bundled_digits())
+    both = first_available_voices(speech_files(), bundled_digits())
     assert [one.by for one in both(Places(tmp_path), [line("four")])] == ["bundled digits"]
     assert [one.by for one in both(folder(tmp_path, "four.wav"), [line("four")])] == ["injection"]
 
@@ -123,7 +123,7 @@ def test_where_nobody_can_say_it_all_remedies_are_named(tmp_path: Path, monkeypa
         known.cache_clear()
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     with pytest.raises(DataNotFound) as caught:
-        first_available_voices(ready_speech(), espeak())(Places(tmp_path), [line("dog")])
+        first_available_voices(speech_files(), espeak())(Places(tmp_path), [line("dog")])
     assert "--ab-data injection=FOLDER" in str(caught.value)
     assert "pip install 'pytest-audiobench[tts]'" in str(caught.value)
 
@@ -154,7 +154,7 @@ def test_an_option_that_is_not_heard_or_sounds_as_another_is_a_doubt(
     pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
     own = line(option)
     own = own._replace(sample=Sample("a", (TONE,), "?", choices=(option, *others), reference=option))
-    told = [speech.doubt for speech in espeak()(Places(tmp_path, kept=tmp_path), [own, line("dog", id_="b")])]
+    told = [speech.doubt for speech in espeak()(Places(tmp_path, cache=tmp_path), [own, line("dog", id_="b")])]
     assert told[1] == ""
     assert (told[0] == "") == is_clear
     assert is_clear or "says the injected option as nothing, or as it says another" in told[0]
@@ -162,8 +162,8 @@ def test_an_option_that_is_not_heard_or_sounds_as_another_is_a_doubt(
 
 def test_what_espeak_says_is_kept_beside_the_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("espeakng_loader", reason="espeak-ng is in the extra tts")
-    monkeypatch.setattr(utterances, "_KEPT", [])
-    speeches = espeak()(Places(tmp_path, kept=tmp_path), [line("dog"), line("cat"), line("dog")])
+    monkeypatch.setattr(utterances, "_FOLDERS", [])
+    speeches = espeak()(Places(tmp_path, cache=tmp_path), [line("dog"), line("cat"), line("dog")])
     assert len(list((tmp_path / "speech").glob("*.wav"))) == 2
     assert speeches[0] == speeches[2] != speeches[1]
     assert speeches[0].by == "espeak-ng en-us"

@@ -9,8 +9,8 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import Dataset, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.comparable import (
     ComparableEval,
@@ -35,7 +35,7 @@ from .tiny import Speaker, clip, dataset, evaluated, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
 TWO = PromptSet("two", ("Listen. {question}\n{options}", "Hear this. {question}\n{options}"))
-QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIET = Perturbation("quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
 
 
 def both_sides(

@@ -10,7 +10,8 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.errors import NotComparable, UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
@@ -190,7 +191,7 @@ def test_warnings_say_what_a_reader_of_the_numbers_must_know(tmp_path: Path) -> 
 
 def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: Path) -> None:
     quiet = Perturbation(
-        "quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
+        "quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))), 20.0, "dB"
     )
     own = samples(4, metadata={"hop": "a"})[:2] + [replace(one, metadata={"hop": "b"}) for one in samples(4)[2:]]
     data = perturb(dataset(own, cluster="hop"), quiet)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.dataset import Dataset, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batching import WINDOW_SAMPLES, window_bits, window_of
@@ -24,8 +24,8 @@ from pytest_audiobench.models.model import Limits
 from .tiny import HERE, Speaker, clip, dataset, handle, sample, samples
 
 GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
-QUIET = Perturbation("quiet", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
-QUIETER = Perturbation("quieter", "gain", clipwise(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
+QUIET = Perturbation("quiet", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-20.0))))
+QUIETER = Perturbation("quieter", "gain", per_clip(lambda places: lambda clip, place: clip.edited(gain(-40.0))))
 
 
 def slice_of(
@@ -166,7 +166,7 @@ def test_of_two_perturbations_the_recording_is_the_first_clip_and_before_is_what
 
 
 def test_a_perturbation_that_changes_no_clip_leaves_no_other_sample_behind():
-    nothing = Perturbation("clean", "clean", clipwise(lambda places: lambda clip, place: clip))
+    nothing = Perturbation("clean", "clean", per_clip(lambda places: lambda clip, place: clip))
     (plain,) = slice_of(samples(1)).samples
     (clean,) = slice_of(perturb(dataset(samples(1)), nothing)).samples
     assert (clean.unchanged, clean.clip_keys, clean.recording) == (None, plain.clip_keys, plain.recording)

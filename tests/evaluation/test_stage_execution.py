@@ -8,8 +8,9 @@ import pytest
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.lazy_model import ModelHandle

@@ -12,7 +12,8 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, RunContext, evaluate

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import captions
-from pytest_audiobench.metrics.captions import (
+from pytest_audiobench.metrics.kinds import captions
+from pytest_audiobench.metrics.kinds.captions import (
     CIDER_SET,
     cider_beans_next,
     cider_d,
@@ -20,9 +20,9 @@ from pytest_audiobench.metrics.captions import (
     rouge_l,
     spice,
 )
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.translations import bleu_statistics
 
 VOCABULARY = ("a", "dog", "barks", "loudly", "rain", "falls", "man", "speaks", "狗", "叫")
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=9).map(" ".join)

@@ -10,18 +10,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.drops import drop_of, moved
-from pytest_audiobench.metrics.entities import Counts
-from pytest_audiobench.metrics.estimates import summed_kind, sums_of, value_of
-from pytest_audiobench.metrics.kinds import asking
+from pytest_audiobench.metrics.estimates import not_of_samples, summed_kind, sums_of, value_of
+from pytest_audiobench.metrics.kinds import answers
+from pytest_audiobench.metrics.kinds.translations import BLEU_NAMES, bleu_statistics
+from pytest_audiobench.metrics.kinds.understanding import Counts
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.registry import metric_kind, names
-from pytest_audiobench.metrics.translations import BLEU_NAMES, bleu_statistics
 from pytest_audiobench.stats.bootstrap import Resampling
 from pytest_audiobench.stats.drops import Question
 
 NO_DROP = Question(0.0)
-NOT_COMPARED = {kind.name for kind in asking.KINDS} | {
+NOT_COMPARED = {kind.name for kind in answers.KINDS if kind.estimate is not_of_samples} | {
     *("beans_map", "empty_references", "components_understood", "wording_spread", "wording_sd", "token_delta")
 }
 """What is no number of samples; what the order of rows decides; what only the references do; a count, whose share is
@@ -44,7 +44,7 @@ def test_every_metric_of_samples_has_a_form_to_be_compared_by():
 
 @pytest.mark.parametrize("name", [name for name in names() if metric_kind(name).summed is not None])
 def test_what_is_a_function_of_sums_tells_a_sample_its_own_score(name):
-    assert metric_kind(name).own is not None
+    assert metric_kind(name).sample_score is not None
 
 
 @pytest.mark.parametrize("name", sorted(NOT_COMPARED))

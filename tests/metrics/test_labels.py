@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.labels import confusion_matrix, label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.bootstrap import Sums, of_sums
-from pytest_audiobench.stats.sparse import Rows
+from pytest_audiobench.stats.bootstrap import Rows, Sums, of_sums
 
 LABELS = ("angry", "happy", "neutral", "sad")
 REFUSAL = "refusal"

@@ -5,10 +5,10 @@ import logging
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import meetings
-from pytest_audiobench.metrics.meetings import Segment, mimo_errors, orc_errors, segment_errors
+from pytest_audiobench.metrics import talkers
+from pytest_audiobench.metrics.talkers import Segment, mimo_errors, orc_errors, segment_errors
 
-installed = pytest.mark.skipif(bool(meetings.lacking()), reason=meetings.lacking())
+installed = pytest.mark.skipif(bool(talkers.lacks_meeteval()), reason=talkers.lacks_meeteval())
 
 
 @installed
@@ -45,6 +45,6 @@ def test_nothing_is_logged_and_the_logger_stays_as_it_was(caplog) -> None:
 
 
 def test_without_meeteval_one_sentence_names_the_extra(monkeypatch) -> None:
-    monkeypatch.setattr(meetings.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(talkers.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"need meeteval .*pip install 'pytest-audiobench\[meeting\]'"):
         orc_errors(["a"], ["a"])

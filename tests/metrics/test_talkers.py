@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.meetings import lacking
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
+from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors, lacks_meeteval
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=4)
 
@@ -44,7 +43,7 @@ def test_the_errors_are_the_fewest_over_all_permutations(references, heard) -> N
     assert found.substitutions + found.deletions <= found.words
 
 
-@pytest.mark.skipif(bool(lacking()), reason=lacking())
+@pytest.mark.skipif(bool(lacks_meeteval()), reason=lacks_meeteval())
 @given(TEXTS, TEXTS)
 @settings(deadline=None)
 def test_the_counts_are_those_of_meeteval(references, heard) -> None:

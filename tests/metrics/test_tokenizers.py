@@ -7,8 +7,8 @@ import sentencepiece
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import tokenizers
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics
 from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, lacking
-from pytest_audiobench.metrics.translations import bleu_statistics
 
 
 @pytest.fixture(autouse=True)

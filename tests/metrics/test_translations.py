@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics, chrf_statistics, sentence_bleu, ter_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
-from pytest_audiobench.metrics.translations import bleu_statistics, chrf_statistics, sentence_bleu, ter_statistics
 
 HERE = [tokenizer for tokenizer in TOKENIZERS if not lacking(tokenizer)]
 VOCABULARY = ("the", "a", "cat", "dog", "sat", "on", "mat", "猫", "が", "いる", "今天", "。", ",", "don't", "9.5")

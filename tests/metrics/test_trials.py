@@ -12,8 +12,8 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from sklearn.metrics import roc_curve
 
+from pytest_audiobench.metrics.kinds.ranking import eer_interpolated, min_dcf
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.trials import eer_interpolated, min_dcf
 
 scores = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=15)
 

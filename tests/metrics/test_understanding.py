@@ -11,10 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import keyphrases
-from pytest_audiobench.metrics.entities import Entity, added, char_distance, entity_counts, macro, micro, word_distance
+from pytest_audiobench.metrics.kinds import understanding
+from pytest_audiobench.metrics.kinds.understanding import (
+    Entity,
+    added,
+    char_distance,
+    entity_counts,
+    macro,
+    micro,
+    word_distance,
+)
+from pytest_audiobench.metrics.labels import set_scores
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.sets import set_scores
 
 words = st.lists(st.sampled_from(("seven", "am", "pm", "rome")), max_size=3).map(" ".join)
 entities = st.lists(st.builds(Entity, st.sampled_from(("time", "place")), words), max_size=4)
@@ -82,31 +90,31 @@ def test_no_entities_have_no_mean_over_types() -> None:
 @settings(deadline=None)
 @given(st.lists(st.text(), max_size=5), st.lists(st.text(), max_size=5))
 def test_keyphrases_may_be_any_text(true, said) -> None:
-    found = keyphrases.keyphrase_statistics(true, said)
-    for cut in keyphrases.CUTS:
+    found = understanding.keyphrase_statistics(true, said)
+    for cut in understanding.CUTS:
         assert found[f"hits_{cut}"] <= min(found[f"kept_{cut}"], found["keyphrases"])
 
 
 @settings(deadline=None)
 @given(st.lists(st.text("abc ", min_size=1), min_size=1, max_size=5))
 def test_true_keyphrases_score_1(true) -> None:
-    found = keyphrases.keyphrase_statistics(true, true)
+    found = understanding.keyphrase_statistics(true, true)
     assert found["hits_m"] == found["kept_m"] == found["keyphrases"]
     expected = 1.0 if found["keyphrases"] else 0.0
     assert metric_kind("keyphrase_f1_at_m").estimate([found], None).value == expected
 
 
 def test_stems_case_and_repetition_are_ignored_and_order_counts() -> None:
-    found = keyphrases.keyphrase_statistics(["Neural Network"], ["audio", "neural networks", "NEURAL network"])
+    found = understanding.keyphrase_statistics(["Neural Network"], ["audio", "neural networks", "NEURAL network"])
     assert (found["hits_1"], found["kept_1"], found["hits_3"], found["kept_3"]) == (0.0, 1.0, 1.0, 2.0)
 
 
 def test_without_nltk_one_sentence_names_the_extra(monkeypatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    keyphrases._stemmer.cache_clear()
-    keyphrases._stem.cache_clear()
+    understanding._stemmer.cache_clear()
+    understanding._stem.cache_clear()
     with pytest.raises(UsageError, match=r"need nltk: pip install 'pytest-audiobench\[captions\]'"):
-        keyphrases.stemmed(["word"])
+        understanding.stemmed(["word"])
 
 
 @settings(deadline=None)

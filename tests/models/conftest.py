@@ -5,9 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, PlayedAudio
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
 
 

@@ -5,7 +5,7 @@ import types
 
 import pytest
 
-from pytest_audiobench.models.hf.malloc_trim import keep_freed_memory
+from pytest_audiobench.models.hf.engine import keep_freed_memory
 
 
 @pytest.fixture

@@ -85,4 +85,4 @@ def test_a_middling_checkpoint_is_inconclusive_at_50_samples_and_regressed_at_fu
     assert (part["emotion"]["status"], part["emotion"]["pairs"]) == ("inconclusive", 50)
     assert part["emotion"]["detectable"] > full["emotion"]["detectable"]
     assert "would be seen four times in five" in part["emotion"]["detail"]
-    assert "held against baselines/main.json (good = " in done.stdout
+    assert "compared with baselines/main.json (good = " in done.stdout

@@ -92,7 +92,7 @@ def test_a_domain_in_which_words_are_made_up_is_validated_and_on_record(phantom)
     result.stdout.fnmatch_lines(
         ["findings of made_up, hallucination_rate by domain: 1 validated, 2 rejected", "*hum*+100.0*● validated*"]
     )
-    result.stdout.fnmatch_lines(["*made up most: “thank you for*” 14 times (hum 14)*"])
+    result.stdout.fnmatch_lines(["*most frequent phrases: “thank you for*” 14 times (hum 14)*"])
 
 
 def test_a_reviewer_can_draw_the_split_and_the_rates_again_from_the_runs_files(phantom):

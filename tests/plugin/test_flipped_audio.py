@@ -41,7 +41,7 @@ def flipping(suite):
 def test_the_first_samples_that_flip_at_the_smallest_dose_can_be_heard_both_ways(flipping, workers):
     assert flipping.run(workers, model="listener=baseline:listener").ret == 0
     data, sounds = page(flipping)
-    (flipped,) = data["flipped"]
+    (flipped,) = data["flips"]
     turned = {
         perturbation: {
             row["sample_id"]
@@ -68,7 +68,7 @@ def test_no_sound_is_left_where_none_is_wanted_and_every_changed_one_where_all_a
     flipping.run("--ab-report-audio=none", model="listener=baseline:listener")
     data, sounds = page(flipping)
     assert sounds == []
-    assert data["flipped"]
+    assert data["flips"]
     flipping.run("--ab-report-audio=all", model="listener=baseline:listener")
     data, sounds = page(flipping)
     versions = [sound[-1] for sound in data["samples"]["sounds"]]

@@ -7,9 +7,9 @@ import sys
 import pytest
 
 from pytest_audiobench.audio.clip import DataRoot, FileSource
+from pytest_audiobench.audio.clip_record import clip_of
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits.masks import segments
-from pytest_audiobench.audio.recipe import clip_of
 
 GRID = """
 import pytest

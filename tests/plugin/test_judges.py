@@ -84,7 +84,7 @@ from pytest_audiobench import judged, manifest, multiple_choice
 
 def test_tones(evaluate):
     result = evaluate(manifest("data/tones.jsonl"), judged(multiple_choice()))
-    assert result["accuracy"].protocol.startswith("mcq:letters|")
+    assert result["accuracy"].signature.startswith("mcq:letters|")
 """
 FREE = """
 from pytest_audiobench import judged, manifest
@@ -280,7 +280,7 @@ def test_ini_and_environment_name_judges_too(evals, monkeypatch):
     ("options", "words"),
     [
         (("--ab-judge=one=judge:x",), "a model and a judge are both called 'one'"),
-        (("--ab-judge=a=judge:x", "--ab-judge=a=judge:y"), "two models are called 'a'"),
+        (("--ab-judge=a=judge:x", "--ab-judge=a=judge:y"), "two models are named 'a'"),
         (("--ab-judge=nobody:x",), "unknown kind of model"),
         (("--ab-judge=nonsense",), "names no model"),
         (("--ab-judge=hf:nowhere/at-all",), "nowhere/at-all"),

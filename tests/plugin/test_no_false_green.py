@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_audiobench.metrics.sanitise import number
+from pytest_audiobench.metrics.value import number
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
 THRESHOLD = """
@@ -484,7 +484,7 @@ def test_a_metric_that_only_the_workers_know_does_not_cost_the_report(suite):
     (suite.path / "evals" / "conftest.py").write_text(
         """
 from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.kinds.asking import not_of_samples
+from pytest_audiobench.metrics.estimates import not_of_samples
 
 def pytest_audiobench_register(registration):
     registration.metric(MetricKind("mine", "higher", "", not_of_samples))

@@ -25,9 +25,8 @@ from pytest_audiobench.protocols.failures import FAILURES
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.json_lines import Row, write_lines
 from pytest_audiobench.report.page import html
-from pytest_audiobench.report.page.excerpts import ENDING
-from pytest_audiobench.report.run_files import COMPARED_FILE, Heading
-from pytest_audiobench.report.run_parts import FOLDER, Lines, write_part
+from pytest_audiobench.report.page.sounds import ENDING
+from pytest_audiobench.report.run_files import COMPARED_FILE, PARTS, Heading, Lines, write_part
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -329,7 +328,7 @@ class Runs:
     def begun(self, *items: Made, name: str = "run") -> Path:
         """A run's folder with the parts of ``items``, not yet collected."""
         folder = self.reports / name
-        (folder / FOLDER).mkdir(parents=True)
+        (folder / PARTS).mkdir(parents=True)
         for item in items:
             write_part(folder / "parts", item.record, item.lines)
         return folder
@@ -371,7 +370,7 @@ class Runs:
         ``sounds`` are the excerpts that its evals left.
         """
         folder = self.begun(*items)
-        write_lines(folder / FOLDER / f"sounds{ENDING}", sounds)
+        write_lines(folder / PARTS / f"sounds{ENDING}", sounds)
         record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
             write_lines(folder / COMPARED_FILE, compared)
@@ -387,7 +386,7 @@ class Runs:
     def ladder(
         right: Sequence[int], n: int = 24, family: str = "white", unit: str = "dB SNR", **changes: Any
     ) -> list[Made]:
-        """The clean perturbation, of which all but one are right, and doses of 20, 10, … of which so many are ``right``.
+        """The clean perturbation, of which all but one are right, and doses of 20, 10, … of which so many are right.
 
         Every second answer that is not right is a refusal.
         """

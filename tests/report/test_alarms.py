@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_audiobench.report.alarms import alarms
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.terminal import summary_lines
+from pytest_audiobench.report.verdict import alarms
 
 DEAF = "alarm: the audio adds nothing that could be shown <b>|"
 

@@ -44,13 +44,13 @@ def test_regressions_come_first_then_what_is_not_known_then_passes(runs: Any) ->
 def test_a_pass_says_how_small_a_drop_it_could_have_seen(runs: Any) -> None:
     found = read(runs, runs.regression("pass", 0.0, detectable=0.012), runs.regression("pass", 0.0, detectable=0.034))
     assert (found.verdict, found.tone) == ("no regression", "good")
-    assert found.seen == "A drop of 3.4 points would be seen by every line four times in five."
+    assert found.detectable == "A drop of 3.4 points would be detected by every line four times in five."
 
 
 def test_a_run_with_a_baseline_and_no_line_is_no_pass(runs: Any) -> None:
     found = read(runs)
     assert (found.verdict, found.tone) == ("nothing compared", "warn")
-    assert found.unheld == (("a", "listener"),)
+    assert found.without_line == (("a", "listener"),)
 
 
 def test_a_line_has_every_number_of_its_verdict(runs: Any) -> None:

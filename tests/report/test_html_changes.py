@@ -53,7 +53,7 @@ def test_lines_are_in_a_table_the_worst_first_with_every_number(runs: Any, opene
 
 def test_a_line_tells_why_and_names_what_is_in_no_pair(runs: Any, opened: Any) -> None:
     page = opened(held(runs, *four(runs))).page
-    told = page.locator("#changes tbody tr.told").all_inner_texts()
+    told = page.locator("#changes tbody tr.details").all_inner_texts()
     assert "regressed because of its numbers" in told[0]
     assert "the data set is another" in told[1]
     assert "40 have other audio than in the baseline: s1, s2, …" in told[1]
@@ -85,7 +85,7 @@ def test_an_eval_without_a_line_is_named(runs: Any, opened: Any) -> None:
         runs.item(2, "silence", [RIGHT], control=True),
     ]
     page = opened(runs.page(*items, baseline=dict(runs.baseline))).page
-    assert "Held against nothing: new." in page.locator("#changes").inner_text()
+    assert "Without a regression line: new." in page.locator("#changes").inner_text()
 
 
 def test_a_run_without_a_baseline_has_no_such_section(runs: Any, opened: Any) -> None:

@@ -1,4 +1,4 @@
-"""Protocols side by side and what went wrong, as a browser shows them."""
+"""Scorers side by side and failures, as a browser shows them."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ ANSWERS = [RIGHT] * 6 + [WRONG] + [LOOP] * 2 + [REFUSED]
 
 def test_many_protocols_are_a_table_with_every_perturbation_and_a_drawing(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others=MANY)))
-    table = page.page.locator("#sides table")
+    table = page.page.locator("#scorers table")
     rows = table.locator("tbody tr").all_inner_texts()
     assert [row.split()[0] for row in rows] == ["lenient", "third", "fourth", "skipping", "letters"]
     assert re.search(r"lenient\s+70\.0 %\s+[\d.]+ to [\d.]+\s+10\s+0\s+0\s+\+10\.0 points", rows[0])
     assert re.search(r"skipping\s+66\.7 %\s+[\d.]+ to [\d.]+\s+9\s+1\s+1\s+\+6\.7 points", rows[3])
     assert "headline" in rows[4]
-    drawing = page.page.locator("#sides svg[role=img]")
+    drawing = page.page.locator("#scorers svg[role=img]")
     drawing.wait_for()
     assert drawing.locator("path[transform]:has(title)").count() == 5
     assert "letters: 60.0 %" in (drawing.text_content() or "")
     assert (
         "60.0 % (letters) to 70.0 % (lenient), spread 10.0 points"
-        in page.page.locator("#sides summary").first.inner_text()
+        in page.page.locator("#scorers summary").first.inner_text()
     )
     assert page.complaints == []
 
 
 def test_dots_stand_in_the_order_of_their_values_within_the_drawing(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others=MANY)))
-    page.page.locator("#sides svg[role=img]").wait_for()
+    page.page.locator("#scorers svg[role=img]").wait_for()
     places = page.page.evaluate(
-        "[...document.querySelectorAll('#sides svg[role=img] path[transform]')].map((dot) => {"
+        "[...document.querySelectorAll('#scorers svg[role=img] path[transform]')].map((dot) => {"
         " const own = dot.getBoundingClientRect(), all = dot.ownerSVGElement.getBoundingClientRect();"
         " return [(own.left + own.right) / 2 - all.left, all.width]; })"
     )
@@ -61,10 +61,10 @@ def test_dots_stand_in_the_order_of_their_values_within_the_drawing(runs: Any, o
 
 def test_a_protocol_opens_to_its_signature_and_where_its_rule_stands(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others=MANY)))
-    summary = page.page.locator("#sides th summary").last
+    summary = page.page.locator("#scorers th summary").last
     assert summary.get_attribute("title") == "letters|v:1|skip:no"
     summary.click()
-    told = page.page.locator("#sides th details[open]").inner_text()
+    told = page.page.locator("#scorers th details[open]").inner_text()
     for text in ("letters|v:1|skip:no", "audiobench scorers letters", "docs/scorers", "1 refused"):
         assert text in told
 
@@ -75,22 +75,22 @@ def test_the_main_table_keeps_the_headline_and_leads_to_the_others(runs: Any, op
     main = page.page.locator("#verdicts tbody")
     assert main.locator("tr").count() == 4
     assert "letters" in main.locator("tr").first.inner_text()
-    own = page.page.locator("#sides > details", has_text="b")
-    assert page.page.locator("#sides > details[open]").count() == 1
+    own = page.page.locator("#scorers > details", has_text="b")
+    assert page.page.locator("#scorers > details[open]").count() == 1
     main.get_by_role("link").last.click()
     own.last.locator("tbody tr").first.wait_for()
-    assert page.page.locator("#sides > details[open]").count() == 2
+    assert page.page.locator("#scorers > details[open]").count() == 2
 
 
 def test_a_few_protocols_stand_in_the_main_table_and_side_by_side(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others={"lenient": lenient})))
     assert page.page.locator("#verdicts tbody tr").count() == 2
-    assert page.page.locator("#sides tbody tr").count() == 2
+    assert page.page.locator("#scorers tbody tr").count() == 2
 
 
 def test_one_protocol_and_no_failure_leave_both_sections_out(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [RIGHT, WRONG])))
-    assert page.page.locator("#sides:visible, #failures:visible").count() == 0
+    assert page.page.locator("#scorers:visible, #failures:visible").count() == 0
     assert not page.page.locator("#failure").is_visible()
 
 
@@ -111,14 +111,14 @@ def test_what_went_wrong_is_a_table_with_examples_of_each_class(runs: Any, opene
 def test_samples_are_filtered_by_how_they_went_wrong(runs: Any, opened: Any) -> None:
     items = [runs.item(n, name, ANSWERS, wording=WORDING, others={"lenient": lenient}) for n, name in enumerate("ab")]
     page = opened(runs.page(*items))
-    assert page.counts("Went wrong") == {"loop": 4, "refused": 2}
-    page.choose("Went wrong", "loop")
+    assert page.counts("Failures") == {"loop": 4, "refused": 2}
+    page.choose("Failures", "loop")
     assert page.answers() == ["b b b b b"] * 4
     assert all("loop" in text for text in page.samples())
-    page.page.get_by_label("Read by").select_option("lenient")
-    assert page.counts("Went wrong") == {"loop": 4, "refused": 0}
-    page.choose("Went wrong", "loop")
-    page.page.get_by_label("Read by").select_option("the headline")
+    page.page.get_by_label("Scorer", exact=True).select_option("lenient")
+    assert page.counts("Failures") == {"loop": 4, "refused": 0}
+    page.choose("Failures", "loop")
+    page.page.get_by_label("Scorer", exact=True).select_option("the headline")
     assert len(page.answers()) == 20
 
 
@@ -136,11 +136,11 @@ def test_a_button_shows_a_class_among_the_samples(runs: Any, opened: Any) -> Non
 
 def test_an_answer_that_the_protocol_leaves_out_says_so(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", ANSWERS, others={"skipping": skipping})))
-    page.page.get_by_label("Read by").select_option("skipping")
+    page.page.get_by_label("Scorer", exact=True).select_option("skipping")
     page.choose("Answer", "unparsed")
     (sample,) = page.samples()
-    assert "refused, skipped by the protocol" in sample
-    assert "1 skipped by the protocol" in page.page.locator("#verdicts").inner_text()
+    assert "refused, skipped by the scorer" in sample
+    assert "1 skipped by the scorer" in page.page.locator("#verdicts").inner_text()
 
 
 def test_protocols_that_say_the_same_of_an_answer_are_one_line(runs: Any, opened: Any) -> None:
@@ -159,7 +159,7 @@ def test_hostile_failures_and_protocols_are_shown_literally(runs: Any, opened: A
     )
     page = opened(runs.page(item))
     assert page.complaints == []
-    assert bad in page.page.locator("#sides").inner_text()
+    assert bad in page.page.locator("#scorers").inner_text()
     answer = page.page.locator("#failures .example .answer").inner_text()
     assert answer.startswith("</script><img src=x onerror=alert(1)> ⟨U+202E⟩moo")
     assert len(answer) < 500
@@ -172,8 +172,8 @@ def test_examples_are_on_the_page_even_where_wrong_answers_fill_it(runs: Any, op
     page = opened(path)
     assert page.page.locator("#failures .example .answer").all_inner_texts() == ["b b b b b"] * 3 + ["I cannot"]
     cut = page.page.locator("#cut").inner_text()
-    assert re.search(r"holds \d+ of 3,006 samples, to stay small: all 4 that are examples of what went wrong", cut)
-    assert re.search(r"\d+ of the 3,002 that went wrong", cut)
+    assert re.search(r"holds \d+ of 3,006 samples, to stay small: all 4 that are examples of failures", cut)
+    assert re.search(r"\d+ of the 3,002 that failed", cut)
 
 
 def test_huge_failures_do_not_break_the_budget(runs: Any) -> None:
@@ -199,7 +199,7 @@ def test_neither_section_makes_the_page_scroll_sideways(runs: Any, browser: Any,
     path = runs.page(item)
     page = browser.new_page(viewport={"width": width, "height": 720}, color_scheme=scheme)
     page.goto(path.as_uri())
-    assert page.locator("#sides tbody tr").count() == 5
+    assert page.locator("#scorers tbody tr").count() == 5
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     page.close()
 

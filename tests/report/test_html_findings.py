@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report.findings_table import findings_view
+from pytest_audiobench.report.findings import findings_view
 from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
@@ -91,7 +91,7 @@ def test_each_domain_is_a_row_and_two_marks_with_their_intervals(page: Any) -> N
 
 def test_what_was_made_up_is_text_and_never_markup(page: Any) -> None:
     section = page.page.locator("#findings")
-    section.get_by_text("Made up most often").wait_for()
+    section.get_by_text("Most frequent phrases").wait_for()
     assert section.locator("img").count() == 0
     assert f"thank you {HOSTILE}" in section.inner_text()
     assert "hum 9, cafe 3" in section.inner_text()

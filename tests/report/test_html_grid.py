@@ -1,4 +1,4 @@
-"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by mouse and keyboard."""
+"""Perturbations at a glance, as a browser shows them: shaded cells, a metric to choose, details by keyboard."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_keys_go_from_cell_to_cell_and_what_a_cell_stands_for_is_told_in_full(ru
     for _ in range(5):
         page.page.keyboard.press("ArrowDown")
     assert page.page.evaluate("document.activeElement.textContent") == "! 20.8"
-    told = page.page.locator("#grid .told").inner_text()
+    told = page.page.locator("#grid .cell-text").inner_text()
     assert told.startswith("white-2 · tones: accuracy 20.8 % [")
-    assert "n 24, answered 62.5 %; drop from clean +75.0 points [" in told
-    assert "answers fewer: 62.5 %, clean 100.0 %" in told
+    assert "n 24, parse rate 62.5 %; drop from clean +75.0 points [" in told
+    assert "fewer parsed: 62.5 %, clean 100.0 %" in told
     page.page.keyboard.press("ArrowUp")
-    assert page.page.locator("#grid .told").inner_text().startswith("white-1")
+    assert page.page.locator("#grid .cell-text").inner_text().startswith("white-1")
     cells.first.hover()
-    assert page.page.locator("#grid .told").inner_text().startswith("clean · tones: accuracy 95.8 %")
+    assert page.page.locator("#grid .cell-text").inner_text().startswith("clean · tones: accuracy 95.8 %")
 
 
 def test_every_model_of_the_run_can_be_chosen(runs: Any, opened: Any) -> None:

@@ -132,7 +132,7 @@ def test_no_element_or_attribute_came_from_a_text(page: Any) -> None:
 
 @pytest.mark.parametrize(
     "section",
-    ["changes", "verdicts", "scores", "suites", "groups", "labels", "sides", "failures", "troubles", "details"],
+    ["changes", "verdicts", "scores", "suites", "groups", "labels", "scorers", "failures", "troubles", "details"],
 )
 def test_every_section_shows_the_texts_as_they_are(page: Any, section: str) -> None:
     said = page.page.locator(f"#{section}").evaluate("(one) => one.textContent")

@@ -1,4 +1,4 @@
-"""What perturbations do, as a browser shows it: curves with what was answered beside them, and the numbers as tables."""
+"""What perturbations do, as a browser shows it: curves with the parse rate beside them, and the numbers as tables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def drawing(page: Any) -> Any:
 def signs(drawing: Any) -> list[list[float]]:
     """Where the points of the score are drawn."""
     found = drawing.locator(
-        "g:not(.answered-signs) > path[transform]:has(title), g:not(.answered-signs) > circle:has(title)"
+        "g:not(.parse-rate-signs) > path[transform]:has(title), g:not(.parse-rate-signs) > circle:has(title)"
     )
     places: list[list[float]] = found.evaluate_all(PLACES)
     return places
@@ -32,7 +32,7 @@ def signs(drawing: Any) -> list[list[float]]:
 
 def answered(drawing: Any) -> list[list[float]]:
     """Where the points of what was answered are drawn."""
-    places: list[list[float]] = drawing.locator("g.answered-signs > :has(title)").evaluate_all(PLACES)
+    places: list[list[float]] = drawing.locator("g.parse-rate-signs > :has(title)").evaluate_all(PLACES)
     return places
 
 
@@ -50,10 +50,7 @@ def test_a_curve_is_drawn_from_easy_to_hard_with_its_interval_and_the_clean_line
     assert "dB SNR (harder to the right)" in text
     assert "clean" in text
     assert "0 dB SNR: 20.8 %" in text
-    assert (
-        score.get_attribute("aria-label")
-        == "accuracy and what was answered by white; the table below holds the numbers"
-    )
+    assert score.get_attribute("aria-label") == "accuracy and parse rate by white; the table below holds the numbers"
     assert page.complaints == []
 
 
@@ -68,9 +65,9 @@ def test_what_was_answered_falls_beside_a_score_that_refusals_hold_up(runs: Any,
     # On one scale: who answers more than are right stands above them, by 62.5 less 20.8 of 100 at the hardest dose.
     lowest, highest = own[-1][1], own[0][1]
     assert (lowest - down[-1]) / (lowest - highest) == pytest.approx((62.5 - 20.8) / (91.7 - 20.8), abs=0.02)
-    assert score.locator("g.answered").count() == 1
+    assert score.locator("g.parse-rate").count() == 1
     kinds = page.page.locator("#perturbations .curve .legend.kinds li").all_inner_texts()
-    assert [text.strip() for text in kinds] == ["accuracy", "answered", "clean perturbation"]
+    assert [text.strip() for text in kinds] == ["accuracy", "parse rate", "clean perturbation"]
 
 
 def test_where_clearly_fewer_are_answered_than_under_the_clean_perturbation_it_is_said(runs: Any, opened: Any) -> None:
@@ -78,13 +75,13 @@ def test_where_clearly_fewer_are_answered_than_under_the_clean_perturbation_it_i
     items[1].answers = [("(a) cat", "parsed", True)] * 22 + [("(b) dog", "parsed", False)] * 2
     page = opened(runs.page(*items))
     drawing(page)
-    assert page.page.locator("#perturbations .curve .fewer").inner_text() == "! answers fewer at 10, 0 dB SNR"
+    assert page.page.locator("#perturbations .curve .fewer").inner_text() == "! fewer parsed at 10, 0 dB SNR"
     page.page.locator("#perturbations .curve details summary").click()
     rows = page.page.locator("#perturbations .curve tbody tr")
     rows.first.wait_for()
     flagged = [row.locator(".tag").inner_text() if row.locator(".tag").count() else "" for row in rows.all()]
-    assert flagged == ["", "", "! answers fewer", "! answers fewer"]
-    assert rows.last.locator(".tag").get_attribute("title") == "answers fewer: 62.5 %, clean 100.0 %"
+    assert flagged == ["", "", "! fewer parsed", "! fewer parsed"]
+    assert rows.last.locator(".tag").get_attribute("title") == "fewer parsed: 62.5 %, clean 100.0 %"
 
 
 def test_a_metric_that_is_no_share_has_what_was_answered_beneath_it(runs: Any, opened: Any) -> None:
@@ -95,7 +92,7 @@ def test_a_metric_that_is_no_share_has_what_was_answered_beneath_it(runs: Any, o
     found = page.page.locator("#perturbations .curve").first.locator("svg[role=img]")
     found.nth(1).wait_for()
     assert found.count() == 2
-    assert "answered, %" in (found.nth(1).text_content() or "")
+    assert "parse rate, %" in (found.nth(1).text_content() or "")
     assert page.page.locator("#perturbations .curve .fewer").count() == 1
 
 
@@ -121,7 +118,7 @@ def test_the_table_beneath_holds_every_number_of_the_picture(runs: Any, opened: 
     assert [row.locator("th").inner_text() for row in rows.all()] == ["clean", "20", "10", "0"]
     last = [cell.inner_text() for cell in rows.last.locator("td").all()]
     assert last[0] == "20.8 %"
-    assert last[2:5] == ["24", "62.5 % ! answers fewer", "+75.0 points"]
+    assert last[2:5] == ["24", "62.5 % ! fewer parsed", "+75.0 points"]
     assert last[6] == "<0.001"
     facts = page.page.locator("#perturbations .curve .over").inner_text()
     assert "+35.4 points per 10 dB SNR" in facts

@@ -102,7 +102,7 @@ def test_where_there_is_no_interval_the_reason_stands_in_its_place(runs: Any, op
 def test_how_answers_failed_stands_beside_the_score(runs: Any, opened: Any) -> None:
     item = runs.item(0, "a", [RIGHT] * 6 + [LOOP] * 2 + [REFUSED], wording={"b b b b b": ("loop",)})
     page = opened(runs.page(item))
-    cell = page.page.locator("#verdicts td.answered").first
+    cell = page.page.locator("#verdicts td.parse-rate").first
     assert "1 refused" in cell.inner_text()
     cell.get_by_role("link", name="2 loop").click()
     assert page.page.locator("#failures details[open]").count() == 1
@@ -117,7 +117,7 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
     page = opened(runs.page(labelled(runs, ["cat"] * 9 + ["dog"] * 2 + [None])))
     table = page.page.locator("#labels table")
     assert table.locator("thead th[scope=col]").all_inner_texts() == [
-        "true ↓ said →",
+        "true ↓ answered →",
         "cat",
         "cow",
         "dog",

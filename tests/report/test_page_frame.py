@@ -6,7 +6,7 @@ import hashlib
 import re
 from importlib.resources import files
 
-from pytest_audiobench.report.page.page_frame import PLOT, page_frame
+from pytest_audiobench.report.page.frame import PLOT, page_frame
 
 VENDOR = files("pytest_audiobench.report.page") / "vendor"
 

@@ -13,8 +13,7 @@ import pytest
 import soundfile
 
 from pytest_audiobench.report.json_lines import write_lines
-from pytest_audiobench.report.page.excerpts import ENDING
-from pytest_audiobench.report.page.page_sounds import page_sounds
+from pytest_audiobench.report.page.sounds import ENDING, page_sounds
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)
@@ -111,7 +110,7 @@ def test_what_changed_since_the_baseline_comes_first_with_both_answers(runs: Any
 
 def test_a_baseline_without_texts_says_so(runs: Any, opened: Any) -> None:
     page = opened(runs.page(runs.item(0, "a", [WRONG]), compared=[before(0, "worse", None)]))
-    assert "The baseline keeps no texts." in page.samples()[0]
+    assert "The baseline stores no texts." in page.samples()[0]
 
 
 def test_the_answers_of_all_models_stand_side_by_side(runs: Any, opened: Any) -> None:
@@ -140,7 +139,7 @@ def test_what_changed_and_what_went_wrong_is_kept_where_the_budget_is_short(runs
         runs.item(0, "a", answers), budget_bytes=150_000, compared=[before(n, "better") for n in range(1900, 1910)]
     )
     page = opened(path)
-    assert "all 10 that became better, all 5 that went wrong" in page.page.locator("#cut").inner_text()
+    assert "all 10 that became better, all 5 that failed" in page.page.locator("#cut").inner_text()
     assert page.counts("Since the baseline")["better"] == 10
     assert page.counts("Answer")["wrong"] == 5
 

@@ -189,4 +189,4 @@ def test_the_number_of_properties_does_not_grow_without_end(runs):
 
 def test_a_limited_run_says_that_the_baseline_is_held_on_its_samples_alone(runs):
     text = "\n".join(text for text, _ in lines_of(held(runs, ["pass"], ["a"], limit=2), 200))
-    assert "Limited: only part of the samples was asked. The baseline is held on these alone." in text
+    assert "Limited: only part of the samples was asked. The baseline is compared on these alone." in text

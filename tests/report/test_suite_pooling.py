@@ -8,7 +8,7 @@ import pytest
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.report import run_files
-from pytest_audiobench.report.run_parts import Lines, write_part
+from pytest_audiobench.report.run_files import Lines, write_part
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("hm", "unparsed", False), ("no audio", "error", False)

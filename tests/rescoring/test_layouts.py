@@ -268,11 +268,11 @@ def test_the_command_prints_tables_in_four_formats(tmp_path, capsys):
     )
     assert main(["score", str(file), "--scorers", "letters", "--format", "csv"]) == 0
     head, line = capsys.readouterr().out.splitlines()
-    assert head.startswith("eval,model,dataset,metric,unit,protocol,value,lower,upper,n,skipped,unanswered")
+    assert head.startswith("eval,model,dataset,metric,unit,scorer,value,lower,upper,n,skipped,unparsed")
     assert line.startswith("animal[reas],af3,faithfulness/animal,accuracy,share,letters,")
     assert main(["score", str(file), "--scorers", "letters", "--format", "json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)
-    assert item["metrics"][0]["rows"][0]["protocol"] == "letters"
+    assert item["metrics"][0]["rows"][0]["scorer"] == "letters"
     assert main(["score", str(file), "--scorers", "letters", "--format", "markdown"]) == 0
     assert "| letters |" in capsys.readouterr().out
     assert main(["score", str(file), "--published", "nobody/nowhere"]) == 4

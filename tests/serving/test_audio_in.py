@@ -37,14 +37,14 @@ def test_a_little_file_that_promises_hours_is_refused(audio):
     bomb = _silence(3600)
     assert len(bomb.data) < 200_000
     with pytest.raises(SampleError, match="more than 3 s of audio; send it in several calls"):
-        audio.heard(_asked(bomb))
+        audio.play(_asked(bomb))
 
 
 @pytest.mark.parametrize(("rate_hz", "channels"), [(384_000, 1), (96_000, 8)])
 def test_a_little_file_of_many_samples_a_second_is_refused_before_it_is_read(audio, rate_hz, channels):
     with pytest.raises(SampleError, match=f"audio 0: .* frames of {channels} channels at {rate_hz} Hz are more than"):
-        audio.heard(_asked(_silence(2.9, rate_hz, channels)))
-    (heard,) = audio.heard(_asked(_silence(0.25, rate_hz, channels)))
+        audio.play(_asked(_silence(2.9, rate_hz, channels)))
+    (heard,) = audio.play(_asked(_silence(0.25, rate_hz, channels)))
     assert heard.duration_s == 0.25
 
 
@@ -52,34 +52,34 @@ def test_a_file_in_the_servers_folder_is_bounded_too(audio, tmp_path):
     (tmp_path / "dense.flac").write_bytes(_silence(2.9, 384_000).data)
     audio = audio_in.AudioIn(WINDOWLESS, ServeOptions(files=tmp_path), time.monotonic() + 60)
     with pytest.raises(SampleError, match="are more than may be read"):
-        audio.heard(_asked(Sound("file_path", "dense.flac")))
+        audio.play(_asked(Sound("file_path", "dense.flac")))
 
 
 def test_the_clips_of_a_call_share_one_bound(audio):
-    assert [heard.duration_s for heard in audio.heard(_asked(_silence(1), _silence(1)))] == [1, 1]
+    assert [heard.duration_s for heard in audio.play(_asked(_silence(1), _silence(1)))] == [1, 1]
     with pytest.raises(SampleError, match="several calls"):
-        audio.heard(_asked(_silence(1.5)))
+        audio.play(_asked(_silence(1.5)))
 
 
 def test_a_clip_is_cut_where_the_question_says(audio):
-    (heard,) = audio.heard(_asked(_silence(60), max_length_seconds=0.5))
+    (heard,) = audio.play(_asked(_silence(60), max_length_seconds=0.5))
     assert (heard.duration_s, heard.truncated_s) == (0.5, 59.5)
 
 
 def test_a_clip_is_not_cut_at_the_window_for_a_task_that_is_done_piece_by_piece():
     limits = Limits(max_clip_s=2, chunked_tasks=("transcription",))
     audio = audio_in.AudioIn(limits, ServeOptions(), time.monotonic() + 60)
-    (whole,) = audio.heard(_asked(_silence(5), task="transcription"))
-    (cut,) = audio.heard(_asked(_silence(5), task="open"))
+    (whole,) = audio.play(_asked(_silence(5), task="transcription"))
+    (cut,) = audio.play(_asked(_silence(5), task="open"))
     assert [(heard.duration_s, heard.truncated_s) for heard in (whole, cut)] == [(5, 0), (2, 3)]
 
 
 def test_a_model_that_needs_a_clip_is_not_asked_without_one():
     audio = audio_in.AudioIn(Limits(min_clips=1), ServeOptions(), time.monotonic() + 60)
     with pytest.raises(SampleError, match="0 clips, and the model needs 1 at least"):
-        audio.heard(_asked())
+        audio.play(_asked())
 
 
 def test_too_many_clips_are_not_even_decoded(audio):
     with pytest.raises(SampleError, match="5 clips, and the model takes 4 at most"):
-        audio.heard(_asked(*[Sound("bytes", b"no audio")] * 5))
+        audio.play(_asked(*[Sound("bytes", b"no audio")] * 5))

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pytest_audiobench.errors import AudioError
-from pytest_audiobench.serving.url_audio import fetch
+from pytest_audiobench.serving.audio_in import fetch
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_audiobench.serving.refusal import Refused
+from pytest_audiobench.serving.admission import Refused
 
 pytest.importorskip("starlette")
 from pytest_audiobench.serving.body import parse, parse_with_audio

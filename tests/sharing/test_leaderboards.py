@@ -110,10 +110,10 @@ def test_only_allowed_signers_count(board):
 
 
 def test_the_newest_of_a_model_counts_and_the_others_are_named(board, monkeypatch):
-    from pytest_audiobench.report import runtime
+    from pytest_audiobench.report import run_files
 
     for second, (name, count) in enumerate((("first", 20), ("second", 30), ("same", 30))):
-        monkeypatch.setattr(runtime.time, "time", lambda second=second: 1_790_000_000.0 + second)
+        monkeypatch.setattr(run_files.time, "time", lambda second=second: 1_790_000_000.0 + second)
         board.submit(name, right(count), model="m")
     (row,) = board.rows()
     assert (float(row["value"]), row["file"]) == (0.75, "same.json")

@@ -159,7 +159,7 @@ def test_another_seed_is_another_split():
 def test_neither_half_holds_a_cluster_of_the_other():
     units = singles("a", 5, 20) + singles("b", 2, 20)
     discovery, holdout = sides_of(units, "0")["a"]
-    names = [{one.cluster for one in (*side.own, *side.others)} for side in (discovery, holdout)]
+    names = [{one.cluster for one in (*side.members, *side.others)} for side in (discovery, holdout)]
     assert not names[0] & names[1]
     assert len(names[0] | names[1]) == 40
 

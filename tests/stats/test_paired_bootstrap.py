@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.stats.bootstrap import Sums, Table
+from pytest_audiobench.stats.bootstrap import Rows, Sums, Table
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
 from pytest_audiobench.stats.paired_bootstrap import rows_drop, sums_drop
-from pytest_audiobench.stats.sparse import Rows
 
 NO_DROP = Question(0.0)
 

@@ -50,12 +50,13 @@ from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise
 from pytest_audiobench.audio.edits import white_noise
-from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, clipwise, perturb
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
+from pytest_audiobench.datasets.dataset import perturb
 
 NOISE = lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))
-NOISY = Perturbation("white-0dB", "white", clipwise(NOISE), 0.0, "dB")
+NOISY = Perturbation("white-0dB", "white", per_clip(NOISE), 0.0, "dB")
 HUM = Clip(synthesis.tone(120, 1.0))
-MIXED = Perturbation("hum", "hum", clipwise(lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own)))
+MIXED = Perturbation("hum", "hum", per_clip(lambda places: lambda clip, own: with_noise(clip, HUM, 5, seed=own)))
 
 
 def test_digits(evaluate):

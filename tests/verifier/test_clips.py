@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_audiobench.audio import combining, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.recipe import recipe_of
+from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.bundled import bundled_folder
 from pytest_audiobench.verifier.clip_checks import Folders, check_clips
 from pytest_audiobench.verifier.prediction_rows import RecordedClip

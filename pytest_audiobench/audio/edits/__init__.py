@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from pytest_audiobench.audio.clip import Edit, Samples
+from pytest_audiobench.audio.clip import Edit, Samples, number, registered
 from pytest_audiobench.audio.edits import channels, level_and_length, masks, noises
 from pytest_audiobench.audio.edits.channels import band_limit as band_limit
 from pytest_audiobench.audio.edits.channels import clipping as clipping
@@ -29,8 +29,6 @@ from pytest_audiobench.audio.edits.masks import mask as mask
 from pytest_audiobench.audio.edits.noises import cafe_noise as cafe_noise
 from pytest_audiobench.audio.edits.noises import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.noises import white_noise as white_noise
-from pytest_audiobench.audio.parameters import number
-from pytest_audiobench.audio.registry import registered
 
 
 def kind_of(edit: Edit) -> EditKind:

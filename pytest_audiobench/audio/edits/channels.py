@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Edit, Samples
-from pytest_audiobench.audio.codecs import NAMES, through
-from pytest_audiobench.audio.edits.kind import EditKind, whole
-from pytest_audiobench.audio.noise import Wave
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.spectra import filtered, low_pass
+from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
+from pytest_audiobench.audio.edits.codecs import NAMES, encoded_and_decoded
+from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
+from pytest_audiobench.audio.noise import Wave, filtered, low_pass
 from pytest_audiobench.errors import UsageError
 
 
@@ -94,7 +92,7 @@ _ECHOES = 40
 
 
 def _codec(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    return through(dict(parameters).get("name", ""), samples, rate_hz)
+    return encoded_and_decoded(dict(parameters).get("name", ""), samples, rate_hz)
 
 
 def _clipping(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -104,8 +102,8 @@ def _clipping(samples: Samples, rate_hz: int, parameters: Parameters, seed: str 
 
 
 KINDS = (
-    EditKind("band_limit", 1, _band_limit, reach_s=whole),
-    EditKind("reverb", 1, _reverb, reach_s=whole),
-    EditKind("codec", 1, _codec, reach_s=whole),
-    EditKind("clipping", 1, _clipping, reach_s=whole),
+    EditKind("band_limit", 1, _band_limit, reach_s=whole_clip),
+    EditKind("reverb", 1, _reverb, reach_s=whole_clip),
+    EditKind("codec", 1, _codec, reach_s=whole_clip),
+    EditKind("clipping", 1, _clipping, reach_s=whole_clip),
 )

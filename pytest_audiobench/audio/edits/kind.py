@@ -1,4 +1,4 @@
-"""What an edit is to those who apply it."""
+"""The kind of an edit: how it is applied, and what it does to lengths."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from pytest_audiobench.audio.clip import Samples
-from pytest_audiobench.audio.parameters import Parameters
+from pytest_audiobench.audio.clip import Parameters, Samples
 
 Apply: TypeAlias = Callable[[Samples, int, Parameters, str | None], Samples]
 
 
-def same(duration_s: float, parameters: Parameters) -> float:
-    """As long as before; as far as asked for."""
+def same_length(duration_s: float, parameters: Parameters) -> float:
+    """As long as before."""
     return duration_s
 
 
-def whole(duration_s: float, parameters: Parameters) -> float:
+def whole_clip(duration_s: float, parameters: Parameters) -> float:
     """All of the clip is looked at, however little of the result is wanted."""
     return math.inf
 
 
 @dataclass(frozen=True)
 class EditKind:
-    """A registered edit.
-
-    ``apply`` returns a new waveform and raises ValueError where it is not defined for the one given.
-    ``length_s`` is the result's duration given the input's; ``reach_s`` how much of the input's beginning
-    the first so many seconds of the result depend on; infinite for all of it, be asked for it or not.
-    """
+    """A registered edit."""
 
     name: str
     version: int
     apply: Apply
-    length_s: Callable[[float, Parameters], float] = same
-    reach_s: Callable[[float, Parameters], float] = same
+    """Returns a new waveform; raises ValueError where it is not defined for the one given."""
+    length_s: Callable[[float, Parameters], float] = same_length
+    """The result's duration given the input's."""
+    reach_s: Callable[[float, Parameters], float] = same_length
+    """How much of the input's beginning the first so many seconds of the result depend on; infinite for all of it."""

@@ -6,9 +6,8 @@ import numpy as np
 import soxr
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Edit, Samples
+from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
 from pytest_audiobench.audio.edits.kind import EditKind
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
 from pytest_audiobench.errors import UsageError
 
 

@@ -24,9 +24,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Edit, Samples
-from pytest_audiobench.audio.edits.kind import EditKind, whole
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
+from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
@@ -49,8 +48,8 @@ def mask(percent: float, mode: Mode = "random", fill: Fill = "silence", seed: in
     """
     parameters = (
         ("percent", _percent(percent)),
-        ("mode", _known("mode", mode, Mode)),
-        ("fill", _known("fill", fill, Fill)),
+        ("mode", _validated("mode", mode, Mode)),
+        ("fill", _validated("fill", fill, Fill)),
     )
     drawn = mode in ("random", "scattered") or fill == "noise"
     return Edit("mask", 1, parameters, seed=str(seed) if drawn else None)
@@ -71,14 +70,14 @@ def segments(n_frames: int, rate_hz: int, percent: float, mode: str, seed: int |
     What is left at the clip's end belongs to its last piece; where that is then longer than a piece may be, it is
     halved. A clip shorter than 50 ms is one piece. Raises UsageError for a share outside 0 to 100 and an unknown mode.
     """
-    masked = int(Fraction(_percent(percent)) * n_frames / 100 + Fraction(1, 2))
-    kind = _known("mode", mode, Mode)
-    if not masked:
+    n_masked = int(Fraction(_percent(percent)) * n_frames / 100 + Fraction(1, 2))
+    kind = _validated("mode", mode, Mode)
+    if not n_masked:
         return []
     if kind == "scattered":
-        return _scattered(n_frames, rate_hz, masked, seed)
-    begin = {"start": 0, "end": n_frames - masked, "random": _place(n_frames, masked, seed)}[kind]
-    return [(begin, begin + masked)]
+        return _scattered(n_frames, rate_hz, n_masked, seed)
+    begin = {"start": 0, "end": n_frames - n_masked, "random": _place(n_frames, n_masked, seed)}[kind]
+    return [(begin, begin + n_masked)]
 
 
 def _place(room: int, frames: int, seed: int | str) -> int:
@@ -86,15 +85,15 @@ def _place(room: int, frames: int, seed: int | str) -> int:
     return seed_of("mask place", 1, str(seed)) * (room - frames + 1) >> 63
 
 
-def _scattered(n_frames: int, rate_hz: int, masked: int, seed: int | str) -> list[Segment]:
+def _scattered(n_frames: int, rate_hz: int, n_masked: int, seed: int | str) -> list[Segment]:
     draw = noise.stream("mask pieces", 1, str(seed))
     ends = _cuts(n_frames, rate_hz, draw)
     lengths = np.diff(ends, prepend=0)
     order = draw.permutation(len(ends))
     done = np.cumsum(lengths[order])
-    uncut, cut = np.split(order, [int(np.searchsorted(done, masked, side="right"))])
+    uncut, cut = np.split(order, [int(np.searchsorted(done, n_masked, side="right"))])
     pieces = list(zip((ends - lengths)[uncut].tolist(), ends[uncut].tolist(), strict=True))
-    if left := masked - int(np.sum(lengths[uncut])):
+    if left := n_masked - int(np.sum(lengths[uncut])):
         room = int(lengths[cut[0]])
         begin = int(ends[cut[0]]) - room + _place(room, left, seed)
         pieces.append((begin, begin + left))
@@ -115,13 +114,13 @@ def _cuts(n_frames: int, rate_hz: int, draw: np.random.RandomState) -> np.ndarra
 
 
 def _mask(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    written = dict(parameters)
-    mode, fill = _known("mode", written.get("mode"), Mode), _known("fill", written.get("fill"), Fill)
+    texts = dict(parameters)
+    mode, fill = _validated("mode", texts.get("mode"), Mode), _validated("fill", texts.get("fill"), Fill)
     pieces = segments(len(samples), rate_hz, number(parameters, "percent"), mode, seed or "")
     masked = samples.copy()
-    beneath = _noise(samples, seed or "") if fill == "noise" and pieces else np.zeros_like(samples)
+    filling = _noise(samples, seed or "") if fill == "noise" and pieces else np.zeros_like(samples)
     for begin, end in pieces:
-        masked[begin:end] = beneath[begin:end]
+        masked[begin:end] = filling[begin:end]
     return masked
 
 
@@ -138,11 +137,11 @@ def _percent(percent: float) -> str:
     return text
 
 
-def _known(what: str, given: object, kinds: object) -> str:
+def _validated(what: str, given: object, kinds: object) -> str:
     known = get_args(kinds)
     if given not in known:
-        raise UsageError(f"no {what} of a mask is called {given!r}; there are {', '.join(known)}")
+        raise UsageError(f"no {what} of a mask is named {given!r}; there are {', '.join(known)}")
     return str(given)
 
 
-KINDS = (EditKind("mask", 1, _mask, reach_s=whole),)
+KINDS = (EditKind("mask", 1, _mask, reach_s=whole_clip),)

@@ -9,11 +9,10 @@ the seed, the rate and the number of frames alone: give each sample its own seed
 
 from __future__ import annotations
 
-from pytest_audiobench.audio import ambience, noise
-from pytest_audiobench.audio.clip import Edit, Samples
-from pytest_audiobench.audio.edits.kind import EditKind, whole
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.spectra import pink_noise as pink_noise_of
+from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
+from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
+from pytest_audiobench.audio.noise import pink_noise as pink_noise_of
 
 
 def white_noise(snr_db: float, seed: int | str) -> Edit:
@@ -27,7 +26,7 @@ def pink_noise(snr_db: float, seed: int | str) -> Edit:
 
 
 def cafe_noise(snr_db: float, seed: int | str) -> Edit:
-    """Add :func:`~pytest_audiobench.audio.ambience.cafe` noise, which comes and goes, at ``snr_db``."""
+    """Add :func:`~pytest_audiobench.audio.noise.cafe` noise, which comes and goes, at ``snr_db``."""
     return _noisy("cafe_noise", 1, snr_db, seed)
 
 
@@ -46,22 +45,22 @@ def _white_noise_1(samples: Samples, rate_hz: int, parameters: Parameters, seed:
 
 def _white_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     hiss = noise.gaussian(len(samples), "white_noise edit", 2, seed or "")
-    return noise.under(samples, hiss, number(parameters, "snr_db"))
+    return noise.add_noise(samples, hiss, number(parameters, "snr_db"))
 
 
 def _pink_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     hiss = pink_noise_of(len(samples), rate_hz, "pink_noise edit", 1, seed or "")
-    return noise.under(samples, hiss, number(parameters, "snr_db"))
+    return noise.add_noise(samples, hiss, number(parameters, "snr_db"))
 
 
 def _cafe_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    chatter = ambience.cafe(len(samples), rate_hz, "cafe_noise edit", 1, seed or "")
-    return noise.under(samples, chatter, number(parameters, "snr_db"))
+    chatter = noise.cafe(len(samples), rate_hz, "cafe_noise edit", 1, seed or "")
+    return noise.add_noise(samples, chatter, number(parameters, "snr_db"))
 
 
 KINDS = (
-    EditKind("white_noise", 1, _white_noise_1, reach_s=whole),
-    EditKind("white_noise", 2, _white_noise, reach_s=whole),
-    EditKind("pink_noise", 1, _pink_noise, reach_s=whole),
-    EditKind("cafe_noise", 1, _cafe_noise, reach_s=whole),
+    EditKind("white_noise", 1, _white_noise_1, reach_s=whole_clip),
+    EditKind("white_noise", 2, _white_noise, reach_s=whole_clip),
+    EditKind("pink_noise", 1, _pink_noise, reach_s=whole_clip),
+    EditKind("cafe_noise", 1, _cafe_noise, reach_s=whole_clip),
 )

@@ -9,16 +9,14 @@ resampled.
 
 from __future__ import annotations
 
-from pytest_audiobench.audio.clip import Samples, SynthesisSource
-from pytest_audiobench.audio.parameters import number
-from pytest_audiobench.audio.registry import registered
-from pytest_audiobench.audio.synthesis import scenes, sound_events, text_to_speech, tones
+from pytest_audiobench.audio.clip import Samples, SynthesisSource, registered
+from pytest_audiobench.audio.synthesis import scenes, text_to_speech, tones
 from pytest_audiobench.audio.synthesis.scenes import cafe as cafe
+from pytest_audiobench.audio.synthesis.scenes import events as events
 from pytest_audiobench.audio.synthesis.scenes import hum as hum
 from pytest_audiobench.audio.synthesis.scenes import music_bed as music_bed
 from pytest_audiobench.audio.synthesis.scenes import room_tone as room_tone
 from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
-from pytest_audiobench.audio.synthesis.sound_events import events as events
 from pytest_audiobench.audio.synthesis.text_to_speech import speech as speech
 from pytest_audiobench.audio.synthesis.tones import chirp as chirp
 from pytest_audiobench.audio.synthesis.tones import pink_noise as pink_noise
@@ -27,18 +25,13 @@ from pytest_audiobench.audio.synthesis.tones import tone as tone
 from pytest_audiobench.audio.synthesis.tones import white_noise as white_noise
 
 
-def duration_s(source: SynthesisSource) -> float:
-    """How long the recipe sounds."""
-    return number(source.parameters, "duration_s")
-
-
 def render(source: SynthesisSource, rate_hz: int) -> Samples:
     """The sound, shape (frames,), at ``rate_hz``.
 
     Raises UsageError for an unknown recipe, ValueError for a frequency that the rate cannot carry.
     """
     recipe = registered("recipe", _RECIPES, source.recipe, source.version)
-    return recipe(round(duration_s(source) * rate_hz), rate_hz, source.parameters)
+    return recipe(round(source.duration_s * rate_hz), rate_hz, source.parameters)
 
 
-_RECIPES = tones.RENDERS | scenes.RENDERS | sound_events.RENDERS | text_to_speech.RENDERS
+_RECIPES = tones.RENDERS | scenes.RENDERS | text_to_speech.RENDERS

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Samples, SynthesisSource
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
+from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
 from pytest_audiobench.errors import UsageError
 
 Render: TypeAlias = Callable[[int, int, Parameters], Samples]
@@ -17,10 +16,10 @@ LONGEST_S = 4 * 3600.0
 """Beyond it a mistyped duration would fill the memory."""
 
 
-def recipe(name: str, duration_s: float, level_db: float, *own: tuple[str, str]) -> SynthesisSource:
-    """A recipe with a duration, a level and parameters of its own."""
+def recipe(name: str, duration_s: float, level_db: float, *parameters: tuple[str, str]) -> SynthesisSource:
+    """A recipe with a duration, a level and further parameters."""
     shared = (("duration_s", duration(duration_s)), ("level_db", decimal("level_db", level_db)))
-    return SynthesisSource(name, 1, shared + own)
+    return SynthesisSource(name, 1, shared + parameters)
 
 
 def duration(duration_s: float) -> str:
@@ -41,7 +40,7 @@ def seed(parameters: Parameters) -> str:
     return dict(parameters).get("seed", "")
 
 
-def carried(frequency_hz: float, rate_hz: int) -> float:
+def playable_frequency(frequency_hz: float, rate_hz: int) -> float:
     """``frequency_hz``. Raises ValueError where a sound at ``rate_hz`` cannot hold it."""
     if 2 * frequency_hz >= rate_hz:
         raise ValueError(f"{frequency_hz:g} Hz cannot be played at {rate_hz} Hz; stay below {rate_hz / 2:g} Hz")

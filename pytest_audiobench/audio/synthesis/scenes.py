@@ -1,20 +1,20 @@
-"""Places without speech: what a recogniser should write nothing for.
+"""Places without speech and sequences of short sounds: what a recogniser should write nothing for.
 
-They follow the non-speech clips of audiobench's ASR hallucination suite (github.com/THENIROCK/audiobench,
+The places follow the non-speech clips of audiobench's ASR hallucination suite (github.com/THENIROCK/audiobench,
 data/asr_hallucination/procedural.py), with levels by RMS instead of by peak, filters without delay, and the phases of
 music from the integral of its frequencies.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
-from pytest_audiobench.audio import ambience, noise
-from pytest_audiobench.audio.clip import Samples, SynthesisSource
-from pytest_audiobench.audio.noise import Wave
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.spectra import band_pass, coloured_noise
-from pytest_audiobench.audio.synthesis.recipe import Render, carried, level, recipe, seed
+from pytest_audiobench.audio import noise
+from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
+from pytest_audiobench.audio.noise import Wave, band_pass, coloured_noise
+from pytest_audiobench.audio.synthesis.recipe import Render, level, playable_frequency, recipe, seed
 
 
 def silence_floor(duration_s: float, seed: int | str, level_db: float = -62.0) -> SynthesisSource:
@@ -29,12 +29,12 @@ def room_tone(duration_s: float, seed: int | str, level_db: float = -26.0) -> Sy
 
 def hum(duration_s: float, seed: int | str, level_db: float = -26.0, mains_hz: float = 60.0) -> SynthesisSource:
     """Mains hum: ``mains_hz`` and its harmonics up to the tenth, the n-th of amplitude 1/n, at phases by ``seed``."""
-    own = (("seed", str(seed)), ("mains_hz", decimal("mains_hz", mains_hz, least=1.0)))
-    return recipe("hum", duration_s, level_db, *own)
+    parameters = (("seed", str(seed)), ("mains_hz", decimal("mains_hz", mains_hz, least=1.0)))
+    return recipe("hum", duration_s, level_db, *parameters)
 
 
 def cafe(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
-    """Chatter without words that comes and goes: :func:`pytest_audiobench.audio.ambience.cafe`."""
+    """Chatter without words that comes and goes: :func:`pytest_audiobench.audio.noise.cafe`."""
     return recipe("cafe", duration_s, level_db, ("seed", str(seed)))
 
 
@@ -50,12 +50,12 @@ def _silence_floor(frames: int, rate_hz: int, parameters: Parameters) -> Samples
 def _room_tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     identity = ("room_tone", 1, seed(parameters))
     phase = np.pi * noise.stream("phase", *identity).random_sample()
-    sound = 0.02 * np.sin(2 * np.pi * carried(60.0, rate_hz) * np.arange(frames) / rate_hz + phase)
+    sound = 0.02 * np.sin(2 * np.pi * playable_frequency(60.0, rate_hz) * np.arange(frames) / rate_hz + phase)
     return _at_level(sound + 0.03 * _hiss(frames, rate_hz, 3000.0, 7000.0, *identity), parameters)
 
 
 def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    mains_hz = carried(number(parameters, "mains_hz"), rate_hz)
+    mains_hz = playable_frequency(number(parameters, "mains_hz"), rate_hz)
     phases = 2 * np.pi * noise.stream("hum", 1, seed(parameters)).random_sample(_HARMONICS)
     cycles = 2 * np.pi * mains_hz * np.arange(frames) / rate_hz
     sound = np.zeros(frames)
@@ -69,14 +69,14 @@ _HARMONICS = 10
 
 
 def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return _at_level(ambience.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
+    return _at_level(noise.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
 
 
 def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     identity = ("music_bed", 1, seed(parameters))
     waver, pulse = np.pi * noise.stream("phases", *identity).random_sample(2)
     time_s = np.arange(frames) / rate_hz
-    carried(_ROOT_HZ * 2, rate_hz)
+    playable_frequency(_ROOT_HZ * 2, rate_hz)
     swing = 2 * np.pi * _WAVER_HZ
     cycles = _ROOT_HZ * time_s - _WAVER_DEPTH_HZ / swing * (np.cos(swing * time_s + waver) - np.cos(waver))
     chord = sum(
@@ -101,10 +101,66 @@ def _at_level(sound: Wave, parameters: Parameters) -> Samples:
     return noise.scaled_to_rms(sound, level(parameters)).astype(np.float32)
 
 
+def events(duration_s: float, seed: int | str, level_db: float = -12.0) -> SynthesisSource:
+    """Five events in four seconds, one at least, with silence between; ``level_db`` is of the loudest's peak.
+
+    The sound is cut into equal parts, and each has one event of a kind, at a place and with a strength drawn by
+    ``seed``: a knock (two or three blows, each a sine of 120 to 260 Hz that dies away in 30 ms), a beep (a sine of
+    700 to 2000 Hz for 80 to 250 ms) or a click (noise that dies away in 2 ms). It is to be played at more than 4 kHz.
+    """
+    return recipe("events", duration_s, level_db, ("seed", str(seed)))
+
+
+def _events(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    playable_frequency(_HIGHEST_HZ, rate_hz)
+    draw = noise.stream("events", 1, seed(parameters))
+    parts = max(1, round(frames / rate_hz * _EVENTS_A_SECOND))
+    sound = np.zeros(frames)
+    for part in range(parts):
+        make = _MAKERS[draw.randint(len(_MAKERS))]
+        strength, place = 0.4 + 0.6 * draw.random_sample(), draw.random_sample()
+        event = strength * make(rate_hz, draw)
+        start = round((part + _LATEST * place) * frames / parts)
+        audible = event[: frames - start]
+        sound[start : start + len(audible)] += audible
+    sound *= level(parameters) / float(np.max(np.abs(sound)))
+    return sound.astype(np.float32)
+
+
+_EVENTS_A_SECOND = 1.25
+_LATEST = 0.6
+_HIGHEST_HZ = 2000.0
+
+
+def _knock(rate_hz: int, draw: np.random.RandomState) -> Wave:
+    blows, pitch_hz = 2 + draw.randint(2), 120 + 140 * draw.random_sample()
+    time_s = np.arange(round(0.12 * rate_hz)) / rate_hz
+    blow = np.sin(2 * np.pi * pitch_hz * time_s) * np.exp(-time_s / 0.03)
+    return np.tile(blow, blows)
+
+
+def _beep(rate_hz: int, draw: np.random.RandomState) -> Wave:
+    pitch_hz, duration_s = 700 + (_HIGHEST_HZ - 700) * draw.random_sample(), 0.08 + 0.17 * draw.random_sample()
+    time_s = np.arange(round(duration_s * rate_hz)) / rate_hz
+    ramps = np.minimum(1, np.minimum(time_s, time_s[-1] - time_s) / 0.01)
+    beep: Wave = ramps * np.sin(2 * np.pi * pitch_hz * time_s)
+    return beep
+
+
+def _click(rate_hz: int, draw: np.random.RandomState) -> Wave:
+    time_s = np.arange(round(0.015 * rate_hz)) / rate_hz
+    hiss = 2 * draw.random_sample(len(time_s)) - 1
+    click: Wave = hiss * np.exp(-time_s / 0.002)
+    return click
+
+
+_MAKERS: tuple[Callable[[int, np.random.RandomState], Wave], ...] = (_knock, _beep, _click)
+
 RENDERS: dict[tuple[str, int], Render] = {
     ("silence_floor", 1): _silence_floor,
     ("room_tone", 1): _room_tone,
     ("hum", 1): _hum,
     ("cafe", 1): _cafe,
     ("music_bed", 1): _music_bed,
+    ("events", 1): _events,
 }

@@ -1,4 +1,4 @@
-"""Speech from a text, by espeak-ng: the one recipe that is not reckoned here, and that needs an extra."""
+"""Speech from a text, by espeak-ng: the one recipe that is not computed here, and that needs an extra."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import soxr
 
 from pytest_audiobench.audio import espeak, noise, utterances
-from pytest_audiobench.audio.clip import Samples, SynthesisSource
-from pytest_audiobench.audio.parameters import Parameters, number
+from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, number
 from pytest_audiobench.audio.synthesis.recipe import Render, level, recipe
 from pytest_audiobench.errors import FatalError
 
@@ -23,29 +22,29 @@ def speech(
     voice, rate and espeak-ng's release. Raises UsageError for a voice, a rate or a text that cannot be spoken,
     DataNotFound where espeak-ng is not installed (``pip install 'pytest-audiobench[tts]'``).
     """
-    who = espeak.voice(voice, rate_wpm)
-    said = [espeak.sayable(text) for text in texts]
-    shared = (("voice", who.name), ("rate_wpm", str(who.rate_wpm)), ("espeak_ng", who.release))
+    speaker = espeak.voice(voice, rate_wpm)
+    valid = [espeak.validated_text(text) for text in texts]
+    shared = (("voice", speaker.name), ("rate_wpm", str(speaker.rate_wpm)), ("espeak_ng", speaker.release))
     return [
         recipe("speech", round(frames / espeak.RATE_HZ, 6), level_db, ("text", text), *shared)
-        for text, frames in zip(said, utterances.frames_of(who, said), strict=True)
+        for text, frames in zip(valid, utterances.frames_of(speaker, valid), strict=True)
     ]
 
 
 def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     """Resampled at VHQ, where soxr reckons in double precision, as it did when the bundled speech was made."""
-    own = dict(parameters)
-    who = espeak.Voice(own.get("voice", ""), round(number(parameters, "rate_wpm")), own.get("espeak_ng", ""))
+    texts = dict(parameters)
+    speaker = espeak.Voice(texts.get("voice", ""), round(number(parameters, "rate_wpm")), texts.get("espeak_ng", ""))
     try:
-        pcm = utterances.pcm_of(who, own.get("text", ""))
+        pcm = utterances.pcm_of(speaker, texts.get("text", ""))
     except (FatalError, OSError) as error:
         raise ValueError(str(error)) from None
     if len(pcm) != round(number(parameters, "duration_s") * espeak.RATE_HZ):
         raise ValueError(f"espeak-ng takes {len(pcm) / espeak.RATE_HZ:g} s to say it here, which is not the recipe's")
     sound = soxr.resample(pcm / 32768.0, espeak.RATE_HZ, rate_hz, quality="VHQ")
     fitted = np.zeros(frames)
-    held = min(frames, len(sound))
-    fitted[:held] = sound[:held]
+    end = min(frames, len(sound))
+    fitted[:end] = sound[:end]
     return noise.scaled_to_rms(fitted, level(parameters)).astype(np.float32)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.clip import Samples, SynthesisSource
+from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
 from pytest_audiobench.audio.noise import Wave
-from pytest_audiobench.audio.parameters import Parameters, decimal, number
-from pytest_audiobench.audio.synthesis.recipe import Render, carried, duration, level, recipe, seed
+from pytest_audiobench.audio.synthesis.recipe import Render, duration, level, playable_frequency, recipe, seed
 
 
 def tone(frequency_hz: float, duration_s: float, level_db: float = -12.0) -> SynthesisSource:
@@ -43,12 +42,12 @@ def pink_noise(duration_s: float, seed: int | str, level_db: float = -26.0) -> S
 
 
 def _tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    frequency_hz = carried(number(parameters, "frequency_hz"), rate_hz)
+    frequency_hz = playable_frequency(number(parameters, "frequency_hz"), rate_hz)
     return _sine(frequency_hz * np.arange(frames) / rate_hz, parameters)
 
 
 def _chirp(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    start_hz, end_hz = (carried(number(parameters, name), rate_hz) for name in ("start_hz", "end_hz"))
+    start_hz, end_hz = (playable_frequency(number(parameters, name), rate_hz) for name in ("start_hz", "end_hz"))
     time_s = np.arange(frames) / rate_hz
     slope = (end_hz - start_hz) / number(parameters, "duration_s")
     return _sine(start_hz * time_s + slope / 2 * time_s**2, parameters)

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_audiobench.compat.faithfulness_study.manifest import HOPS, lettered
 from pytest_audiobench.compat.faithfulness_study.replay import CRASH
-from pytest_audiobench.datasets.choices import letter_of
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT

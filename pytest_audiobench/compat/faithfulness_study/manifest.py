@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table import jsonl_rows

@@ -14,9 +14,8 @@ from typing import NamedTuple
 from pytest_audiobench.audio.clip import Clip, CombinedSource, FileSource
 from pytest_audiobench.compat.faithfulness_study.manifest import Question, manifests_in, name_of, rows
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.identity import digest
+from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.messages import Message, Request
-from pytest_audiobench.models.replay.recorded import sha256_of
 
 _MOST_ABOVE = 8
 """Folders above a file of answers that are looked in for its manifests: the study's own lie seven above."""
@@ -39,7 +38,7 @@ class QuestionJoin:
             raise UsageError(f"{folder} holds no manifests (*.jsonl); point to them with manifests=FOLDER")
         self.folder = folder
         self.datasets = frozenset(map(name_of, files))
-        self.digest = digest([[file.name, sha256_of(file)] for file in files])
+        self.digest = digest([[file.name, file_digest(file)] for file in files])
         self.dataset_of: dict[str, str] = {}
         self._asked: dict[tuple[str, tuple[str, ...]], list[StudyQuestion]] = {}
         self._words: dict[tuple[str, ...], set[str]] = {}
@@ -84,9 +83,9 @@ def manifests_beside(folder: Path) -> Path:
     for candidate in candidates:
         if candidate.is_dir():
             return candidate
-    looked = " and ".join(map(str, candidates[:2]))
+    searched = " and ".join(map(str, candidates[:2]))
     raise UsageError(
-        f"{folder} holds answers, but not the questions they belong to (looked for {looked}, and further above); "
+        f"{folder} holds answers, but not the questions they belong to (looked for {searched}, and further above); "
         "point to the study's manifests with manifests=FOLDER"
     )
 

@@ -14,9 +14,8 @@ from typing import Literal, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.compat.faithfulness_study.manifest import AUDIO, HOME, audio_roots
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.paths import relative_path
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
+from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import DataNotFound, UsageError
 
@@ -28,8 +27,8 @@ MASKED_PERCENT = (20, 40, 60, 80, 90, 100)
 SNRS_DB = (20, 10, 0, -10, -20)
 
 
-def rendered(kind: Kind, dose: int) -> Perturbation:
-    """The clips of a tree: ``rendered("mask", 20)`` those with 20 % masked, ``rendered("noise", -10)`` at -10 dB SNR.
+def rendering(kind: Kind, dose: int) -> Perturbation:
+    """The clips of a tree: ``rendering("mask", 20)`` those with 20 % masked, ``rendering("noise", -10)`` at -10 dB SNR.
 
     The tree ``TRACK/mask/p20`` or ``TRACK/noise_snr/snr-10`` is looked for in ``--ab-data faithfulness-audio=FOLDER``
     and ``--ab-data faithfulness=FOLDER``; TRACK is the sample's metadata of that name, else the data set of its clip
@@ -45,12 +44,12 @@ def rendered(kind: Kind, dose: int) -> Perturbation:
         return Perturbation(
             name, f"noise{RENDERED}", partial(_prepare, f"noise_snr/snr{dose}"), dose, "dB SNR", "lower"
         )
-    raise UsageError(f"rendered({kind!r}, …): the study rendered 'mask' and 'noise'")
+    raise UsageError(f"rendering({kind!r}, …): the study rendered 'mask' and 'noise'")
 
 
 def renderings() -> tuple[Perturbation, ...]:
     """Every tree that the study has; evals of those that are not on this machine are skipped."""
-    return (*(rendered("mask", dose) for dose in MASKED_PERCENT), *(rendered("noise", dose) for dose in SNRS_DB))
+    return (*(rendering("mask", dose) for dose in MASKED_PERCENT), *(rendering("noise", dose) for dose in SNRS_DB))
 
 
 def _prepare(tree: str, places: Places) -> Change:
@@ -63,13 +62,13 @@ def _prepare(tree: str, places: Places) -> Change:
             track = _track(sample)
             if track not in trees:
                 trees[track] = _tree(f"{track}/{tree}", roots)
-            changed.append(replace(sample, clips=tuple(_rendered(clip, trees[track]) for clip in sample.clips)))
+            changed.append(replace(sample, clips=tuple(_clip_in_tree(clip, trees[track]) for clip in sample.clips)))
         return changed
 
     return change
 
 
-def _rendered(clip: Clip, tree: FileSource) -> Clip:
+def _clip_in_tree(clip: Clip, tree: FileSource) -> Clip:
     if not isinstance(clip.source, FileSource) or clip.edits:
         raise UsageError(f"{clip} is no plain file, so that no rendering of it can be looked for in {tree}")
     paths = [relative_path(f"{tree.path}/{path}") for path in _paths(clip.source)]

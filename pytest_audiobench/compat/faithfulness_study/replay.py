@@ -23,9 +23,9 @@ from pytest_audiobench.compat.faithfulness_study.variants import (
     variant_of,
 )
 from pytest_audiobench.errors import UnsuitableModel, UsageError
-from pytest_audiobench.identity import digest
+from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.recorded import records, sha256_of
+from pytest_audiobench.models.replay.recorded import records
 
 CRASHES = ("error", "unanswered")
 
@@ -75,7 +75,7 @@ class StudyAnswers:
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
             "layout": "study",
-            "answers": digest([[file.name, sha256_of(file)] for file in used]),
+            "answers": digest([[file.name, file_digest(file)] for file in used]),
             "variant": chosen[0] if len(chosen) == 1 else _BY_REQUEST,
             "manifests": join.digest,
             "crashes": crashes,

@@ -20,8 +20,8 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     stable_digest,
 )
 from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval, ComparableSample
-from pytest_audiobench.report import run_parts
-from pytest_audiobench.report.comparable_of_run import sides_of
+from pytest_audiobench.report import run_files
+from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_files import Heading, collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
@@ -50,8 +50,8 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
     """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        (folder / run_parts.FOLDER).mkdir()
-        rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_parts.FOLDER)
+        (folder / run_files.PARTS).mkdir()
+        rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_files.PARTS)
         heading = Heading(
             run=run.file.stem,
             started="",
@@ -63,7 +63,7 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
             models=[],
             runtime={},
         )
-        evals = sides_of(folder, collect(folder, heading), str(run.file), texts=False)
+        evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
     return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()}
 

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
@@ -80,8 +80,8 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
 def _top(folder: Path) -> Path:
     """``folder``, or the sole one in it where that is the whole pack's and not a label's."""
     top = list(folder.iterdir())
-    held = list(top[0].iterdir()) if len(top) == 1 and top[0].is_dir() else []
-    return top[0] if any(one.is_dir() or one.suffix in (".json", ".csv") for one in held) else folder
+    entries = list(top[0].iterdir()) if len(top) == 1 and top[0].is_dir() else []
+    return top[0] if any(entry.is_dir() or entry.suffix in (".json", ".csv") for entry in entries) else folder
 
 
 def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folder: Path, most_bytes: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,9 +10,9 @@ from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.packs.labels import slug
-from pytest_audiobench.datasets.packs.table import labelled_rows, table_in
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.io.user_documents import read_document
 
 INDEX = "clips.json"
@@ -20,54 +21,54 @@ AUDIO = (".wav", ".flac", ".ogg", ".opus", ".mp3", ".aif", ".aiff", ".au")
 _MOST_CLIPS = 1_000_000
 _MOST_INDEX_BYTES = 50_000_000
 
-Found: TypeAlias = Mapping[str, tuple[Clip, ...]]
+ClipsByLabel: TypeAlias = Mapping[str, tuple[Clip, ...]]
 
 
-def clips_in(root: DataRoot) -> Found:
+def clips_in(root: DataRoot) -> ClipsByLabel:
     """The clips of each label in ``root``, by the labels' slugs, in the order of the files' names.
 
     The first of these is read: ``clips.json`` ({label: [path]}), a labelled table (``esc50.csv``), sub-folders named by
     labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
     """
-    named = _named(root.folder)
-    found: dict[str, set[str]] = {}
-    for count, (label, path) in enumerate(named):
+    paths_by_label: dict[str, set[str]] = {}
+    for count, (label, path) in enumerate(_labelled_paths(root.folder)):
         if not path.isprintable():
             raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if count == _MOST_CLIPS:
             raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
-        found.setdefault(label, set()).add(path)
+        paths_by_label.setdefault(label, set()).add(path)
     return {
-        label: tuple(Clip(FileSource(root, path)) for path in sorted(paths)) for label, paths in sorted(found.items())
+        label: tuple(Clip(FileSource(root, path)) for path in sorted(paths))
+        for label, paths in sorted(paths_by_label.items())
     }
 
 
-def inside(path: Path, root: Path) -> Path:
+def checked_inside(path: Path, root: Path) -> Path:
     """``path``, which lies in ``root``. Raises UsageError where it is a link that leads out of it."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path} is a link that leads out of {root}; put the file itself there")
     return path
 
 
-def _named(folder: Path) -> Iterator[tuple[str, str]]:
+def _labelled_paths(folder: Path) -> Iterator[tuple[str, str]]:
     if (folder / INDEX).is_file():
-        return _indexed(inside(folder / INDEX, folder))
+        return _index_rows(checked_inside(folder / INDEX, folder))
     if (table := table_in(folder)) is not None:
-        return labelled_rows(inside(table, folder), folder)
-    return _foldered(folder)
+        return labelled_rows(checked_inside(table, folder), folder)
+    return _folder_rows(folder)
 
 
-def _indexed(index: Path) -> Iterator[tuple[str, str]]:
+def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
     content = read_document(index, _MOST_INDEX_BYTES)
     if not isinstance(content, dict):
         raise UsageError(f"{index} is no JSON object; write it as {{label: [path, …]}}")
-    written: dict[str, str] = {}
+    names: dict[str, str] = {}
     for name, paths in content.items():
         label = slug(name)
-        if not label or label in written:
-            other = f"means the label {label!r} as {written[label]!r} does" if label else "has no letter or digit"
+        if not label or label in names:
+            other = f"means the label {label!r} as {names[label]!r} does" if label else "has no letter or digit"
             raise UsageError(f"{index}: its key {name[:80]!r} {other}; rename it")
-        written[label] = name
+        names[label] = name
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             raise UsageError(f"{index}: its {name[:80]!r} is no list of paths; write paths beside the index")
         for path in paths:
@@ -77,7 +78,7 @@ def _indexed(index: Path) -> Iterator[tuple[str, str]]:
                 raise UsageError(f"{index}: its {name[:80]!r} cannot be used: {error}") from None
 
 
-def _foldered(folder: Path) -> Iterator[tuple[str, str]]:
+def _folder_rows(folder: Path) -> Iterator[tuple[str, str]]:
     """``dog_bark/1.wav``; hidden files and folders, and folders without sounds, are passed over."""
     labels: dict[str, str] = {}
     for name in _names(folder, folder):
@@ -108,8 +109,91 @@ def _names(folder: Path, root: Path) -> list[str]:
                 if entry.name.startswith("."):
                     continue
                 if entry.is_symlink():
-                    inside(Path(entry.path), root)
+                    checked_inside(Path(entry.path), root)
                 names.append(entry.name)
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror}); correct its permissions") from None
     return sorted(names)
+
+
+FILES = ("filename", "slice_file_name", "file", "path", "audio")
+LABELS = ("category", "class", "attribute_label", "label", "sound")
+
+_FOLDERS = ("", "meta", "metadata")
+_LONGEST_LINE_BYTES = 100_000
+
+
+def table_in(folder: Path) -> Path | None:
+    """The CSV file of ``folder`` (or of its ``meta`` or ``metadata``) that lists labelled clips; None without one.
+
+    Raises UsageError where there are two.
+    """
+    for name in _FOLDERS:
+        tables = [path for path in sorted((folder / name).glob("*.csv")) if path.is_file() and _columns(path)]
+        if len(tables) > 1:
+            raise UsageError(f"{tables[0]} and {tables[1].name} both list labelled clips; keep one of them in the pack")
+        if tables:
+            return tables[0]
+    return None
+
+
+def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
+    """Each row's label and its clip's path inside ``root``, which is looked for beside the table and in ``audio``.
+
+    Raises UsageError, with the line, for a row without either, and for a path that leaves the folder.
+    """
+    columns = _columns(table)
+    if columns is None:
+        raise UsageError(f"{table} lists no labelled clips; it needs a column filename and a column category")
+    file_column, label_column = columns
+    beside = table.parent.relative_to(root).as_posix()
+    folders = [folder for folder in dict.fromkeys((beside, "audio", ".")) if (root / folder).is_dir()]
+    for number, row in _rows(table):
+        label = slug(row.get(label_column) or "")
+        if not label:
+            raise UsageError(f"{table}, line {number} has no {label_column}; say what is heard")
+        try:
+            name = relative_path((row.get(file_column) or "").strip())
+        except ValueError as error:
+            raise UsageError(f"{table}, line {number}: {error}") from None
+        if (fold := row.get("fold", "")).isdecimal() and (root / f"audio/fold{fold}").is_dir():
+            yield label, f"audio/fold{fold}/{name}"
+            continue
+        place = next((folder for folder in folders if (root / folder / name).is_file()), folders[0])
+        yield label, relative_path(f"{place}/{name}")
+
+
+def _columns(table: Path) -> tuple[str, str] | None:
+    header = next(_cells(table), (0, []))[1]
+    file = next((name for name in FILES if name in header), None)
+    label = next((name for name in LABELS if name in header), None)
+    return (file, label) if file and label else None
+
+
+def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    cells = _cells(table)
+    _, header = next(cells)
+    for number, row in cells:
+        if len(row) != len(header):
+            raise UsageError(f"{table}, line {number} has {len(row)} cells under a header of {len(header)}; correct it")
+        yield number, dict(zip(header, row, strict=True))
+
+
+def _cells(table: Path) -> Iterator[tuple[int, list[str]]]:
+    last = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal last
+        for number, line in bounded_lines(table, _LONGEST_LINE_BYTES):
+            last = number
+            try:
+                yield line.decode("utf-8") + "\n"
+            except UnicodeDecodeError:
+                raise UsageError(f"{table}, line {number} is not UTF-8; save the file as UTF-8") from None
+
+    try:
+        for row in csv.reader(texts(), strict=True):
+            if row:
+                yield last, row
+    except csv.Error as error:
+        raise UsageError(f"{table}, line {last} is not CSV ({error}); correct its quotes") from None

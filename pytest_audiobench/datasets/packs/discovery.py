@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Dataset, Places
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
-from pytest_audiobench.datasets.packs.clips import Found, clips_in, inside
+from pytest_audiobench.datasets.packs.clips import ClipsByLabel, checked_inside, clips_in
 from pytest_audiobench.datasets.packs.labels import nearest, slug
-from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, packed, read_manifest
+from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, pack_of, read_manifest
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 
 MANIFEST = "pack.json"
@@ -33,14 +34,14 @@ _DEMO = PackManifest(
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledPack:
     """A pack made of a data set; ``name`` is its id."""
 
     name: str
     read: Callable[[Places], Pack]
 
 
-class Listed(NamedTuple):
+class PackEntry(NamedTuple):
     """A pack of this machine, or why it is none."""
 
     name: str
@@ -48,22 +49,22 @@ class Listed(NamedTuple):
     pack: Pack | FatalError
 
 
-def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labelled:
+def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> LabelledPack:
     """Any data set of one clip a sample as a pack: the metadata field ``by`` says what is heard in each clip.
 
-    ``labelled(sakura("animal", "single"), by="label")``. Raises UsageError, when it is read, for a sample without it.
+    ``pack_from_labels(sakura("animal", "single"), by="label")``. Raises UsageError, when read, for a sample without it.
     """
-    called = name or dataset.name.replace("/", "-")
+    pack_name = name or dataset.name.replace("/", "-")
 
     def read(places: Places) -> Pack:
-        manifest = PackManifest(called, title=dataset.name, source=dataset.name)
-        return packed(manifest, _by_label(dataset, by, places), f"data set {dataset.name}")
+        manifest = PackManifest(pack_name, title=dataset.name, source=dataset.name)
+        return pack_of(manifest, _by_label(dataset, by, places), f"data set {dataset.name}")
 
-    return Labelled(called, read)
+    return LabelledPack(pack_name, read)
 
 
-def find(name: str, places: Places) -> Pack:
-    """The pack called ``name``.
+def find_pack(name: str, places: Places) -> Pack:
+    """The pack named ``name``.
 
     Raises DataNotFound, which says what packs there are and how to point to another, and UsageError for a name that is
     none and for what is wrong with the pack.
@@ -90,10 +91,10 @@ def find(name: str, places: Places) -> Pack:
 
 
 def check_own_name(name: str, where: Path) -> None:
-    """Raise UsageError where no pack of a user can be called ``name``, as the one at ``where`` is."""
+    """Raise UsageError where no pack of a user can be named ``name``, as the one at ``where`` is."""
     _check_name(name)
     if name in BUNDLED:
-        raise UsageError(f"{where}: a pack called {name} comes with the package; give this one another name")
+        raise UsageError(f"{where}: a pack named {name} comes with the package; give this one another name")
 
 
 def _check_name(name: str) -> None:
@@ -103,50 +104,50 @@ def _check_name(name: str) -> None:
         )
 
 
-def listed(places: Places) -> Iterator[Listed]:
+def all_packs(places: Places) -> Iterator[PackEntry]:
     """All packs of this machine, each once, and what is wrong with those that cannot be used."""
     for name, make in BUNDLED.items():
-        yield Listed(name, "bundled", make(places))
+        yield PackEntry(name, "bundled", make(places))
     for name, path in sorted(_candidates(places).items()):
         try:
-            yield Listed(name, str(path), read_pack(name, path, places))
+            yield PackEntry(name, str(path), read_pack(name, path, places))
         except FatalError as error:
-            yield Listed(name, str(path), error)
+            yield PackEntry(name, str(path), error)
 
 
 def read_pack(name: str, path: Path, places: Places) -> Pack:
     """The pack at ``path``: a folder, or a manifest whose clips lie elsewhere. Raises UsageError and DataNotFound."""
     check_own_name(name, path)
-    manifest_path = inside(path / MANIFEST, path) if path.is_dir() else path
+    manifest_path = checked_inside(path / MANIFEST, path) if path.is_dir() else path
     manifest = read_manifest(manifest_path) if manifest_path.is_file() else PackManifest(name)
     if manifest.id != name:
         raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")
     if manifest.clip_resolver == "procedural":
-        return packed(manifest, _procedural(manifest, manifest_path, places), str(path))
+        return pack_of(manifest, _procedural(manifest, manifest_path, places), str(path))
     folder = path if path.is_dir() else path.parent
     # In the folder of the pack "dog" a sub-folder "dog" is a label's.
     beside = manifest.cache_subdir or (name if path.is_file() else None)
-    held = (_cached(beside, folder) if beside else None) or (folder if path.is_dir() else None)
-    if held is None:
+    clip_folder = (_cached(beside, folder) if beside else None) or (folder if path.is_dir() else None)
+    if clip_folder is None:
         layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
         where = f"{folder}/{beside}{layout}"
         raise DataNotFound(
             f"the clips of the pack {name} are not on this machine: there is no folder {where}; put them there, or "
             f"name the folder that holds sound_id/{beside} by the variable {CACHE}"
         )
-    return packed(manifest, clips_in(DataRoot(name, held.resolve())), str(held))
+    return pack_of(manifest, clips_in(DataRoot(name, clip_folder.resolve())), str(clip_folder))
 
 
 def _demo(places: Places) -> Pack:
-    return packed(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
+    return pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
 
 
 BUNDLED: dict[str, Callable[[Places], Pack]] = {"demo": _demo}
 """The packs that come with the package; no other may take their names."""
 
 
-def _by_label(dataset: Dataset, by: str, places: Places) -> Found:
-    found: dict[str, dict[Clip, None]] = {}
+def _by_label(dataset: Dataset, by: str, places: Places) -> ClipsByLabel:
+    labelled: dict[str, dict[Clip, None]] = {}
     for sample in dataset.read(places):
         label = slug(str(sample.metadata.get(by) or ""))
         if not label or len(sample.clips) != 1:
@@ -154,26 +155,26 @@ def _by_label(dataset: Dataset, by: str, places: Places) -> Found:
                 f"{dataset.name}: its sample {sample.id!r} has {len(sample.clips)} clips and the {by} {label!r}; for a "
                 "pack every sample needs one clip, and what is heard in it"
             )
-        found.setdefault(label, {})[sample.clips[0]] = None
-    return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(found.items())}
+        labelled.setdefault(label, {})[sample.clips[0]] = None
+    return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(labelled.items())}
 
 
-def _procedural(manifest: PackManifest, path: Path, places: Places) -> Found:
-    found = _by_label(bundled("sounds"), "sound", places)
-    if unknown := [label for label in manifest.labels if label not in found]:
+def _procedural(manifest: PackManifest, path: Path, places: Places) -> ClipsByLabel:
+    clips = _by_label(bundled("sounds"), "sound", places)
+    if unknown := [label for label in manifest.labels if label not in clips]:
         raise UsageError(
             f"{path}: its labels {', '.join(unknown)} are not among the sounds that come with this package "
-            f"({', '.join(found)}); give the pack clips of its own, with the clip_resolver user-cache"
+            f"({', '.join(clips)}); give the pack clips of its own, with the clip_resolver user-cache"
         )
-    return found
+    return clips
 
 
 def _cached(subdir: str, folder: Path) -> Path | None:
     """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
     cache = os.environ.get(CACHE)
-    if cache and (held := Path(cache).expanduser() / "sound_id" / subdir).is_dir():
-        return held
-    return inside(folder / subdir, folder) if (folder / subdir).is_dir() else None
+    if cache and (cached := Path(cache).expanduser() / "sound_id" / subdir).is_dir():
+        return cached
+    return checked_inside(folder / subdir, folder) if (folder / subdir).is_dir() else None
 
 
 def _folders(places: Places) -> list[Path]:
@@ -185,12 +186,12 @@ def _folders(places: Places) -> list[Path]:
 
 def _candidates(places: Places) -> dict[str, Path]:
     """Everything that may be a pack, by name; a folder that was named for it comes before those in folders of packs."""
-    found = {name: folder for name, folder in places.named.items() if name != "packs" and _is_pack(folder)}
+    candidates = {name: folder for name, folder in places.named.items() if name != "packs" and _is_pack(folder)}
     for folder in _folders(places):
         entries = [path for path in _entries(folder) if not path.name.startswith(".")]
         manifests = {path.stem: path for path in entries if path.suffix == ".json" and path.is_file()}
-        found = {path.name: path for path in entries if path.is_dir()} | manifests | found
-    return found
+        candidates = {path.name: path for path in entries if path.is_dir()} | manifests | candidates
+    return candidates
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -17,7 +17,7 @@ _TRIES = 20
 """Draws for each mixture that is wanted, before a pack counts as having no further one."""
 
 
-class Drawn(NamedTuple):
+class DrawnMixture(NamedTuple):
     """A mixture: the labels that are in it, the number of each one's clip, and labels to ask for that are not."""
 
     name: str
@@ -35,29 +35,33 @@ class Draws:
         self._absent: Counter[str] = Counter()
         self._clips: dict[str, Counter[int]] = {label: Counter() for label in sizes}
 
-    def mixtures(self, names: Sequence[str], sources: int, distractors: int) -> list[Drawn]:
+    def mixtures(self, names: Sequence[str], sources: int, distractors: int) -> list[DrawnMixture]:
         """Mixtures of ``sources`` different labels each, which the pack must have; no two are of the same clips.
 
         Fewer than ``names`` where the pack has no clips for more.
         """
-        found: list[Drawn] = []
-        held: set[frozenset[tuple[str, int]]] = set()
+        mixtures: list[DrawnMixture] = []
+        contents: set[frozenset[tuple[str, int]]] = set()
         for attempt in range(len(names) * _TRIES):
-            if len(found) == len(names):
+            if len(mixtures) == len(names):
                 break
-            name = names[len(found)]
-            labels = self._least(list(self._sizes), self._present, sources, name, "present", str(attempt - len(found)))
+            name = names[len(mixtures)]
+            labels = self._least(
+                list(self._sizes), self._present, sources, name, "present", str(attempt - len(mixtures))
+            )
             clips = [self._clip(name, label) for label in labels]
             content = frozenset(zip(labels, clips, strict=True))
-            if content not in held:
-                held.add(content)
-                found.append(Drawn(name, tuple(labels), tuple(clips), self._others(name, labels, distractors)))
-        return found
+            if content not in contents:
+                contents.add(content)
+                mixtures.append(
+                    DrawnMixture(name, tuple(labels), tuple(clips), self._others(name, labels, distractors))
+                )
+        return mixtures
 
-    def of(self, name: str, labels: Sequence[str], pinned: Mapping[str, int], distractors: int) -> Drawn:
+    def of(self, name: str, labels: Sequence[str], pinned: Mapping[str, int], distractors: int) -> DrawnMixture:
         """A mixture of these ``labels``; ``pinned`` are clips that were chosen. As many distractors as there can be."""
         clips = [pinned[label] if label in pinned else self._clip(name, label) for label in labels]
-        return Drawn(name, tuple(labels), tuple(clips), self._others(name, labels, distractors))
+        return DrawnMixture(name, tuple(labels), tuple(clips), self._others(name, labels, distractors))
 
     def _others(self, name: str, labels: Sequence[str], count: int) -> tuple[str, ...]:
         rest = [label for label in self._sizes if label not in labels]

@@ -1,4 +1,4 @@
-"""A whole pack looked at: what clips each label has, and what is the matter with any of them; nothing is decoded."""
+"""The inspection of a whole pack: the clips of each label, and what is the matter with any; nothing is decoded."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.audio.decode import MOST_VALUES_OF_PARTS
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
-from pytest_audiobench.datasets.packs.sound_id import draw
+from pytest_audiobench.datasets.packs.sound_id import draw_mixtures
 from pytest_audiobench.errors import AudioError
 
 
 @dataclass(frozen=True)
-class LabelLook:
+class LabelInspection:
     """The clips of one label, their whole duration by their headers, and how many have which rate."""
 
     label: str
@@ -27,15 +27,15 @@ class LabelLook:
 
 
 @dataclass(frozen=True)
-class PackLook:
-    """All labels, and what is wrong, a sentence each."""
+class PackInspection:
+    """All labels, and the problems, a sentence each."""
 
-    labels: tuple[LabelLook, ...]
-    wrong: tuple[str, ...]
+    labels: tuple[LabelInspection, ...]
+    problems: tuple[str, ...]
 
     @property
     def rates_hz(self) -> Counter[int]:
-        return sum((one.rates_hz for one in self.labels), Counter[int]())
+        return sum((label.rates_hz for label in self.labels), Counter[int]())
 
 
 class _Header(NamedTuple):
@@ -43,9 +43,9 @@ class _Header(NamedTuple):
     rate_hz: int
 
 
-def look(pack: Pack) -> PackLook:
-    """Read every clip's header."""
-    locator, labels, wrong = Locator(), [], []
+def inspect_pack(pack: Pack) -> PackInspection:
+    """The labels and problems of ``pack``, from every clip's header."""
+    locator, labels, problems = Locator(), [], []
     for label, clips in pack.clips.items():
         rates: Counter[int] = Counter()
         duration_s = 0.0
@@ -54,20 +54,24 @@ def look(pack: Pack) -> PackLook:
                 try:
                     header = _header(clip.source, locator)
                 except AudioError as error:
-                    wrong.append(str(error))
+                    problems.append(str(error))
                     continue
                 rates[header.rate_hz] += 1
                 duration_s += header.duration_s
-        labels.append(LabelLook(label, len(clips), duration_s, rates))
-    return PackLook(tuple(labels), tuple(wrong))
+        labels.append(LabelInspection(label, len(clips), duration_s, rates))
+    return PackInspection(tuple(labels), tuple(problems))
 
 
-def probes(pack: Pack) -> dict[str, tuple[int, int, int]]:
+def probe_counts(pack: Pack) -> dict[str, tuple[int, int, int]]:
     """For each condition that the pack is large enough for: mixtures, probes of what is there, of what is not."""
-    found = {condition: draw(pack, condition) for condition in CONDITIONS}
+    mixtures = {condition: draw_mixtures(pack, condition) for condition in CONDITIONS}
     return {
-        condition: (len(drawn), sum(len(one.labels) for one in drawn), sum(len(one.absent) for one in drawn))
-        for condition, drawn in found.items()
+        condition: (
+            len(drawn),
+            sum(len(mixture.labels) for mixture in drawn),
+            sum(len(mixture.absent) for mixture in drawn),
+        )
+        for condition, drawn in mixtures.items()
         if drawn
     }
 

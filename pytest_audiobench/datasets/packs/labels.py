@@ -21,11 +21,11 @@ def slug(written: str) -> str:
     Empty where nothing of ``written`` is left.
     """
     text = unicodedata.normalize("NFKC", written).casefold()
-    kept = (" " if c.isspace() or c in "-_" else c for c in text if _is_kept(c))
-    return "_".join("".join(kept).split())
+    characters = (" " if c.isspace() or c in "-_" else c for c in text if _is_kept(c))
+    return "_".join("".join(characters).split())
 
 
-def spoken(label: str) -> str:
+def label_words(label: str) -> str:
     """The slug ``label`` in the words of a question: ``dog_bark`` is a dog bark."""
     return _WORDS.get(label, label.replace("_", " "))
 

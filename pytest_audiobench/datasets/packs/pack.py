@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.packs.labels import nearest, slug
-from pytest_audiobench.datasets.paths import relative_path
+from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.user_documents import read_document
 
@@ -30,12 +30,7 @@ NAME = re.compile(r"\w[\w.-]*")
 
 @dataclass(frozen=True)
 class PackManifest:
-    """What is said of a pack. ``labels`` are slugs; without any, those that have clips.
-
-    ``clip_resolver`` is "procedural" (the sounds that come with this package) or "user-cache" (files). Of each label
-    the first ``clips_per_label`` clips are used, all where it is None. ``demo_fast_mixture_counts`` are the published
-    short profile's, kept for the record.
-    """
+    """The manifest of a pack."""
 
     id: str
     title: str = ""
@@ -44,21 +39,26 @@ class PackManifest:
     license_tag: str = ""
     scope_note: str = ""
     labels: tuple[str, ...] = ()
+    """Slugs; without any, those that have clips."""
     clip_resolver: str = "user-cache"
+    """"procedural" (the sounds that come with this package) or "user-cache" (files)."""
     cache_subdir: str | None = None
     expected_layout: str | None = None
     mixture_counts: Mapping[str, int] = field(default_factory=lambda: _COUNTS)
     demo_fast_mixture_counts: Mapping[str, int] | None = None
+    """The published short profile's, for the record."""
     distractor_count: int = 2
     clips_per_label: int | None = None
+    """So many of each label's first clips are used; all where it is None."""
 
 
 @dataclass(frozen=True)
 class Pack:
-    """A pack whose clips were found: ``clips`` by label, in the manifest's order; ``where`` says in what place."""
+    """A pack with its clips."""
 
     manifest: PackManifest
     clips: Mapping[str, tuple[Clip, ...]]
+    """By label, in the manifest's order."""
     where: str
 
     @property
@@ -66,29 +66,29 @@ class Pack:
         return self.manifest.id
 
 
-def packed(manifest: PackManifest, found: Mapping[str, tuple[Clip, ...]], where: str) -> Pack:
-    """The pack of ``manifest`` with the clips that were ``found`` by label.
+def pack_of(manifest: PackManifest, clips: Mapping[str, tuple[Clip, ...]], where: str) -> Pack:
+    """The pack of ``manifest`` with its ``clips`` by label.
 
     Raises UsageError for a label without a clip, a clip of two labels, and a pack without labels.
     """
-    labels = manifest.labels or tuple(found)
+    labels = manifest.labels or tuple(clips)
     if not labels:
         raise UsageError(f"{where} holds no sound: put clips into sub-folders that are named by what is heard in them")
     for label in labels:
-        if not found.get(label):
+        if not clips.get(label):
             raise UsageError(
                 f"the pack {manifest.id} ({where}) has no clip of its label {label!r}: add one, or take the label out "
-                f"of its labels ({nearest(label, found) if found else 'it has no clips at all'})"
+                f"of its labels ({nearest(label, clips) if clips else 'it has no clips at all'})"
             )
-    heard: dict[Clip, str] = {}
+    label_of: dict[Clip, str] = {}
     for label in labels:
-        for clip in found[label]:
-            if (other := heard.setdefault(clip, label)) != label:
+        for clip in clips[label]:
+            if (other := label_of.setdefault(clip, label)) != label:
                 raise UsageError(
                     f"the pack {manifest.id} ({where}) has the clip {clip} under {other} and under {label}; a clip of "
                     "a pack has one label, or it would be wrong to hear the other: leave it out"
                 )
-    return Pack(manifest, {label: found[label][: manifest.clips_per_label] for label in labels}, where)
+    return Pack(manifest, {label: clips[label][: manifest.clips_per_label] for label in labels}, where)
 
 
 def read_manifest(path: Path) -> PackManifest:
@@ -96,22 +96,22 @@ def read_manifest(path: Path) -> PackManifest:
     content = read_document(path)
     if not isinstance(content, dict):
         raise UsageError(f"{path} is no JSON object; write the pack's fields into one")
-    known = [one.name for one in fields(PackManifest)]
+    known = [spec.name for spec in fields(PackManifest)]
     for name in content:
         if name not in known:
             raise UsageError(f"{path} has a field {name[:80]!r} that packs do not have; {nearest(name, known)}")
-    given = _Fields(path, content)
+    values = _Fields(path, content)
     return PackManifest(
-        id=given.name("id"),
-        labels=given.labels("labels"),
-        clip_resolver=given.one_of("clip_resolver", ("user-cache", "procedural")),
-        cache_subdir=given.folder("cache_subdir"),
-        expected_layout=given.text("expected_layout") or None,
-        mixture_counts=_COUNTS if (counts := given.counts("mixture_counts")) is None else counts,
-        demo_fast_mixture_counts=given.counts("demo_fast_mixture_counts"),
-        distractor_count=given.whole("distractor_count", least=0, default=2),
-        clips_per_label=given.whole("clips_per_label", least=1, default=None),
-        **{name: given.text(name) for name in ("title", "source", "license", "license_tag", "scope_note")},
+        id=values.name("id"),
+        labels=values.labels("labels"),
+        clip_resolver=values.one_of("clip_resolver", ("user-cache", "procedural")),
+        cache_subdir=values.folder("cache_subdir"),
+        expected_layout=values.text("expected_layout") or None,
+        mixture_counts=_COUNTS if (counts := values.counts("mixture_counts")) is None else counts,
+        demo_fast_mixture_counts=values.counts("demo_fast_mixture_counts"),
+        distractor_count=values.whole_number("distractor_count", least=0, default=2),
+        clips_per_label=values.whole_number("clips_per_label", least=1, default=None),
+        **{name: values.text(name) for name in ("title", "source", "license", "license_tag", "scope_note")},
     )
 
 
@@ -150,16 +150,16 @@ class _Fields:
         if name not in self._values:
             return ()
         value = self._values[name]
-        if not isinstance(value, list) or not value or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not value or not all(isinstance(label, str) for label in value):
             raise self._wrong(name, "is no list of texts", "list what is heard, or leave it away")
         if len(value) > _MOST_LABELS:
             raise self._wrong(name, f"lists more than {_MOST_LABELS}", "split the pack")
-        slugs = [slug(one) for one in value]
-        for written, one in zip(value, slugs, strict=True):
-            if not one:
+        slugs = [slug(label) for label in value]
+        for written, label in zip(value, slugs, strict=True):
+            if not label:
                 raise self._wrong(name, f"holds {written[:80]!r}, which has no letter or digit", "name the sound")
-            if slugs.count(one) > 1:
-                raise self._wrong(name, f"holds {one[:80]!r} twice", "keep one")
+            if slugs.count(label) > 1:
+                raise self._wrong(name, f"holds {label[:80]!r} twice", "keep one")
         return tuple(slugs)
 
     def counts(self, name: str) -> Mapping[str, int] | None:
@@ -175,7 +175,7 @@ class _Fields:
                 raise self._wrong(name, f"gives {count!r} for {condition}", f"write 0 to {MOST_MIXTURES}")
         return MappingProxyType(dict(value))
 
-    def whole(self, name: str, least: int, default: Any) -> Any:
+    def whole_number(self, name: str, least: int, default: Any) -> Any:
         value = self._values.get(name)
         if value is None:
             return default

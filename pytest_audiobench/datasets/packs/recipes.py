@@ -12,15 +12,17 @@ A recipe file is YAML or JSON, as published by github THENIROCK/audiobench::
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
+from pytest_audiobench.audio.clip import Clip, FileSource
 from pytest_audiobench.datasets.packs.labels import nearest, slug
-from pytest_audiobench.datasets.paths import CONTROL
+from pytest_audiobench.datasets.places import CONTROL
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.user_documents import SUFFIXES, read_document
 
@@ -33,20 +35,22 @@ _PART = re.compile(r"(?P<label>[^@]*)(?:@(?P<level>[+-]?\d+(?:\.\d+)?))?")
 
 @dataclass(frozen=True)
 class Recipe:
-    """A mixture by name. ``labels`` are slugs, each with its level in dB against the first one's, which is 0.
-
-    ``pins`` say which clip of a label is taken; ``pack`` is whose, None for the data set's. ``where`` is for messages.
-    """
+    """A mixture by name."""
 
     name: str
     labels: tuple[str, ...]
+    """Slugs."""
     levels_db: tuple[float, ...]
+    """Each label's against the first one's, which is 0."""
     where: str
+    """For messages."""
     pins: Mapping[str, str] = field(default_factory=dict)
+    """Which clip of a label is taken."""
     pack: str | None = None
+    """Whose clips; None for the data set's."""
 
 
-def inline(text: str) -> Recipe:
+def inline_recipe(text: str) -> Recipe:
     """The recipe of ``siren+rain@-6`` or ``city:siren+rain@-6``: labels, levels in dB, perhaps the pack.
 
     Its name is what it says, so that the same mixture is paired over runs whatever stands beside it.
@@ -56,15 +60,15 @@ def inline(text: str) -> Recipe:
     pack, colon, parts = text.rpartition(":")
     labels, levels = [], []
     for part in parts.split("+"):
-        found = _PART.fullmatch(part.strip())
-        if found is None:
+        match = _PART.fullmatch(part.strip())
+        if match is None:
             raise UsageError(f"{where}: {part.strip()!r} is no label with a level in dB; write siren+rain@-6")
-        labels.append(found["label"])
-        levels.append(float(found["level"] or 0))
+        labels.append(match["label"])
+        levels.append(float(match["level"] or 0))
     slugs = _slugs(where, labels)
-    named = "+".join(one if not level else f"{one}@{level:g}" for one, level in zip(slugs, levels, strict=True))
+    name = "+".join(label if not level else f"{label}@{level:g}" for label, level in zip(slugs, levels, strict=True))
     chosen = pack.strip() if colon else ""
-    return Recipe(f"{chosen}:{named}" if chosen else named, slugs, _levels(where, levels), where, pack=chosen or None)
+    return Recipe(f"{chosen}:{name}" if chosen else name, slugs, _levels(where, levels), where, pack=chosen or None)
 
 
 def read_recipes(path: Path) -> list[Recipe]:
@@ -75,33 +79,32 @@ def read_recipes(path: Path) -> list[Recipe]:
         raise UsageError(f"{path} has no list of 'mixtures' (1 to {_MOST_MIXTURES}); write one")
     if unknown := [name for name in content if name != "mixtures"]:
         raise UsageError(f"{path} has {unknown[0][:80]!r} beside its 'mixtures'; put it into one of them, or remove it")
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     for number, entry in enumerate(mixtures, 1):
         recipe = _recipe(path, number, entry)
-        if recipe.name in found:
+        if recipe.name in recipes:
             raise UsageError(f"{path} has two mixtures named {recipe.name!r}; rename one")
-        found[recipe.name] = recipe
-    return list(found.values())
+        recipes[recipe.name] = recipe
+    return list(recipes.values())
 
 
-def written_from(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
+def absolute_mixes(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
     """``mixes`` with the files among them as paths from ``folder``, where the user stands."""
     return tuple(str(folder / Path(text).expanduser()) if _is_file(text) else text for text in mixes)
 
 
-def asked_for(mixes: Sequence[str]) -> list[Recipe]:
+def mix_recipes(mixes: Sequence[str]) -> list[Recipe]:
     """The recipes that ``--ab-mix`` names: mixtures in a line, and files.
 
     Raises UsageError for a mixture that is named twice.
     """
-    found: dict[str, Recipe] = {}
+    recipes: dict[str, Recipe] = {}
     for text in mixes:
-        read = read_recipes(Path(text)) if _is_file(text) else [inline(text)]
-        for recipe in read:
-            if recipe.name in found:
+        for recipe in read_recipes(Path(text)) if _is_file(text) else [inline_recipe(text)]:
+            if recipe.name in recipes:
                 raise UsageError(f"{recipe.where} is named {recipe.name!r} as another mixture is; leave one away")
-            found[recipe.name] = recipe
-    return list(found.values())
+            recipes[recipe.name] = recipe
+    return list(recipes.values())
 
 
 def _is_file(text: str) -> bool:
@@ -121,7 +124,7 @@ def _recipe(path: Path, number: int, entry: Any) -> Recipe:
             raise UsageError(f"{where} has a field {key[:80]!r} that recipes do not have; {nearest(key, _FIELDS)}")
     written_levels = _object(where, entry, "label_levels")
     written = entry.get("labels", list(written_levels))
-    if not isinstance(written, list) or not all(isinstance(one, str) for one in written):
+    if not isinstance(written, list) or not all(isinstance(label, str) for label in written):
         raise UsageError(f"{where}: its 'labels' are no list of texts; list what is to be heard")
     labels = _slugs(where, written)
     levels = {
@@ -144,11 +147,11 @@ def _recipe(path: Path, number: int, entry: Any) -> Recipe:
 
 
 def _slugs(where: str, written: Sequence[str]) -> tuple[str, ...]:
-    slugs = tuple(slug(one) for one in written)
+    slugs = tuple(slug(label) for label in written)
     if not slugs or "" in slugs:
         raise UsageError(f"{where} has no label, or an empty one; name what is to be heard")
     if len(set(slugs)) < len(slugs):
-        twice = next(one for one in slugs if slugs.count(one) > 1)
+        twice = next(label for label in slugs if slugs.count(label) > 1)
         raise UsageError(f"{where} has the label {twice!r} twice; a mixture holds each sound once")
     if len(slugs) > MOST_SOURCES:
         raise UsageError(f"{where} has {len(slugs)} labels; a mixture has at most {MOST_SOURCES}")
@@ -163,13 +166,13 @@ def _levels(where: str, levels: Sequence[float]) -> tuple[float, ...]:
 
 
 def _by_label(where: str, name: str, written: Mapping[str, Any], labels: Sequence[str]) -> Mapping[str, Any]:
-    found = {}
+    values = {}
     for key, value in written.items():
         label = slug(key)
         if label not in labels:
             raise UsageError(f"{where}: its {name!r} names {key[:80]!r}, which is not in it; {nearest(label, labels)}")
-        found[label] = value
-    return found
+        values[label] = value
+    return values
 
 
 def _object(where: str, entry: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -194,3 +197,25 @@ def _number(what: str, value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise UsageError(f"{what} is {str(value)[:80]!r}; write a number of dB")
     return float(value)
+
+
+def pinned_clip(recipe: Recipe, label: str, clips: Sequence[Clip]) -> int:
+    """The number of the clip that ``recipe`` pins for ``label``: the one of that path or file name.
+
+    Any other text stands for one of them by the first eight digits of its SHA-256 modulo their number, as published
+    (github THENIROCK/audiobench, suites/sound_id.py). Raises UsageError for a path that none of them has, and for a
+    file name that several have.
+    """
+    value = recipe.pins[label]
+    paths = [PurePosixPath(clip.source.path if isinstance(clip.source, FileSource) else "") for clip in clips]
+    matches = [n for n, path in enumerate(paths) if value in (str(path), path.name)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise UsageError(
+            f"{recipe.where}: its 'pin' of {label} is {value!r}, as {len(matches)} clips are; give the path"
+        )
+    if "/" in value or PurePosixPath(value).suffix:
+        known = nearest(value, [path.name for path in paths])
+        raise UsageError(f"{recipe.where}: its 'pin' of {label} is {value[:80]!r}, which is none of its clips; {known}")
+    return int(hashlib.sha256(value.encode()).hexdigest()[:8], 16) % len(clips)

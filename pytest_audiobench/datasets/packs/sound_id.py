@@ -12,13 +12,13 @@ from pathlib import Path
 
 from pytest_audiobench.audio import combining
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.packs.discovery import Labelled, find
-from pytest_audiobench.datasets.packs.draws import Drawn, Draws
-from pytest_audiobench.datasets.packs.labels import nearest, spoken
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.packs.discovery import LabelledPack, find_pack
+from pytest_audiobench.datasets.packs.draws import DrawnMixture, Draws
+from pytest_audiobench.datasets.packs.labels import label_words, nearest
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pack
-from pytest_audiobench.datasets.packs.pins import pinned
-from pytest_audiobench.datasets.packs.recipes import Recipe, asked_for, read_recipes
+from pytest_audiobench.datasets.packs.recipes import Recipe, mix_recipes, pinned_clip, read_recipes
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import DataNotFound, UsageError
 
@@ -26,7 +26,7 @@ CUSTOM = "custom"
 
 
 def sound_id(
-    pack: str | Labelled = "demo",
+    pack: str | LabelledPack = "demo",
     condition: str | None = None,
     *,
     recipes: str | Path | None = None,
@@ -39,7 +39,7 @@ def sound_id(
     a relative path being read from the test file's folder, else those of ``--ab-mix``. All labels of a mixture are
     asked for, and the pack's distractor_count of labels that are not in it; it draws the pack's mixture_counts unless
     ``mixtures`` says how many. ``seed`` gives other draws, under other names. ``pack`` is a name, or any labelled data
-    set by :func:`labelled`.
+    set by :func:`pack_from_labels`.
 
     Metadata: label (in the words of a question), pack, condition, mixture (the cluster), sources (how many). Raises
     UsageError for a condition that there is not; when it is read, DataNotFound where the pack is not on this machine,
@@ -56,27 +56,27 @@ def sound_id(
     read = (
         partial(_custom, pack, recipes, seed)
         if condition == CUSTOM
-        else partial(_drawn, pack, condition, mixtures, seed)
+        else partial(_read, pack, condition, mixtures, seed)
     )
     return Dataset(
         f"sound_id/{name}/{condition}{_suffix(seed)}", read, cluster="mixture", groups=("pack", "condition", "label")
     )
 
 
-def _drawn(pack: str | Labelled, condition: str, mixtures: int | None, seed: int, places: Places) -> list[Sample]:
-    found = _pack(pack, places)
-    sources, has = CONDITIONS[condition], len(found.clips)
+def _read(pack: str | LabelledPack, condition: str, mixtures: int | None, seed: int, places: Places) -> list[Sample]:
+    source = _pack(pack, places)
+    sources, has = CONDITIONS[condition], len(source.clips)
     if has < sources:
         raise DataNotFound(
-            f"the pack {found.id} ({found.where}) has {has} labels, and a {condition} is made of {sources}"
+            f"the pack {source.id} ({source.where}) has {has} labels, and a {condition} is made of {sources}"
         )
-    drawn = draw(found, condition, mixtures, seed)
+    drawn = draw_mixtures(source, condition, mixtures, seed)
     if not drawn:
-        raise DataNotFound(f"the pack {found.id} ({found.where}) has no mixture of the condition {condition}")
-    return _samples(condition, [(found, one, (0.0,) * sources) for one in drawn])
+        raise DataNotFound(f"the pack {source.id} ({source.where}) has no mixture of the condition {condition}")
+    return _samples(condition, [(source, mixture, (0.0,) * sources) for mixture in drawn])
 
 
-def draw(pack: Pack, condition: str, mixtures: int | None = None, seed: int = 0) -> list[Drawn]:
+def draw_mixtures(pack: Pack, condition: str, mixtures: int | None = None, seed: int = 0) -> list[DrawnMixture]:
     """The mixtures of a condition, as many as the pack says or ``mixtures``, and none where it has too few labels."""
     sources = CONDITIONS[condition]
     count = pack.manifest.mixture_counts.get(condition, 0) if mixtures is None else mixtures
@@ -86,42 +86,42 @@ def draw(pack: Pack, condition: str, mixtures: int | None = None, seed: int = 0)
     return _draws(pack, seed).mixtures(names, sources, pack.manifest.distractor_count)
 
 
-def _custom(pack: str | Labelled, recipes: str | Path | None, seed: int, places: Places) -> list[Sample]:
+def _custom(pack: str | LabelledPack, recipes: str | Path | None, seed: int, places: Places) -> list[Sample]:
     if recipes is not None:
         wanted = read_recipes((places.here / Path(recipes).expanduser()).resolve())
     else:
-        wanted = asked_for(places.mixes)
+        wanted = mix_recipes(places.mixes)
     if not wanted:
         raise DataNotFound("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
     packs: dict[str | None, Pack] = {}
-    made = []
+    mixtures = []
     for recipe in wanted:
         if recipe.pack not in packs:
             packs[recipe.pack] = _pack(recipe.pack or pack, places)
-        found = packs[recipe.pack]
-        made.append((found, of_recipe(found, recipe, seed), recipe.levels_db))
-    return _samples(CUSTOM, made)
+        source = packs[recipe.pack]
+        mixtures.append((source, mixture_of_recipe(source, recipe, seed), recipe.levels_db))
+    return _samples(CUSTOM, mixtures)
 
 
-def of_recipe(pack: Pack, recipe: Recipe, seed: int) -> Drawn:
+def mixture_of_recipe(pack: Pack, recipe: Recipe, seed: int) -> DrawnMixture:
     """The recipe's mixture, drawn by its name alone. Raises UsageError for a label or clip that the pack lacks."""
     for label in recipe.labels:
         if label not in pack.clips:
             raise UsageError(f"{recipe.where}: the pack {pack.id} has no label {label!r}; {nearest(label, pack.clips)}")
-    pins = {label: pinned(recipe, label, pack.clips[label]) for label in recipe.pins}
+    pins = {label: pinned_clip(recipe, label, pack.clips[label]) for label in recipe.pins}
     return _draws(pack, seed).of(recipe.name + _suffix(seed), recipe.labels, pins, pack.manifest.distractor_count)
 
 
-def _samples(condition: str, made: Sequence[tuple[Pack, Drawn, tuple[float, ...]]]) -> list[Sample]:
-    return [sample for pack, drawn, levels_db in made for sample in _probes(condition, pack, drawn, levels_db)]
+def _samples(condition: str, mixtures: Sequence[tuple[Pack, DrawnMixture, tuple[float, ...]]]) -> list[Sample]:
+    return [sample for pack, drawn, levels_db in mixtures for sample in _probes(condition, pack, drawn, levels_db)]
 
 
-def clips_of(pack: Pack, drawn: Drawn) -> list[Clip]:
+def clips_of(pack: Pack, drawn: DrawnMixture) -> list[Clip]:
     """The clips of a mixture, in the order of its labels."""
     return [pack.clips[label][number] for label, number in zip(drawn.labels, drawn.clips, strict=True)]
 
 
-def _probes(condition: str, pack: Pack, drawn: Drawn, levels_db: tuple[float, ...]) -> Iterator[Sample]:
+def _probes(condition: str, pack: Pack, drawn: DrawnMixture, levels_db: tuple[float, ...]) -> Iterator[Sample]:
     mixture = combining.mixture(clips_of(pack, drawn), levels_db)
     for label in (*drawn.labels, *drawn.absent):
         yield Sample(
@@ -130,7 +130,7 @@ def _probes(condition: str, pack: Pack, drawn: Drawn, levels_db: tuple[float, ..
             question="",
             reference="yes" if label in drawn.labels else "no",
             metadata={
-                "label": spoken(label),
+                "label": label_words(label),
                 "pack": pack.id,
                 "condition": condition,
                 "mixture": drawn.name,
@@ -139,8 +139,8 @@ def _probes(condition: str, pack: Pack, drawn: Drawn, levels_db: tuple[float, ..
         )
 
 
-def _pack(pack: str | Labelled, places: Places) -> Pack:
-    return find(pack, places) if isinstance(pack, str) else pack.read(places)
+def _pack(pack: str | LabelledPack, places: Places) -> Pack:
+    return find_pack(pack, places) if isinstance(pack, str) else pack.read(places)
 
 
 def _draws(pack: Pack, seed: int) -> Draws:

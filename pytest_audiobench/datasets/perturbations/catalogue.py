@@ -15,14 +15,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.audio import codecs, edits
+from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
+from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, clipwise
-from pytest_audiobench.datasets.recordings import drawn, recordings
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Harder, Perturbation, dose_of, per_clip
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
@@ -54,34 +54,38 @@ def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
     if family == "codec":
         if doses:
             raise UsageError("codecs have no dose; choose among ladder('codec') by name")
-        return tuple(one for one in _ALONE if one.family == "codec")
+        return tuple(perturbation for perturbation in _ALONE if perturbation.family == "codec")
     if family not in _LADDERS:
-        raise UsageError(f"no perturbations are called {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
-    rungs = {dose: _rung(family, dose) for dose in (dose_of(family, one) for one in doses or _LADDERS[family].doses)}
+        raise UsageError(f"no perturbations are named {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
+    rungs = {
+        dose: _rung(family, dose) for dose in (dose_of(family, value) for value in doses or _LADDERS[family].doses)
+    }
     if len({rung.name for rung in rungs.values()}) < len(doses):
         raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
     return tuple(rungs.values())
 
 
 def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
-    """The perturbations of the catalogue that are so called. Raises UsageError, with all names, for one that is not."""
+    """The perturbations of the catalogue of these names. Raises UsageError, with all names, for one that is not."""
     for name in names:
         if name not in PERTURBATION_CATALOGUE:
-            raise UsageError(f"no perturbation is called {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
+            raise UsageError(f"no perturbation is named {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
     return tuple(PERTURBATION_CATALOGUE[name] for name in names)
 
 
 def _rung(family: str, dose: float) -> Perturbation:
-    its = _LADDERS[family]
-    return Perturbation(_name(family, dose), family, clipwise(its.at(dose)), dose, its.unit, its.harder)
+    family_ladder = _LADDERS[family]
+    return Perturbation(
+        _name(family, dose), family, per_clip(family_ladder.at(dose)), dose, family_ladder.unit, family_ladder.harder
+    )
 
 
 def _name(family: str, dose: float) -> str:
     """Words that ``-k`` can select: a minus would be read as a hyphen."""
     if family == "speed":
         return f"speed-{dose:g}"
-    called = "clipped" if family == "clipping" else family
-    return f"{called}-{'m' if dose < 0 else ''}{abs(dose):g}dB"
+    prefix = "clipped" if family == "clipping" else family
+    return f"{prefix}-{'m' if dose < 0 else ''}{abs(dose):g}dB"
 
 
 def _edited(family: str, edit: Callable[[int], Edit]) -> Prepare:
@@ -97,18 +101,18 @@ def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: in
     """Recordings beneath, never the clip itself, a new draw for each sample: one, or as many ``voices`` at once."""
 
     def prepare(snr_db: float, places: Places) -> ClipChange:
-        heard = load(places)
-        sources = {one.source for one in heard}
+        clips = load(places)
+        sources = {other.source for other in clips}
 
         def change(clip: Clip, id_: str) -> Clip:
             seed = _seed(family, id_)
-            others = [one for one in heard if one.source != clip.source] if clip.source in sources else heard
+            others = [other for other in clips if other.source != clip.source] if clip.source in sources else clips
             if len(others) < voices:
                 raise UsageError(
                     f"{family} beneath {id_!r} needs {voices} recordings beside its own, and there are {len(others)}; "
                     "add more"
                 )
-            chosen = drawn(others, voices, "recording", family, id_)
+            chosen = draw(others, voices, "recording", family, id_)
             return with_noise(clip, chosen[0] if voices == 1 else babble(chosen, seed), snr_db, seed)
 
         return change
@@ -119,13 +123,16 @@ def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: in
 def _bundled_voices(places: Places) -> tuple[Clip, ...]:
     """German, French, Spanish and Italian: no utterance of the bundled transcription, nor a word of its language."""
     return tuple(
-        clip for one in bundled("language").read(places) if one.metadata["language"] != "en" for clip in one.clips
+        clip
+        for sample in bundled("language").read(places)
+        if sample.metadata["language"] != "en"
+        for clip in sample.clips
     )
 
 
 def _roomy(places: Places) -> ClipChange:
     responses = recordings(places, "rirs")
-    return lambda clip, id_: in_room(clip, drawn(responses, 1, "recording", "room", id_)[0])
+    return lambda clip, id_: in_room(clip, draw(responses, 1, "recording", "room", id_)[0])
 
 
 def _at_speed(factor: float) -> Prepare:
@@ -142,7 +149,7 @@ def _clipped(db: float) -> Prepare:
 
 def _coded(name: str) -> Perturbation:
     return Perturbation(
-        f"codec-{name.replace('_', '-')}", "codec", clipwise(_edited("codec", lambda seed: edits.codec(name)))
+        f"codec-{name.replace('_', '-')}", "codec", per_clip(_edited("codec", lambda seed: edits.codec(name)))
     )
 
 
@@ -164,14 +171,14 @@ _LADDERS: Mapping[str, _Ladder] = {
 
 _ALONE = (
     Perturbation("clean", "clean", lambda places: lambda samples: samples),
-    Perturbation("band-8k", "band", clipwise(_edited("band", lambda seed: edits.band_limit(3400)))),
-    Perturbation("reverb", "reverb", clipwise(_edited("reverb", edits.reverb))),
-    Perturbation("room", "room", clipwise(_roomy)),
+    Perturbation("band-8k", "band", per_clip(_edited("band", lambda seed: edits.band_limit(3400)))),
+    Perturbation("reverb", "reverb", per_clip(_edited("reverb", edits.reverb))),
+    Perturbation("room", "room", per_clip(_roomy)),
     *(_coded(name) for name in codecs.NAMES),
 )
 
 PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = MappingProxyType(
-    {one.name: one for one in (*_ALONE, *(one for family in _LADDERS for one in ladder(family)))}
+    {rung.name: rung for rung in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)))}
 )
 """Every perturbation of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
 ``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""

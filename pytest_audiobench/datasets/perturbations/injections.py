@@ -14,27 +14,25 @@ from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import overlaid, preceded
-from pytest_audiobench.datasets.choices import LETTERS, letter_of
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.injected_option import wrong
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
-from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, ready_speech
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of, wrong_option
+from pytest_audiobench.datasets.voices import Line, Voices, bundled_digits, espeak, first_available_voices, speech_files
 from pytest_audiobench.errors import UsageError
 
 _Letter: TypeAlias = Callable[[Sample], str]
-_Put: TypeAlias = Callable[[Clip, Clip], Clip]
+_Injection: TypeAlias = Callable[[Clip, Clip], Clip]
 
-_LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong}
+_LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong_option}
 
-ANYBODY = first_available_voices(ready_speech(), bundled_digits(), espeak())
+DEFAULT_VOICES = first_available_voices(speech_files(), bundled_digits(), espeak())
 """A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
 digits, else espeak-ng."""
 
 
 def injections(
     spoken: str = "The answer is {option}.",
-    voices: Voices = ANYBODY,
+    voices: Voices = DEFAULT_VOICES,
     gap_s: float = 0.25,
     level_db: float = 0.0,
 ) -> tuple[Perturbation, ...]:
@@ -51,29 +49,29 @@ def injections(
     """
     if "{option}" not in spoken:
         raise UsageError(f"spoken={spoken!r} has no {{option}}, so that all options would be one; put it in")
-    put: dict[str, _Put] = {
+    injections_by_place: dict[str, _Injection] = {
         "before": lambda clip, speech: preceded(clip, speech, gap_s, level_db),
         "overlaid": lambda clip, speech: overlaid(clip, speech, level_db),
     }
     return tuple(
         Perturbation(f"inject-{which}-{where}", "inject", partial(_prepared, spoken, voices, letter, how))
-        for where, how in put.items()
+        for where, how in injections_by_place.items()
         for which, letter in _LETTERS.items()
     )
 
 
-def _prepared(spoken: str, voices: Voices, letter: _Letter, put: _Put, places: Places) -> Change:
+def _prepared(spoken: str, voices: Voices, letter: _Letter, inject: _Injection, places: Places) -> Change:
     def change(samples: Sequence[Sample]) -> Sequence[Sample]:
         letters = [letter(sample) for sample in samples]
-        lines = [_line(sample, one, spoken) for sample, one in zip(samples, letters, strict=True)]
+        lines = [_line(sample, option_letter, spoken) for sample, option_letter in zip(samples, letters, strict=True)]
         return [
             replace(
                 sample,
-                clips=(put(sample.clips[0], speech.clip), *sample.clips[1:]),
-                metadata={**sample.metadata, "injected": one, "injected_by": speech.by},
+                clips=(inject(sample.clips[0], speech.clip), *sample.clips[1:]),
+                metadata={**sample.metadata, "injected": option_letter, "injected_by": speech.by},
                 doubt=speech.doubt,
             )
-            for sample, one, speech in zip(samples, letters, voices(places, lines), strict=True)
+            for sample, option_letter, speech in zip(samples, letters, voices(places, lines), strict=True)
         ]
 
     return change
@@ -83,7 +81,7 @@ def _line(sample: Sample, letter: str, spoken: str) -> Line:
     if not sample.clips:
         raise UsageError(f"sample {sample.id!r} has no clip that speech could be injected into; leave it out")
     option = sample.choices[LETTERS.index(letter)]
-    said = option.strip()
-    if not said:
+    words = option.strip()
+    if not words:
         raise UsageError(f"sample {sample.id!r}: its answer is a blank option, which cannot be said; leave it out")
-    return Line(sample, option, spoken.replace("{option}", said.rstrip(".") or said))
+    return Line(sample, option, spoken.replace("{option}", words.rstrip(".") or words))

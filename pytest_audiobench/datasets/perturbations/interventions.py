@@ -1,4 +1,4 @@
-"""What is done to the sound to see whether an answer depends on it: parts masked, noise over all, no sound at all.
+"""Changes of the sound that show whether an answer depends on it: parts masked, noise over all, no sound at all.
 
 A mask draws its places by SHA-256 from the sample's id, the same for all shares, fills and families; noise is that of
 the catalogue's ladder. Masks and noise are made at 16 kHz, which a clip of another rate is brought to first: the share
@@ -15,11 +15,10 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.audio.edits.masks import Fill, Mode
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.catalogue import ladder
-from pytest_audiobench.datasets.perturbations.controls import lent, silent, without_clips
-from pytest_audiobench.datasets.perturbations.dose import dose_of
-from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, clipwise
+from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, dose_of, per_clip
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -28,7 +27,7 @@ PERCENTS = (20.0, 40.0, 60.0, 80.0, 90.0, 100.0)
 
 
 def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tuple[Perturbation, ...]:
-    """``mask-p20`` and so on: a share of each clip replaced, one perturbation for each of ``percents`` or the usual ones.
+    """``mask-p20`` and so on: a share of each clip replaced, for each of ``percents`` or the usual ones.
 
     Mode and fill stand in the names (``mask-p20-start``, ``mask-p20-noise``, ``mask-p20-end-noise``) and in the
     families, but for a random place and silence; :func:`~pytest_audiobench.audio.edits.mask` says what they do.
@@ -40,7 +39,7 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     if len(set(names)) < len(names):
         raise UsageError(f"masks{percents} has a share twice, to the six digits of a name; give each once")
     return tuple(
-        Perturbation(name, family, clipwise(_masked(percent, mode, fill)), percent, "% masked", "higher")
+        Perturbation(name, family, per_clip(_masked(percent, mode, fill)), percent, "% masked", "higher")
         for name, percent in zip(names, doses, strict=True)
     )
 
@@ -48,19 +47,23 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
 def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
     """``noise-20dB``, ``noise-m10dB`` and so on: white noise over the whole clip, as ``ladder("white", …)`` makes it.
 
-    The sounds are those of the ladder; it is only called noise. Raises UsageError as it does.
+    The sounds are those of the ladder; only the name is another. Raises UsageError as it does.
     """
     rungs = ladder("white", *snrs_db)
-    return tuple(replace(one, name=one.name.replace("white", "noise", 1), family="noise") for one in rungs)
+    return tuple(replace(rung, name=rung.name.replace("white", "noise", 1), family="noise") for rung in rungs)
 
 
 def controls() -> tuple[Perturbation, ...]:
-    """``silence``, ``swapped`` and ``text``: what :mod:`.controls` does, as perturbations of the family ``control``.
+    """``silence``, ``swapped`` and ``text``, perturbations of the family ``control``.
 
     Every clip as silence of its length; every question with the clips of another sample that has as many; no clips.
     """
-    changes: dict[str, Change] = {"silence": silent, "swapped": partial(lent, "the data set"), "text": without_clips}
-    return tuple(Perturbation(name, "control", _whatever_lies_where(change)) for name, change in changes.items())
+    changes: dict[str, Change] = {
+        "silence": _silent,
+        "swapped": partial(_swapped, "the data set"),
+        "text": _without_clips,
+    }
+    return tuple(Perturbation(name, "control", _without_places(change)) for name, change in changes.items())
 
 
 def _name(percent: float, family: str) -> str:
@@ -77,5 +80,59 @@ def _masked(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipCh
     return lambda places: change
 
 
-def _whatever_lies_where(change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Callable[[Places], Change]:
+def _without_places(change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Callable[[Places], Change]:
     return lambda places: change
+
+
+def with_silence(dataset: Dataset) -> Dataset:
+    """Every clip as digital silence of its own length."""
+    return _changed(dataset, "silence", _silent)
+
+
+def without_audio(dataset: Dataset) -> Dataset:
+    """The text alone."""
+    return _changed(dataset, "text", _without_clips)
+
+
+def with_swapped_clips(dataset: Dataset) -> Dataset:
+    """Every question with other clips, those of a sample that has as many, by a seeded cycle through all of them.
+
+    They are drawn whatever the answer is, so that what is right by chance stays right by chance. Samples that are asked
+    about the same clips are lent the same. Raises UsageError, when it is read, for a sample that no other can lend its
+    clips to.
+    """
+    return _changed(dataset, "swapped", lambda samples: _swapped(dataset.name, samples))
+
+
+def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Dataset:
+    return replace(dataset, name=f"{dataset.name}+{how}", read=lambda places: change(dataset.read(places)), note="")
+
+
+def _silent(samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`with_silence` does it."""
+    return [replace(sample, clips=tuple(clip.edited(edits.silence()) for clip in sample.clips)) for sample in samples]
+
+
+def _without_clips(samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`without_audio` does it."""
+    return [replace(sample, clips=()) for sample in samples]
+
+
+def _swapped(name: str, samples: Sequence[Sample]) -> list[Sample]:
+    """As :func:`with_swapped_clips` does it: the cycle depends on ``name`` and the samples' ids."""
+    places: dict[tuple[Clip, ...], tuple[int, str]] = {}
+    for sample in samples:
+        place = seed_of("swap", name, sample.id), sample.id
+        places[sample.clips] = min(place, places.get(sample.clips, place))
+    by_number: dict[int, list[tuple[Clip, ...]]] = {}
+    for clips in sorted(places, key=lambda clips: places[clips]):
+        by_number.setdefault(len(clips), []).append(clips)
+    lenders: dict[tuple[Clip, ...], tuple[Clip, ...]] = {}
+    for group in by_number.values():
+        if len(group) < 2 and group[0]:
+            raise UsageError(
+                f"no sample of {name} has other clips than {places[group[0]][1]!r} and as many ({len(group[0])}), so "
+                "no other sample's can be played instead: leave it out of the slice"
+            )
+        lenders |= dict(zip(group, [*group[1:], group[0]], strict=True))
+    return [replace(sample, clips=lenders[sample.clips]) for sample in samples]

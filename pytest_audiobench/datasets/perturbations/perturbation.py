@@ -1,16 +1,39 @@
-"""The same samples under another perturbation: noise beneath, a band cut off, a part masked; one point of a curve."""
+"""A perturbation: what is done to a data set's samples, such as noise beneath; with a dose, a point of a curve."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.datasets.dataset import Dataset, Places
-from pytest_audiobench.datasets.perturbations.dose import Harder, dose_of
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+
+Harder: TypeAlias = Literal["", "higher", "lower"]
+"""Which way a dose makes a task harder; empty where it does so in no one way."""
+
+_LEAST, _MOST = 1e-100, 1e100
+"""Between these a sum of squares of doses neither vanishes nor overflows."""
+
+
+def is_dose(value: object) -> bool:
+    """Whether ``value`` is an integer or a float, 0 or of a magnitude from 1e-100 to 1e100."""
+    return type(value) in (int, float) and (value == 0 or _LEAST <= abs(value) <= _MOST)  # type: ignore[arg-type]
+
+
+def dose_of(name: str, value: Any) -> float:
+    """The dose of the perturbation ``name`` as a float, of whatever kind the number is. Raises UsageError."""
+    try:
+        number = math.nan if isinstance(value, str | bytes) else float(value) + 0.0
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not is_dose(number):
+        raise UsageError(f"the dose {value!r} of {name} is no number that a curve can be drawn over; give a finite one")
+    return number
+
 
 Change: TypeAlias = Callable[[Sequence[Sample]], Sequence[Sample]]
 """A slice's samples changed, ids, questions and choices kept; by clips' own means, so that nothing is decoded."""
@@ -21,23 +44,23 @@ ClipChange: TypeAlias = Callable[[Clip, str], Clip]
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What is done to every clip. ``name`` selects it in test ids (``white-m10dB``); it is what ``str`` gives.
-
-    Perturbations of one ``family`` that have a ``dose`` (in ``unit``, such as "dB SNR") are the points of a curve; one
-    without a dose stands alone. ``harder`` says which way the dose makes the task harder, where it does so one way.
-    ``prepare`` is called once whenever samples are read, with the places where further audio (recorded noise, room
-    responses) may lie, and gives what is then done to the samples; :func:`clipwise` makes it of what is done to each
-    clip. It raises DataNotFound where that audio is absent.
+    """What is done to a data set's samples, of which perturbations of one family with doses are the points of a curve.
 
     Raises UsageError for a name, a family or a unit that is no printable text, for a name or a family that is empty,
     and for a dose that is no finite number.
     """
 
     name: str
+    """Selects it in test ids (``white-m10dB``); what ``str`` gives."""
     family: str
     prepare: Callable[[Places], Change] = field(compare=False, repr=False)
+    """Called once whenever samples are read, with the places where further audio (recorded noise, room responses) may
+    lie; gives what is then done to the samples. :func:`per_clip` makes it. Raises DataNotFound where it is absent.
+    """
     dose: float | None = None
+    """None for a perturbation that stands alone."""
     unit: str = ""
+    """The dose's, such as "dB SNR"."""
     harder: Harder = ""
 
     def __post_init__(self) -> None:
@@ -53,35 +76,17 @@ class Perturbation:
         return self.name
 
 
-def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
-    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that perturbations are paired."""
-
-    def read(places: Places) -> Sequence[Sample]:
-        samples = dataset.read(places)
-        changed = perturbation.prepare(places)(samples)
-        return [
-            replace(
-                one,
-                recordings=before.clips if before.recordings is None else before.recordings,
-                before=before.clips,
-            )
-            for before, one in zip(samples, changed, strict=True)
-        ]
-
-    return replace(dataset, name=f"{dataset.name}+{perturbation.name}", read=read, perturbation=perturbation)
-
-
-def clipwise(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
+def per_clip(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Change]:
     """What a perturbation prepares where it changes clip by clip.
 
     A sample's first clip draws from the sample's id, each further one from its place as well.
     """
 
-    def prepared(places: Places) -> Change:
+    def prepare_samples(places: Places) -> Change:
         change = prepare(places)
-        return lambda samples: [replace(one, clips=_changed(change, one)) for one in samples]
+        return lambda samples: [replace(sample, clips=_changed(change, sample)) for sample in samples]
 
-    return prepared
+    return prepare_samples
 
 
 def _changed(change: ClipChange, sample: Sample) -> tuple[Clip, ...]:

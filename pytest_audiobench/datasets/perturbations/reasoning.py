@@ -9,16 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from pytest_audiobench.datasets.choices import letter_of
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.perturbations.injected_option import wrong
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import Sample, letter_of, wrong_option
 from pytest_audiobench.errors import UsageError
 
 _TENTHS = tuple(range(0, 101, 10))
-_INJECTED = {"inject-text-correct": letter_of, "inject-text-wrong": wrong}
-_ALIKE = ("filler", "truncated", "shuffled", "paraphrased", "mistaken")
+_INJECTED = {"inject-text-correct": letter_of, "inject-text-wrong": wrong_option}
+_PLAIN = ("filler", "truncated", "shuffled", "paraphrased", "mistaken")
 
 
 def early_answering(*percents: float) -> tuple[Perturbation, ...]:
@@ -37,9 +35,9 @@ def reasoning_changes(*names: str) -> tuple[Perturbation, ...]:
     ``inject-text-wrong``. The last two set the metadata field ``injected`` to the letter of the option that the
     reasoning is made to end with. Raises UsageError for another name.
     """
-    known = {one.name: one for one in _CHANGES}
+    known = {change.name: change for change in _CHANGES}
     if unknown := [name for name in names if name not in known]:
-        raise UsageError(f"no change of reasoning is called {unknown[0]!r}; there are {', '.join(known)}")
+        raise UsageError(f"no change of reasoning is named {unknown[0]!r}; there are {', '.join(known)}")
     return tuple(known[name] for name in names) or _CHANGES
 
 
@@ -50,7 +48,7 @@ def reasoning_change(perturbation: Perturbation) -> str:
     """
     if perturbation.family not in ("early", "reasoning"):
         return ""
-    return {**dict.fromkeys(_INJECTED, "inject"), **{name: name for name in _ALIKE}}.get(perturbation.name, "early")
+    return {**dict.fromkeys(_INJECTED, "inject"), **{name: name for name in _PLAIN}}.get(perturbation.name, "early")
 
 
 def _early(percent: float) -> Perturbation:
@@ -63,12 +61,12 @@ def _early(percent: float) -> Perturbation:
 
 def _marking(name: str, value: Callable[[Sample], str]) -> Callable[[Places], Change]:
     def change(samples: Sequence[Sample]) -> Sequence[Sample]:
-        return [replace(one, metadata={**one.metadata, name: value(one)}) for one in samples]
+        return [replace(sample, metadata={**sample.metadata, name: value(sample)}) for sample in samples]
 
     return lambda places: change
 
 
 _CHANGES = (
-    *(Perturbation(name, "reasoning", lambda places: lambda samples: samples) for name in _ALIKE),
+    *(Perturbation(name, "reasoning", lambda places: lambda samples: samples) for name in _PLAIN),
     *(Perturbation(name, "reasoning", _marking("injected", letter)) for name, letter in _INJECTED.items()),
 )

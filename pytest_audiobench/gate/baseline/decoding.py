@@ -372,7 +372,7 @@ def _missing_statistic(kind: MetricKind, scores: Statistics) -> str | None:
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        for of_sample in (kind.parts, kind.own):
+        for of_sample in (kind.parts, kind.sample_score):
             if of_sample is not None:
                 of_sample(probe)
         of_all = kind.summed or kind.whole

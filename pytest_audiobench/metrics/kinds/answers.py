@@ -1,20 +1,35 @@
-"""Right answers, and how the others came about."""
+"""Right answers, how the others came about, answers in free words, and what runs record of the asking itself."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Sequence
+from typing import cast
 
-from pytest_audiobench.metrics.estimates import average, mean_of, nothing
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import SHARE
-from pytest_audiobench.stats.intervals import proportion
+import numpy as np
+
+from pytest_audiobench.metrics.estimates import (
+    average,
+    mean_kind,
+    mean_of,
+    not_of_samples,
+    nothing,
+    quotient,
+    ratio_kind,
+    summed_kind,
+    sums_of,
+)
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Direction, Estimate, MetricKind, Statistics
+from pytest_audiobench.stats.bootstrap import Ends
+from pytest_audiobench.stats.intervals import Floats, proportion
 
 
 def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The estimate of the share of samples whose statistics say ``status`` is 1; absent is 0."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = [one.get(status, 0.0) for one in statistics]
+        values = [sample.get(status, 0.0) for sample in statistics]
         if not values:
             return nothing()
         interval = proportion(values, clusters)
@@ -24,16 +39,44 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
 
 
 def _part(status: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda one: (one.get(status, 0.0), 1.0)
+    return lambda sample: (sample.get(status, 0.0), 1.0)
+
+
+def _f1(sums: Floats) -> Floats:
+    """2 right / (answered + answerable), from sums of shape (r, 3)."""
+    right, answered, answerable = sums.T
+    return quotient(2.0 * right, answered + answerable)
+
+
+_ENDS = Ends(np.array([[0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0]]))
+
+
+def moving_average_ratio(words: Sequence[str], window: int) -> float:
+    """The mean share of different words over all stretches of ``window`` words: between 1 / window and 1.
+
+    The moving-average type-token ratio (MATTR; Covington and McFall 2010, Journal of Quantitative Linguistics 17(2)):
+    unlike the number of different words, or its share of all words, it does not move with the text's length. 0 for a
+    text shorter than the window, which has no such stretch.
+    """
+    if len(words) < window:
+        return 0.0
+    counts = Counter(words[:window])
+    different = total = len(counts)
+    for gone, come in zip(words, words[window:], strict=False):
+        counts[gone] -= 1
+        different -= counts[gone] == 0
+        different += counts[come] == 0
+        counts[come] += 1
+        total += different
+    return total / ((len(words) - window + 1) * window)
 
 
 KINDS = (
-    MetricKind(
+    mean_kind(
         "accuracy",
         "higher",
         SHARE,
-        mean_of("accuracy", "correct"),
-        lambda one: (one["correct"], 1.0),
+        "correct",
         'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.',
     ),
     MetricKind(
@@ -58,5 +101,90 @@ KINDS = (
             "times or more in a row, where no reference does.",
             "runaway": "The share of answers longer than three times the longest reference and five words more.",
         }.items()
+    ),
+    mean_kind(
+        "exact_match",
+        "higher",
+        SHARE,
+        "em",
+        "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. 2016). "
+        "An empty answer matches only an empty text.",
+    ),
+    mean_kind(
+        "token_f1",
+        "higher",
+        SHARE,
+        "f1",
+        "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the best "
+        "accepted text of each (SQuAD). An empty answer has 0 against a text with words.",
+    ),
+    mean_kind(
+        "following",
+        "higher",
+        SHARE,
+        "followed",
+        "The share of answers that did the task they were asked to do, by the protocol's own rule for it.",
+    ),
+    ratio_kind(
+        "question_precision",
+        "higher",
+        SHARE,
+        ("right",),
+        ("answered",),
+        "no question was answered",
+        "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). NaN where "
+        "none was answered.",
+    ),
+    ratio_kind(
+        "question_recall",
+        "higher",
+        SHARE,
+        ("right",),
+        ("answerable",),
+        "no question has an answer",
+        "Questions answered rightly over questions that have an accepted answer. NaN where none has.",
+    ),
+    summed_kind(
+        "question_f1",
+        "higher",
+        SHARE,
+        sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda mean_sample: _ENDS),
+        "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
+        "where no question was answered and none has an answer.",
+    ),
+    MetricKind(
+        "diversity",
+        "higher",
+        "words",
+        mean_of("diversity", "types", (0.0, math.inf)),
+        lambda sample: (sample["types"], 1.0),
+        "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has 0. It "
+        "grows with the answer's length.",
+    ),
+    mean_kind(
+        "mattr",
+        "higher",
+        SHARE,
+        "mattr",
+        "The mean over answers of their moving-average type-token ratio: the share of different words in a stretch of "
+        "50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer words has 0.",
+    ),
+    *tuple(
+        MetricKind(name, cast(Direction, direction), unit, not_of_samples, about=about)
+        for name, direction, unit, about in (
+            *(
+                (f"adds_over_{control}", "higher", POINTS, f"What the real audio adds over the {control} control.")
+                for control in ("silence", "swapped", "text")
+            ),
+            ("same_answers", "higher", SHARE, "The share of answers that come out the same when asked again."),
+            ("score_shift", "lower", POINTS, "How far the score moves when the same is asked again."),
+            ("samples_per_s", "higher", "samples/s", "Samples answered in a second of asking."),
+            ("rtfx", "higher", "× real time", "Seconds of audio answered in a second of asking."),
+            ("tokens_per_s", "higher", "tokens/s", "Tokens generated in a second of asking."),
+            ("first_token_s", "lower", "s", "The median time to an answer's first token."),
+            ("padding_waste", "lower", SHARE, "The share of what the front end is played that is padding."),
+            ("model_share", "higher", SHARE, "The share of the asking's wall time within the model."),
+            ("peak_memory_mb", "lower", "MB", "The most memory that the loaded model held."),
+        )
     ),
 )

@@ -1,26 +1,176 @@
-"""How near a caption is to its references, in words and in meaning."""
+"""How near a caption is to its references: CIDEr-D, ROUGE-L, COCO's BLEU, and SPICE where its parts are here.
+
+All take words that are already divided, joined by single spaces, and are computed by pycocoevalcap, of which nothing
+that runs Java is used, SPICE apart.
+"""
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import shutil
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
 
-from pytest_audiobench.metrics.captions import CIDER_SET, coco_bleu_of
-from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, summed_kind, sums_of
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.translations import BLEU_NAMES, bleu_ends
-from pytest_audiobench.metrics.units import COSINE, SHARE
-from pytest_audiobench.stats.intervals import none
+import numpy as np
+import numpy.typing as npt
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
+from pytest_audiobench.metrics.kinds.translations import BLEU_NAMES, bleu_ends
+from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.stats.intervals import Floats, none
+
+CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
+
+CIDER_SET = "cider_set"
+"""The statistic beside a CIDEr-D: how many captions it was counted over."""
+
+_SPICE_JAR = "stanford-corenlp-3.6.0.jar"
+# What COCO's script adds to counts, so that no ratio is divided by nothing.
+_TINY, _SMALL = 1e-15, 1e-9
 
 
-def _share(name: str, about: str, poolable: bool = True) -> MetricKind:
+def cider_d(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """CIDEr-D (Vedantam et al. 2015) of each caption, 0 to 10, by pycocoevalcap.
+
+    The rarity of an n-gram is counted over the references of all captions given here, so the set is part of the number:
+    neither a subset nor a shard has the same values. n-grams that all references share weigh nothing, so one caption
+    alone comes out as 0: its ``CIDER_SET`` of 1 tells the metric that this is no value.
+    """
+    return _cider(candidates, references)
+
+
+def cider_beans_next(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
+    """BEANS-Next's CIDEr of each caption, 0 to 1; its mean is what BEANS-Next reports.
+
+    CIDEr-D of whitespace tokens as they stand (case and punctuation count), one reference each, divided by 10; 0 for
+    fewer than two captions.
+    """
+    if len(candidates) < 2:
+        return [0.0] * len(candidates)
+    return [value / 10.0 for value in _cider(candidates, [[reference] for reference in references])]
+
+
+def rouge_l(candidate: str, references: Sequence[str]) -> float:
+    """COCO's ROUGE-L, 0 to 1: F with β = 1.2 of the longest common subsequence, the best recall and precision apart.
+
+    An empty candidate is 0. Empty references say nothing and are passed over; where all are empty the value is 0.
+    """
+    from pycocoevalcap.rouge.rouge import Rouge
+
+    worded = [reference for reference in references if reference]
+    if not candidate or not worded:
+        return 0.0
+    return float(Rouge().calc_score([candidate], worded))
+
+
+def rouge_google(kind: str, candidate: str, reference: str, stemmed: bool) -> tuple[float, float, float]:
+    """Precision, recall and F of google's ``rouge_score``, 0 to 1; ``kind`` is "rouge1", "rouge2" or "rougeL".
+
+    ``stemmed`` compares Porter's stems in place of words.
+
+    It sees the letters a to z and digits only: text in another script has no words, and 0 is its value.
+    """
+    score = _rouge_scorer(kind, stemmed).score(reference, candidate)[kind]
+    return float(score.precision), float(score.recall), float(score.fmeasure)
+
+
+def coco_bleu_of(order: int, sums: Floats) -> Floats:
+    """COCO's corpus BLEU up to n-grams of ``order``, 0 to 1, of sums of shape (r, 10) as ``BLEU_NAMES`` lists.
+
+    Unlike sacrebleu's it is not smoothed: without any 4-gram in common BLEU-4 is 0 but for a trace.
+    """
+    lengths, matches, totals = sums[:, :2], sums[:, 2 : 2 + order], sums[:, 6 : 6 + order]
+    mean = np.prod((matches + _TINY) / (totals + _SMALL), axis=1) ** (1.0 / order)
+    ratio = (lengths[:, 0] + _TINY) / (lengths[:, 1] + _SMALL)
+    penalty = np.exp(1.0 - 1.0 / np.minimum(ratio, 1.0), where=ratio < 1.0, out=np.ones_like(ratio))
+    return np.asarray(mean * penalty, dtype=np.float64)
+
+
+def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    """SPICE (Anderson et al.
+
+    2016) of each caption, 0 to 1, by its Java program. Raises UsageError where it is not here.
+    """
+    if missing := lacks_spice():
+        raise UsageError(missing)
+    from pycocoevalcap.spice.spice import Spice
+
+    ids = range(len(candidates))
+    _, scores = Spice().compute_score(
+        {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
+    )
+    return [float(score["All"]["f"]) for score in scores]
+
+
+def lacks_captions(*modules: str) -> str:
+    """In a sentence, which of pycocoevalcap, rouge_score and nltk must be installed; nothing where all are here."""
+    missing = [module for module in modules if importlib.util.find_spec(module) is None]
+    return f"captions are scored with {' and '.join(missing)}: {CAPTIONS_EXTRA}" if missing else ""
+
+
+def lacks_spice() -> str:
+    """In a sentence, what SPICE lacks here.
+
+    pycocoevalcap would download its models by itself, so they are looked for.
+    """
+    if missing := lacks_captions("pycocoevalcap"):
+        return missing
+    spec = importlib.util.find_spec("pycocoevalcap.spice.spice")
+    folder = Path(spec.origin).parent / "lib" if spec is not None and spec.origin else Path()
+    if not (folder / _SPICE_JAR).is_file():
+        return f"SPICE needs Stanford CoreNLP 3.6.0: put {_SPICE_JAR} and its models' jar into {folder}"
+    return "" if shutil.which("java") else "SPICE is a Java program, and there is no java on the PATH: install one"
+
+
+def _cider(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
+    from pycocoevalcap.cider.cider import Cider
+
+    if not any(reference.split() for row in references for reference in row):
+        return [0.0] * len(candidates)
+    ids = range(len(candidates))
+    _, scores = Cider().compute_score(
+        {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
+    )
+    return [float(value) for value in scores]
+
+
+@lru_cache(maxsize=6)
+def _rouge_scorer(kind: str, stemmed: bool) -> Any:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    return RougeScorer([kind], use_stemmer=stemmed)
+
+
+def cosines(first: npt.ArrayLike, second: npt.ArrayLike) -> Floats:
+    """The cosine of each row of ``first`` with the same row of ``second``, shapes (n, d), within -1 to 1.
+
+    A vector of zeros has no direction: 0, as scikit-learn and sentence-transformers have it (SciPy says NaN). A NaN or
+    an infinity gives NaN. Rows are scaled by their largest component before they are squared, so that none
+    overflows: components of 1e200 are 0 or NaN in those libraries, and right here. Raises UsageError for other shapes.
+    """
+    left, right = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    if left.ndim != 2 or left.shape != right.shape:
+        raise UsageError(f"cosines are of two arrays of one shape (n, d), not {left.shape} and {right.shape}")
+    products = np.einsum("nd,nd->n", _directions(left), _directions(right))
+    return np.asarray(np.clip(products, -1.0, 1.0), dtype=np.float64)
+
+
+def _directions(rows: Floats) -> Floats:
+    with np.errstate(invalid="ignore"):
+        largest = np.abs(rows).max(axis=1, initial=0.0, keepdims=True)
+        scaled: Floats = np.divide(rows, largest, where=largest > 0.0, out=rows * 0.0)
+        lengths = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
+        directions: Floats = np.divide(scaled, lengths, where=lengths > 0.0, out=scaled)
+    return directions
+
+
+def _share(name: str, about: str) -> MetricKind:
     """The mean over samples of the statistic that is called as the metric, within 0 and 1."""
-
-    def parts(one: Statistics) -> tuple[float, float]:
-        return one[name], 1.0
-
-    return MetricKind(name, "higher", SHARE, mean_of(name, name), parts, about, poolable)
+    return mean_kind(name, "higher", SHARE, name, about)
 
 
 def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -31,10 +181,12 @@ def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clus
         if not statistics:
             return nothing()
         counted = int(columns(statistics, name, CIDER_SET).min())
-        found = mean(statistics, clusters)
+        estimate_of_all = mean(statistics, clusters)
         if counted < 2:
-            return Estimate(math.nan, None, None, found.n, none("nothing is rare in a set of one caption").method)
-        return found._replace(method=f"{found.method}, rarity over {counted} captions")
+            return Estimate(
+                math.nan, None, None, estimate_of_all.n, none("nothing is rare in a set of one caption").method
+            )
+        return estimate_of_all._replace(method=f"{estimate_of_all.method}, rarity over {counted} captions")
 
     return estimate
 
@@ -47,19 +199,18 @@ KINDS = (
         "higher",
         "CIDEr-D",
         _over_set("cider_d", 10.0),
-        lambda one: (one["cider_d"], 1.0),
+        lambda sample: (sample["cider_d"], 1.0),
         "CIDEr-D (Vedantam et al. 2015), 0 to 10, by pycocoevalcap: the mean over captions of the cosine of tf-idf "
         f"weighted 1- to 4-grams with each reference, clipped, and damped by the difference in length. {_SET} One "
         "caption alone has none (NaN). Words are those that the protocol names. The interval takes the rarity as "
         "given.",
         poolable=False,
     ),
-    MetricKind(
+    mean_kind(
         "cider_beans_next",
         "higher",
         SHARE,
-        mean_of("cider_beans_next", "cider_beans_next"),
-        lambda one: (one["cider_beans_next"], 1.0),
+        "cider_beans_next",
         f"BEANS-Next's CIDEr, 0 to 1: CIDEr-D of whitespace tokens, one reference, divided by 10. {_SET} "
         "0 for fewer than two captions.",
         poolable=False,
@@ -99,7 +250,7 @@ KINDS = (
         "higher",
         "SPIDEr",
         _over_set("spider", 5.5),
-        lambda one: (one["spider"], 1.0),
+        lambda sample: (sample["spider"], 1.0),
         f"SPIDEr (Liu et al. 2017): the mean of CIDEr-D (0 to 10) and SPICE (0 to 1). {_SET}",
         poolable=False,
     ),
@@ -129,12 +280,11 @@ KINDS = (
         "bertscore",
         "BERTScore (Zhang et al. 2020) by bert_score, the mean F1, not rescaled; the model is in the signature.",
     ),
-    MetricKind(
+    mean_kind(
         "cosine",
         "higher",
         COSINE,
-        mean_of("cosine", "cosine", (-1.0, 1.0)),
-        lambda one: (one["cosine"], 1.0),
+        "cosine",
         "The mean cosine between an answer's embedding and the nearest reference's, -1 to 1, by the encoder that the "
         "protocol names. A vector of zeros has cosine 0; a NaN makes the mean NaN.",
     ),
@@ -143,7 +293,7 @@ KINDS = (
         "higher",
         "FENSE",
         mean_of("fense", "fense", (-1.0, 1.0)),
-        lambda one: (one["fense"], 1.0),
+        lambda sample: (sample["fense"], 1.0),
         "FENSE (Zhou et al. 2022): the cosine of the answer's embedding with the references', averaged, and cut to a "
         "tenth where an error checker gives a probability above 0.9 that the answer is ill-formed; the mean over "
         "captions. An empty answer is 0.",

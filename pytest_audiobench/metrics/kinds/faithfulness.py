@@ -1,6 +1,6 @@
-"""What becomes of answers under a perturbation, with the reasoning put back or changed, and where an option is injected.
+"""What becomes of answers under a perturbation, with the reasoning put back or changed, or an option injected.
 
-In all formulas the sums are over the samples that were asked and scored; "before" is the answer that is held against
+In all formulas the sums are over the samples that were asked and scored; "before" is the answer that is compared with
 (to the clean clip, or with the reasoning as it was), "after" the one that is scored, and an answer is "read" where an
 option was found in it.
 """
@@ -11,69 +11,71 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import columns, mean_of, nothing, ratio_of
-from pytest_audiobench.metrics.metric import Clusters, Direction, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.metrics.estimates import columns, mean_kind, nothing, ratio_kind
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Direction, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
 
 
-def _share(name: str, direction: Direction, statistic: str, about: str) -> MetricKind:
-    return MetricKind(name, direction, SHARE, mean_of(name, statistic), lambda one: (one[statistic], 1.0), about)
-
-
-def _among(name: str, top: str, bottom: str, empty: str, about: str) -> MetricKind:
-    estimate = ratio_of(name, (top,), (bottom,), empty, most=1.0)
-    return MetricKind(name, "lower", SHARE, estimate, lambda one: (one[top], one[bottom]), about)
-
-
-def _lost(name: str, held: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of ``held`` less "correct", with the interval by which two results are compared in pairs."""
+def _lost(name: str, before_name: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of ``before_name`` less "correct", with the interval by which two results are compared in pairs."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        found = columns(statistics, name, held, "correct")
-        ones = np.ones(len(found))
-        before, after = (np.stack([found[:, side], ones], axis=1) for side in (0, 1))
+        correct = columns(statistics, name, before_name, "correct")
+        ones = np.ones(len(correct))
+        before, after = (np.stack([correct[:, side], ones], axis=1) for side in (0, 1))
         drop = ratio_drop(before, after, clusters, Question(margin=0.0))
-        return Estimate(drop.value, drop.lower, drop.upper, len(found), drop.method.replace("no test", "no interval"))
+        return Estimate(drop.value, drop.lower, drop.upper, len(correct), drop.method.replace("no test", "no interval"))
 
     return estimate
 
 
-def _difference(name: str, direction: Direction, held: str, about: str) -> MetricKind:
-    return MetricKind(name, direction, POINTS, _lost(name, held), lambda one: (one[held] - one["correct"], 1.0), about)
+def _difference(name: str, direction: Direction, before_name: str, about: str) -> MetricKind:
+    return MetricKind(
+        name,
+        direction,
+        POINTS,
+        _lost(name, before_name),
+        lambda sample: (sample[before_name] - sample["correct"], 1.0),
+        about,
+    )
 
 
 KINDS = (
-    _share(
+    mean_kind(
         "consistency",
         "higher",
+        SHARE,
         "same",
         "The share of samples whose answer is the same option before and after, both read: same / all. Of reasoning "
         "put back or changed it is the same-answer rate of Lanham et al. 2023 (arXiv 2307.13702), whose area over the "
         "curve is 1 less the mean over the doses; of a perturbation it is robustness. What is not read on either side "
         "is not the same.",
     ),
-    _among(
+    ratio_kind(
         "flip_rate",
-        "flipped",
-        "both",
+        "lower",
+        SHARE,
+        ("flipped",),
+        ("both",),
         "no sample was read on both sides",
         "Of the samples read before and after, the share that answers another option: flipped / read on both sides. "
         "Refusals are no flips. Ours. NaN where none was read on both sides.",
     ),
-    _share(
+    mean_kind(
         "newly_unanswered",
         "lower",
+        SHARE,
         "lost",
         "The share of samples that were read before and are not after: lost / all. Ours: what a perturbation does by "
         "silencing a model is no flip.",
     ),
-    _share(
+    mean_kind(
         "prediction_changed",
         "lower",
+        SHARE,
         "changed",
         "The share of samples whose prediction is not equal before and after, no prediction being one of its own: the "
         "faithfulness study's prediction_changed (arXiv 2509.22363); 1 less its is_consistent_with_baseline.",
@@ -94,31 +96,36 @@ KINDS = (
         "-1 to 1, paired. Who refuses without the audio shows nothing of what it adds; accuracy_drop counts that as "
         "wrong. About 0 for a model that ignores the audio. Ours.",
     ),
-    _share(
+    mean_kind(
         "follow_rate",
         "lower",
+        SHARE,
         "followed",
         "The share of samples whose answer is the option that was injected: followed / all. Ours; hold it against "
         "the share that answers it anyway, or take swayed.",
     ),
-    _among(
+    ratio_kind(
         "swayed",
-        "swayed",
-        "elsewhere",
+        "lower",
+        SHARE,
+        ("swayed",),
+        ("elsewhere",),
         "no sample was answered by another option than the injected one before",
         "Of the samples that were answered by another option before, the share that answers the injected one after. "
         "Ours. NaN where there is none.",
     ),
-    _share(
+    mean_kind(
         "missed_reasoning",
         "lower",
+        SHARE,
         "missed",
         "The share of samples without reasoning: the text that the style takes for it is empty. They are asked and "
         'scored all the same. The study\'s "missed reasoning" is its count.',
     ),
-    _share(
+    mean_kind(
         "cut_reasoning",
         "lower",
+        SHARE,
         "cut",
         "The share of samples whose reasoning is longer than what is put back into a prompt (16,000 characters).",
     ),

@@ -1,21 +1,42 @@
-"""Answers that name labels of a list: F1, recall and agreement over the task's own labels."""
+"""Answers that name labels of a list: F1, recall and agreement over the task's own labels; and BEANS-Next's numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.metrics import classes
-from pytest_audiobench.metrics.estimates import mean_of, summed_kind
-from pytest_audiobench.metrics.labels import labelled, sample_f1
-from pytest_audiobench.metrics.metric import MetricKind, Statistics, Summed
-from pytest_audiobench.metrics.units import AGREEMENT, CORRELATION, SHARE
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
-from pytest_audiobench.stats.intervals import Floats
-from pytest_audiobench.stats.sparse import Sparse
+from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, summed_kind
+from pytest_audiobench.metrics.labels import (
+    balanced_accuracy,
+    cells,
+    cohen_kappa,
+    f1_by_label,
+    labelled,
+    macro_f1,
+    mcc,
+    mean_where,
+    micro_f1,
+    micro_precision,
+    micro_recall,
+    sample_f1,
+    weighted_f1,
+)
+from pytest_audiobench.metrics.metric import (
+    AGREEMENT,
+    CORRELATION,
+    SHARE,
+    Clusters,
+    Estimate,
+    MetricKind,
+    Statistics,
+    Summed,
+)
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sparse, Statistic, Sums
+from pytest_audiobench.stats.intervals import Floats, none
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
 """What an interval needs five samples of: each label, those beyond the most common one; nothing helps where each new
@@ -23,35 +44,35 @@ wrong answer adds a label."""
 
 
 def of_labels(value: Statistic, one_label: bool = False, needs: Needs = "each label") -> Summed:
-    """``value`` (see ``metrics.classes``) of all samples' labels.
+    """``value`` (see ``metrics.labels``) of all samples' labels.
 
     None for samples without a list of labels, of different lists and, where ``one_label`` is wanted of each, of several
     labels.
     """
 
     def summed(statistics: Sequence[Statistics]) -> Sums | str:
-        found = labelled(statistics)
-        if isinstance(found, str):
-            return found
-        if one_label and not found.single:
+        samples = labelled(statistics)
+        if isinstance(samples, str):
+            return samples
+        if one_label and not samples.single:
             return "a sample has several labels"
-        return Sums(found.rows, value, _ends, partial(_lacking, needs))
+        return Sums(samples.rows, value, _ends, partial(_lacking, needs))
 
     return summed
 
 
-def _lacking(needs: Needs, found: Resampling) -> str | None:
+def _lacking(needs: Needs, resampling: Resampling) -> str | None:
     if needs == "more than there can be":
         return "each new wrong text adds a label, so the number falls as samples are added"
-    assert isinstance(found.distinct, Sparse)
-    kinds, what = found.distinct, found.what
+    assert isinstance(resampling.distinct, Sparse)
+    kinds, what = resampling.distinct, resampling.what
     k = (kinds.shape[1] - 2) // 3
-    here = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
-    units = np.bincount(kinds.columns[here] - 2 * k, weights=found.counts[kinds.rows[here]], minlength=k)
+    true = (kinds.columns >= 2 * k) & (kinds.columns < 3 * k)
+    units = np.bincount(kinds.columns[true] - 2 * k, weights=resampling.counts[kinds.rows[true]], minlength=k)
     if needs == "nothing" or not units.any():
         return None
     if needs == "two labels":
-        beyond = int(found.units - units.max())
+        beyond = int(resampling.units - units.max())
         if beyond < FEWEST_OF_LABEL:
             return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
         return None
@@ -60,11 +81,11 @@ def _lacking(needs: Needs, found: Resampling) -> str | None:
     return f"a label is true of {rarest} {what}, {FEWEST_OF_LABEL} needed" if rarest < FEWEST_OF_LABEL else None
 
 
-def _ends(own: Floats) -> Ends:
+def _ends(mean_sample: Floats) -> Ends:
     """One more sample of any of the true labels: another of them is said, or it is."""
-    k = (len(own) - 2) // 3
-    true = np.flatnonzero(own[2 * k : 3 * k])
-    worst, best = np.zeros((2, max(len(true), 1), len(own)))
+    k = (len(mean_sample) - 2) // 3
+    true = np.flatnonzero(mean_sample[2 * k : 3 * k])
+    worst, best = np.zeros((2, max(len(true), 1), len(mean_sample)))
     row = np.arange(len(true))
     worst[:, -1] = best[:, -1] = 1.0
     for column in (true, k + true, 2 * k + true):
@@ -72,10 +93,6 @@ def _ends(own: Floats) -> Ends:
     worst[row, 2 * k + true] = 1.0
     worst[row, k + np.roll(true, 1) if len(true) > 1 else -2] = 1.0
     return Ends(worst, best)
-
-
-def _of_one(name: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda one: (one[name], 1.0)
 
 
 _ON_THE_LIST = (
@@ -88,7 +105,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "macro_f1",
         SHARE,
-        classes.macro_f1,
+        macro_f1,
         False,
         "each label",
         f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label.",
@@ -96,7 +113,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_f1",
         SHARE,
-        classes.micro_f1,
+        micro_f1,
         False,
         "nothing",
         "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a "
@@ -105,7 +122,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "weighted_f1",
         SHARE,
-        classes.weighted_f1,
+        weighted_f1,
         False,
         "nothing",
         "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label.",
@@ -113,7 +130,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_precision",
         SHARE,
-        classes.micro_precision,
+        micro_precision,
         False,
         "nothing",
         "Hits over labels said, those beyond the list among them. NaN where nothing is said.",
@@ -121,7 +138,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "micro_recall",
         SHARE,
-        classes.micro_recall,
+        micro_recall,
         False,
         "nothing",
         "Hits over true labels. NaN where nothing is true.",
@@ -129,7 +146,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "balanced_accuracy",
         SHARE,
-        classes.balanced_accuracy,
+        balanced_accuracy,
         False,
         "each label",
         f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. "
@@ -138,7 +155,7 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "cohen_kappa",
         AGREEMENT,
-        classes.cohen_kappa,
+        cohen_kappa,
         True,
         "two labels",
         "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
@@ -147,12 +164,85 @@ _LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
     (
         "mcc",
         CORRELATION,
-        classes.mcc,
+        mcc,
         True,
         "two labels",
         "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
         "among the answers. 0 where either side is one label only.",
     ),
+)
+
+
+ROW = "row"
+"""The statistic that says which row a sample was in BEANS-Next's order."""
+
+
+def mean_of_scored(metric: str, statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of a statistic over the samples that have it."""
+    whole = mean_of(metric, statistic)
+
+    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+        scored = [place for place, sample in enumerate(statistics) if statistic in sample]
+        if statistics and not scored:
+            return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
+        return whole(
+            [statistics[place] for place in scored],
+            None if clusters is None else [clusters[place] for place in scored],
+        )
+
+    return estimate
+
+
+def _where(statistic: str) -> Callable[[Statistics], tuple[float, float]]:
+    return lambda sample: (sample.get(statistic, 0.0), float(statistic in sample))
+
+
+def decision_map(sums: Floats) -> Floats:
+    """The mean over true labels of the average precision of labels that are said (score 1) or not (score 0).
+
+    ``sums`` is as ``metrics.labels`` has it. With two scores there are two steps: recall among those said times
+    their precision, and the rest times the label's share of all samples, as scikit-learn takes ties.
+    """
+    k = (sums.shape[1] - 2) // 3
+    hits, said, true, n = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k], sums[:, -1:]
+    known = true > 0.0
+    recall = np.divide(hits, true, out=np.zeros_like(hits), where=known)
+    precision = np.divide(hits, said, out=np.zeros_like(hits), where=said > 0.0)
+    share = np.divide(true, n, out=np.zeros_like(hits), where=n > 0.0)
+    return mean_where(recall * precision + (1.0 - recall) * share, known)
+
+
+def macro_f1_of_any(sums: Floats) -> Floats:
+    """The mean of F1 over all labels that are said or true."""
+    values = f1_by_label(sums)
+    return mean_where(values, ~np.isnan(values))
+
+
+def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    """BEANS-Next's mAP: samples of one score in the order of their rows, labels said or true, 0 where there is none."""
+    if not statistics:
+        return nothing()
+    ordered = sorted(statistics, key=lambda sample: sample.get(ROW, 0.0))
+    samples = cells(ordered)
+    if isinstance(samples, str):
+        return Estimate(math.nan, None, None, len(ordered), none(samples).method)
+    k = samples.labels
+    values = []
+    for label in range(k):
+        said, true = (samples.kinds.column(first + label)[samples.kind_of] for first in (k, 2 * k))
+        if said.any() or true.any():
+            values.append(_precision_in_order(said, true))
+    whole = math.fsum(values) / len(values) if values else 0.0
+    return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
+
+
+def _precision_in_order(said: Floats, true: Floats) -> float:
+    hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
+    return float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0
+
+
+_SKIPS = (
+    "The mean over the samples that have the score: those whose asking failed and those without a target have none."
 )
 
 KINDS = (
@@ -161,12 +251,58 @@ KINDS = (
         for name, unit, value, one_label, needs, about in _LABELLED
     ),
     *(
-        MetricKind(name, "higher", SHARE, mean_of(name, name), _of_one(name), about)
+        mean_kind(name, "higher", SHARE, name, about)
         for name, about in (
             ("set_precision", "The mean over samples of hits / labels said; 0 for a sample where nothing is said."),
             ("set_recall", "The mean over samples of hits / true labels; 0 for a sample where nothing is true."),
             ("set_f1", "The mean over samples of 2 hits / (labels said + true labels)."),
         )
     ),
+    summed_kind(
+        "decision_map",
+        "higher",
+        SHARE,
+        of_labels(decision_map),
+        "The mean average precision of labels that are said or not, over the labels that are true of a sample, "
+        "equal scores being one step as in scikit-learn: the order of samples moves nothing. Saying nothing scores a "
+        "label's share of all samples. NaN where no sample has a true label.",
+        sample_f1,
+    ),
+    *(
+        MetricKind(
+            f"beans_{name}", "higher", SHARE, mean_of_scored(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about
+        )
+        for name, about in (
+            ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
+            ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),
+            (
+                "precision",
+                f"BEANS-Next's precision of a sample's labels; its accuracy where the target is a text. {_SKIPS}",
+            ),
+            ("recall", f"BEANS-Next's recall of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
+            ("f1", f"BEANS-Next's F1 of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
+            (
+                "average_precision",
+                "BEANS-Next's average precision within one sample, over the labels said or true of it: a missed label "
+                f"costs nothing, and saying nothing scores 1. {_SKIPS}",
+            ),
+        )
+    ),
+    summed_kind(
+        "beans_macro_f1",
+        "higher",
+        SHARE,
+        of_labels(macro_f1_of_any, needs="more than there can be"),
+        "BEANS-Next's macro F1: the mean over every text that is an answer or a target, so that each new wrong "
+        "text lowers it.",
+        sample_f1,
+    ),
+    MetricKind(
+        "beans_map",
+        "higher",
+        SHARE,
+        map_in_order,
+        about="BEANS-Next's mAP over every label said or true: samples of equal score count in the order of their rows "
+        "(by sample id), so that saying nothing scores anything up to 1. 0 where there is no label.",
+    ),
 )
-"""Where nothing is true, the protocol says what a set is worth (``tagging``: "none" said is right, silence is not)."""

@@ -1,36 +1,91 @@
-"""Sounds that are there and said to be: recall, false alarms, sensitivity and bias."""
+"""Numbers of yes/no probes, as functions of four sums: hits, present probes, false alarms, distractors.
+
+A present probe asks for a sound that is there, a distractor for one that is not. ``sums`` has the shape (r, 4) of r
+samples or resamples; every function gives r values. Sensitivity and bias are those of signal detection theory for a
+yes/no task (Stanislaw and Todorov 1999), of corrected rates, so that rates of 0 and 1 have finite values: of N probes
+a rate r becomes (r + 1/N) / (1 + 2/N). With as many distractors as present probes that is the log-linear correction
+(0.5 added to the counts and 1 to the probes, Hautus 1995). With other numbers that one pulls the two rates unequally:
+who says nothing would have a d′ of 0.27 over 20 present probes and 40 distractors, and one of -0.26 over 80 and 40.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import columns, nothing, ratio_of, summed_kind
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics, Summed
-from pytest_audiobench.metrics.presence import CLIFF, NAMES, cliff, criterion, d_prime, f1
-from pytest_audiobench.metrics.units import POINTS, SHARE
+from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kind, summed_kind
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
+from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.intervals import Floats, none
 
+NAMES = ("hits", "present", "alarms", "absent")
+CLIFF = ("solo_hits", "solo_present", "quad_hits", "quad_present")
 
-def _better(own: Floats) -> Ends:
+
+def f1(sums: Floats) -> Floats:
+    """2 hits / (answers of yes + present probes); NaN where nothing is present and nobody said yes."""
+    hits, present, alarms, _ = sums.T
+    return quotient(2.0 * hits, hits + alarms + present)
+
+
+def d_prime(sums: Floats) -> Floats:
+    """z(hit rate) - z(false alarm rate), corrected; NaN without present probes or without distractors."""
+    hits, alarms = _deviates(sums)
+    return hits - alarms
+
+
+def criterion(sums: Floats) -> Floats:
+    """-(z(hit rate) + z(false alarm rate)) / 2, corrected: below 0 for who says yes too readily; NaN as above."""
+    hits, alarms = _deviates(sums)
+    return np.asarray(-0.5 * (hits + alarms) + 0.0)  # no minus zero, which prints as a bias
+
+
+def cliff(sums: Floats) -> Floats:
+    """Recall among four sounds less recall of one alone; NaN where either was not asked. ``sums`` as in ``CLIFF``."""
+    solo_hits, solo, quad_hits, quad = sums.T
+    return quotient(quad_hits, quad) - quotient(solo_hits, solo)
+
+
+def _deviates(sums: Floats) -> tuple[Floats, Floats]:
+    hits, present, alarms, absent = sums.T
+    both = (present > 0.0) & (absent > 0.0)
+    per_probe = quotient(np.ones_like(present), present + absent)
+    corrected = []
+    for top, whole in ((hits, present), (alarms, absent)):
+        # By the rarer answer, so that rates as far from 0 as from 1 are opposite to the last bit.
+        rare = (quotient(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
+        deviates = np.array([_z(rate) for rate in rare.tolist()])
+        corrected.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
+    return corrected[0], corrected[1]
+
+
+# Resamples of a few dozen probes share few rates.
+@lru_cache(maxsize=8192)
+def _z(rate: float) -> float:
+    """The normal deviate; NaN for what no rate can be, as sums from an edited file can make it."""
+    return normal_quantile(rate) if 0.0 < rate < 1.0 else float("nan")
+
+
+def _better(mean_sample: Floats) -> Ends:
     """One more average sample, all of whose probes are answered wrongly, or all rightly."""
-    _, present, _, absent = own
+    _, present, _, absent = mean_sample
     return Ends(np.array([[0.0, present, absent, absent]]), np.array([[present, present, 0.0, absent]]))
 
 
-def _stricter(own: Floats) -> Ends:
+def _stricter(mean_sample: Floats) -> Ends:
     """One more average sample, all of whose probes are answered yes, or all no."""
-    _, present, _, absent = own
+    _, present, _, absent = mean_sample
     return Ends(np.array([[present, present, absent, absent]]), np.array([[0.0, present, 0.0, absent]]))
 
 
-def _steeper(own: Floats) -> Ends:
+def _steeper(mean_sample: Floats) -> Ends:
     """One more average sample that is heard alone and not among four, or the other way round."""
-    _, solo, _, quad = own
+    _, solo, _, quad = mean_sample
     return Ends(np.array([[solo, solo, 0.0, quad]]), np.array([[0.0, solo, quad, quad]]))
 
 
@@ -43,12 +98,12 @@ def _summed(
 ) -> Summed:
     """A function of sums that has an interval where enough samples or clusters have what ``needs`` names."""
 
-    def lacking(found: Resampling) -> str | None:
-        assert isinstance(found.distinct, np.ndarray)
+    def lacking(resampling: Resampling) -> str | None:
+        assert isinstance(resampling.distinct, np.ndarray)
         for place, what in needs:
-            held = int(found.counts[found.distinct[:, place] > 0.0].sum())
-            if held < FEWEST_OF_LABEL:
-                return f"{held} {found.what} with {what}, {FEWEST_OF_LABEL} needed"
+            count = int(resampling.counts[resampling.distinct[:, place] > 0.0].sum())
+            if count < FEWEST_OF_LABEL:
+                return f"{count} {resampling.what} with {what}, {FEWEST_OF_LABEL} needed"
         return None
 
     def summed(statistics: Sequence[Statistics]) -> Sums | str:
@@ -78,14 +133,8 @@ def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimat
     )
 
 
-def _rate(
-    name: str, tops: Sequence[str], bottoms: Sequence[str], empty: str
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    return ratio_of(name, tops, bottoms, empty, most=1.0)
-
-
-def _right(one: Statistics) -> float:
-    return one["hits"] + (one["absent"] - one["alarms"])
+def _right(sample: Statistics) -> float:
+    return sample["hits"] + (sample["absent"] - sample["alarms"])
 
 
 _PROBES = "A probe that is not answered is no yes: a miss where the sound is there, no false alarm where it is not."
@@ -97,28 +146,31 @@ _DETECTION = (
 )
 
 KINDS = (
-    MetricKind(
+    ratio_kind(
         "recall",
         "higher",
         SHARE,
-        _rate("recall", ("hits",), ("present",), "no probe asks for a sound that is there"),
-        lambda one: (one["hits"], one["present"]),
+        ("hits",),
+        ("present",),
+        "no probe asks for a sound that is there",
         f"Present probes answered yes over all present probes. {_PROBES} NaN where none is present (published: 0).",
     ),
-    MetricKind(
+    ratio_kind(
         "precision",
         "higher",
         SHARE,
-        _rate("precision", ("hits",), ("hits", "alarms"), "no probe was answered yes"),
-        lambda one: (one["hits"], one["hits"] + one["alarms"]),
+        ("hits",),
+        ("hits", "alarms"),
+        "no probe was answered yes",
         "Present probes answered yes over all probes answered yes. NaN where none was (published: 0).",
     ),
-    MetricKind(
+    ratio_kind(
         "fpr",
         "lower",
         SHARE,
-        _rate("fpr", ("alarms",), ("absent",), "no probe asks for a sound that is not there"),
-        lambda one: (one["alarms"], one["absent"]),
+        ("alarms",),
+        ("absent",),
+        "no probe asks for a sound that is not there",
         f"False alarms: distractors answered yes over all distractors. {_PROBES} NaN without distractors (published: "
         "0).",
     ),
@@ -148,7 +200,7 @@ KINDS = (
         "Bias, -(z(hit rate) + z(false alarm rate)) / 2: 0 for none, below 0 for a yes-sayer, above 0 for one who says "
         f"no too readily. Called better when higher, so that a baseline holds a model from becoming a yes-sayer. "
         f"{_DETECTION}",
-        lambda one: -(one["hits"] + one["alarms"]),
+        lambda sample: -(sample["hits"] + sample["alarms"]),
     ),
     replace(
         summed_kind(
@@ -158,7 +210,7 @@ KINDS = (
             _summed("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
             "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
             "pooled. NaN where either was not asked.",
-            lambda one: one["quad_hits"] - one["solo_hits"],
+            lambda sample: sample["quad_hits"] - sample["solo_hits"],
         ),
         across=True,
     ),

@@ -1,21 +1,136 @@
-"""How near a translation is to its references."""
+"""BLEU, chrF, chrF++ and TER: each sample's sufficient statistics, and the corpus value of their sums, by sacrebleu.
+
+sacrebleu computes a corpus value from sums of such statistics itself. It does not offer them per sample, so they are
+taken from the method that its own corpus scores are made with; a test holds the sums equal to ``corpus_score``.
+"""
 
 from __future__ import annotations
 
-from pytest_audiobench.metrics.estimates import mean_of, ratio_of, summed_kind, sums_of
-from pytest_audiobench.metrics.metric import MetricKind
-from pytest_audiobench.metrics.translations import (
-    BLEU_NAMES,
-    CHRF_NAMES,
-    CHRFPP_NAMES,
-    TER_NAMES,
-    bleu_ends,
-    bleu_of,
-    chrf_ends,
-    chrf_of,
-    chrfpp_of,
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pytest_audiobench.metrics.estimates import mean_kind, ratio_kind, summed_kind, sums_of
+from pytest_audiobench.metrics.metric import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS
+from pytest_audiobench.metrics.tokenizers import bleu_scorer, passable
+from pytest_audiobench.stats.bootstrap import Ends
+from pytest_audiobench.stats.intervals import Floats
+
+MAX_ORDER = 4
+CHARACTER_ORDER = 6
+
+BLEU_NAMES = (
+    "sys_len",
+    "ref_len",
+    *(f"match{n}" for n in range(1, MAX_ORDER + 1)),
+    *(f"total{n}" for n in range(1, MAX_ORDER + 1)),
 )
-from pytest_audiobench.metrics.units import BLEU, CHRF, CHRF_WORDS, WORD_ERRORS
+
+
+def _chrf_names(prefix: str, word_order: int) -> tuple[str, ...]:
+    orders = (*(f"c{n}" for n in range(1, CHARACTER_ORDER + 1)), *(f"w{n}" for n in range(1, word_order + 1)))
+    return tuple(f"{prefix}_{order}_{what}" for order in orders for what in ("hyp", "ref", "match"))
+
+
+CHRF_NAMES = _chrf_names("chrf", 0)
+CHRFPP_NAMES = _chrf_names("chrfpp", 2)
+TER_NAMES = ("edits", "ref_words")
+
+
+def bleu_statistics(hypothesis: str, references: Sequence[str], tokenizer: str) -> dict[str, float]:
+    """n-grams of ``hypothesis`` in tokens: ``match1..4`` of ``total1..4``, ``sys_len`` and the closest ``ref_len``.
+
+    Raises UsageError where the tokenizer lacks something.
+    """
+    return dict(zip(BLEU_NAMES, _statistics(bleu_scorer(tokenizer), hypothesis, references), strict=True))
+
+
+def chrf_statistics(hypothesis: str, references: Sequence[str]) -> dict[str, float]:
+    """Per order the n-grams of the hypothesis, of the best reference, and their matches, for chrF and for chrF++.
+
+    They are kept apart, since of several references each takes the one that is best for it.
+    """
+    plain = _statistics(_chrf_scorer(0), hypothesis, references)
+    with_words = _statistics(_chrf_scorer(2), hypothesis, references)
+    return {**dict(zip(CHRF_NAMES, plain, strict=True)), **dict(zip(CHRFPP_NAMES, with_words, strict=True))}
+
+
+def ter_statistics(hypothesis: str, references: Sequence[str]) -> dict[str, float]:
+    """The fewest ``edits`` to any reference, and the references' mean number of words (``ref_words``)."""
+    return dict(zip(TER_NAMES, _statistics(_ter_scorer(), hypothesis, references), strict=True))
+
+
+def bleu_of(sums: Floats) -> Floats:
+    """Corpus BLEU, 0 to 100, of summed statistics, shape (r, 10) in the order of ``BLEU_NAMES``."""
+    return np.array([_bleu(row, effective_order=False) for row in sums.tolist()])
+
+
+def sentence_bleu(statistics: Mapping[str, float], effective_order: bool) -> float:
+    """BLEU of one sample's statistics; ``effective_order`` leaves out orders that so short an answer cannot have."""
+    return _bleu([statistics[name] for name in BLEU_NAMES], effective_order)
+
+
+def bleu_ends(mean_sample: Floats) -> Ends:
+    """One more sample as long as the mean one (shape (10,)): without a match, and all matches."""
+    lengths, totals = mean_sample[:2], mean_sample[2 + MAX_ORDER :]
+    lowest = np.concatenate([lengths, np.zeros(MAX_ORDER), totals])
+    return Ends(lowest[None, :], np.concatenate([np.repeat(lengths[1], 2), totals, totals])[None, :])
+
+
+def chrf_ends(mean_sample: Floats) -> Ends:
+    """The same for chrF and chrF++, of (hypothesis, reference, matches) for each order."""
+    orders = mean_sample.reshape(-1, 3)
+    lowest = orders * np.array([1.0, 1.0, 0.0])
+    return Ends(lowest.reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
+
+
+def chrf_of(sums: Floats) -> Floats:
+    """Corpus chrF, 0 to 100, of summed statistics, shape (r, 18)."""
+    return np.array([_chrf_scorer(0)._compute_f_score(row) for row in sums.tolist()])
+
+
+def chrfpp_of(sums: Floats) -> Floats:
+    """Corpus chrF++, 0 to 100, of summed statistics, shape (r, 24)."""
+    return np.array([_chrf_scorer(2)._compute_f_score(row) for row in sums.tolist()])
+
+
+def _statistics(scorer: Any, hypothesis: str, references: Sequence[str]) -> list[float]:
+    texts = [[passable(reference)] for reference in references]
+    counts: list[float] = scorer._extract_corpus_statistics([passable(hypothesis)], texts)[0]
+    return counts
+
+
+def _bleu(values: Sequence[float], effective_order: bool) -> float:
+    from sacrebleu.metrics.bleu import BLEU
+
+    # A file may hold counts below none, of which sacrebleu would take the logarithm.
+    counts = [max(0, int(value)) for value in values]
+    bleu = BLEU.compute_bleu(
+        counts[2 : 2 + MAX_ORDER],
+        counts[2 + MAX_ORDER :],
+        sys_len=counts[0],
+        ref_len=counts[1],
+        smooth_method="exp",
+        effective_order=effective_order,
+    )
+    return float(bleu.score)
+
+
+@lru_cache(maxsize=2)
+def _chrf_scorer(word_order: int) -> Any:
+    from sacrebleu.metrics.chrf import CHRF
+
+    return CHRF(char_order=CHARACTER_ORDER, word_order=word_order)
+
+
+@lru_cache(maxsize=1)
+def _ter_scorer() -> Any:
+    from sacrebleu.metrics.ter import TER
+
+    return TER()
+
 
 KINDS = (
     summed_kind(
@@ -29,12 +144,11 @@ KINDS = (
         "to the references' length only; no match at all is 0, also where no reference has words. Interval: "
         "bootstrap over samples (Koehn 2004).",
     ),
-    MetricKind(
+    mean_kind(
         "bleu_mean",
         "higher",
         BLEU,
-        mean_of("bleu_mean", "sentence_bleu", (0.0, 100.0)),
-        lambda one: (one["sentence_bleu"], 1.0),
+        "sentence_bleu",
         "The mean over samples of each one's own BLEU, 0 to 100. It is no corpus BLEU, and usually higher or lower by "
         "several points: short answers weigh as much as long ones, and one below four tokens is 0 unless the protocol "
         "says otherwise. An empty answer is 0.",
@@ -56,12 +170,13 @@ KINDS = (
         "Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",
     ),
-    MetricKind(
+    ratio_kind(
         "ter",
         "lower",
         WORD_ERRORS,
-        ratio_of("ter", TER_NAMES[:1], TER_NAMES[1:], "the references hold no words"),
-        lambda one: (one["edits"], one["ref_words"]),
+        TER_NAMES[:1],
+        TER_NAMES[1:],
+        "the references hold no words",
         "Translation edit rate (Snover et al. 2006) by sacrebleu: insertions, deletions, substitutions and shifts of "
         "word blocks, over the references' words, of all samples together; it may exceed 1. Words are lower-cased "
         "and what spaces divide. With several references: the fewest edits over their mean length. References "

@@ -11,11 +11,28 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import average, columns, nothing, of_sample, ratio_of, sums_of
-from pytest_audiobench.metrics.metric import Clusters, Estimate, MetricKind, Statistics
-from pytest_audiobench.metrics.token_errors import rate
-from pytest_audiobench.metrics.units import CHARACTER_ERRORS, SHARE, WORD_ERRORS
-from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
+from pytest_audiobench.metrics.estimates import (
+    average,
+    columns,
+    mean_kind,
+    nothing,
+    of_sample,
+    of_summed,
+    ratio_kind,
+    sums_of,
+)
+from pytest_audiobench.metrics.metric import (
+    CHARACTER_ERRORS,
+    PHONE_ERRORS,
+    SHARE,
+    WORD_ERRORS,
+    Clusters,
+    Estimate,
+    MetricKind,
+    Statistics,
+)
+from pytest_audiobench.metrics.tokens import rate
+from pytest_audiobench.stats.intervals import Floats, linearised, mean, none, proportion, ratio
 
 _COUNTS = ("S", "D", "I", "N")
 
@@ -38,12 +55,13 @@ def _of_rates(
 
 def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKind]:
     wrong, all_ = tuple(f"{prefix}{name}" for name in "SDI"), f"{prefix}N"
-    yield MetricKind(
+    yield ratio_kind(
         metric,
         "lower",
         unit,
-        ratio_of(metric, wrong, (all_,), f"the references hold no {token}s"),
-        lambda one: (one[wrong[0]] + one[wrong[1]] + one[wrong[2]], one[all_]),
+        wrong,
+        (all_,),
+        f"the references hold no {token}s",
         f"Corpus {token} error rate: sum(S + D + I) / sum(N), not the mean of the samples' rates. No {token}s in all "
         "references is no rate: NaN.",
     )
@@ -53,7 +71,7 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
         "lower",
         unit,
         _of_rates(f"{metric}_mean", prefix, lambda rates: rates),
-        lambda one: (rate(one, prefix), 1.0),
+        lambda sample: (rate(sample, prefix), 1.0),
         f"The mean of the samples' own rates, {per_sample}. One runaway answer to a short reference can decide it.",
     )
     yield MetricKind(
@@ -61,7 +79,7 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
         "lower",
         unit,
         _of_rates(f"{metric}_capped", prefix, lambda rates: np.minimum(rates, 1.0), most=1.0),
-        lambda one: (min(rate(one, prefix), 1.0), 1.0),
+        lambda sample: (min(rate(sample, prefix), 1.0), 1.0),
         f"The mean of the samples' own rates, each at most 1: {per_sample}. No answer weighs more than an empty one.",
     )
     yield MetricKind(
@@ -69,7 +87,7 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
         "lower",
         SHARE,
         _of_rates(f"{metric}_over_one", prefix, lambda rates: (rates > 1.0).astype(np.float64), share=True),
-        lambda one: (float(rate(one, prefix) > 1.0), 1.0),
+        lambda sample: (float(rate(sample, prefix) > 1.0), 1.0),
         f"The share of samples whose own rate is above 1, that is with more errors than the reference has {token}s: "
         "runaway answers.",
     )
@@ -94,16 +112,16 @@ def _lost_of(sums: Floats) -> tuple[float, Floats]:
     hits, words, said = map(float, sums)
     if hits == 0.0:
         return 1.0, np.zeros(3)
-    kept = hits * hits / (words * said)
-    return 1.0 - kept, -kept * np.array([2.0 / hits, -1.0 / words, -1.0 / said])
+    preserved = hits * hits / (words * said)
+    return 1.0 - preserved, -preserved * np.array([2.0 / hits, -1.0 / words, -1.0 / said])
 
 
 def _lost(sums: Floats) -> Floats:
     """1 - H/N × H/P of sums of S, D, I and N, shape (r, 4); NaN where neither side has words."""
     replaced, deleted, inserted, words = sums.T
     hits, said = words - replaced - deleted, words - deleted + inserted
-    kept = np.divide(hits * hits, words * said, out=np.zeros(len(sums)), where=words * said > 0.0)
-    return np.where(words + said > 0.0, 1.0 - kept, np.nan)
+    preserved = np.divide(hits * hits, words * said, out=np.zeros(len(sums)), where=words * said > 0.0)
+    return np.where(words + said > 0.0, 1.0 - preserved, np.nan)
 
 
 _LOST = sums_of("wil", _COUNTS, _lost)
@@ -112,19 +130,35 @@ _LOST = sums_of("wil", _COUNTS, _lost)
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     if not statistics:
         return nothing()
-    found = columns(statistics, "empty_references", "N")[:, 0]
-    return Estimate(float((found == 0.0).sum()), None, None, len(found), none("a count").method)
+    words = columns(statistics, "empty_references", "N")[:, 0]
+    return Estimate(float((words == 0.0).sum()), None, None, len(words), none("a count").method)
 
+
+WORDS_PER_ANSWER = "words per answer"
+
+
+def _inserted(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    if not statistics:
+        return nothing()
+    values = columns(statistics, "inserted_tokens", "inserted")[:, 0]
+    interval = mean(values, clusters, bounds=(0.0, math.inf))
+    return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
+
+
+_DELTA = of_summed(
+    sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
+)
 
 KINDS = (
     *_rates("wer", "", WORD_ERRORS, "word"),
     *_rates("cer", "C", CHARACTER_ERRORS, "character"),
-    MetricKind(
+    ratio_kind(
         "mer",
         "lower",
         SHARE,
-        ratio_of("mer", ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words", most=1.0),
-        lambda one: (one["S"] + one["D"] + one["I"], one["N"] + one["I"]),
+        ("S", "D", "I"),
+        ("N", "I"),
+        "neither references nor answers hold words",
         "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the split of "
         "errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN.",
     ),
@@ -134,7 +168,7 @@ KINDS = (
         SHARE,
         _information_lost,
         summed=_LOST,
-        own=of_sample(_LOST),
+        sample_score=of_sample(_LOST),
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
         "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
         "4. Words on one side only is 1, on neither NaN.",
@@ -146,5 +180,124 @@ KINDS = (
         _without_reference,
         about="How many samples have a reference without words, once normalised. Pooled rates take their insertions "
         "and no words.",
+    ),
+    ratio_kind(
+        "per",
+        "lower",
+        PHONE_ERRORS,
+        ("S", "D", "I"),
+        ("N",),
+        "the references hold no phones",
+        "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they are "
+        "folded to. An answer without phones is all deletions; no phones in all references is NaN.",
+    ),
+    ratio_kind(
+        "other_tokens",
+        "lower",
+        SHARE,
+        ("other",),
+        ("said",),
+        "the answers hold no tokens",
+        "The share of all answers' tokens that are no phones (words, letters of another alphabet): near 1 where "
+        "another task was done. No tokens in all answers is NaN.",
+    ),
+    *(
+        ratio_kind(
+            name,
+            "lower",
+            WORD_ERRORS,
+            ("S", "D", "I"),
+            ("N",),
+            "the references hold no words",
+            about,
+        )
+        for name, about in {
+            "cpwer": "Concatenated minimum-permutation word error rate: sum(S + D + I) / sum(N) over the best "
+            "assignment of heard to true talkers in every sample; talkers left over are deleted or inserted whole "
+            "(CHiME-6; meeteval). An answer without words is all deletions; no words in all references is NaN.",
+            "osr_wer": "Word error rate of overlapped speech: sum(S + D + I) / sum(N) over the best permutation in "
+            "every sample that the protocol scores. No words in all references is NaN.",
+        }.items()
+    ),
+    *(
+        mean_kind(name, "higher", SHARE, name, about)
+        for name, about in {
+            "one_talker": "The share of scored answers that were split into one talker.",
+            "two_talkers": "The share of scored answers that were split into two talkers.",
+            "more_talkers": "The share of scored answers that were split into three talkers or more.",
+            "talkers_right": "The share of scored answers with as many talkers as there are.",
+        }.items()
+    ),
+    mean_kind(
+        "hallucination_rate",
+        "lower",
+        SHARE,
+        "hallucinated",
+        "The share of clips without speech that were answered with words. What counts as a word is the scorer's to "
+        "say.",
+    ),
+    MetricKind(
+        "inserted_tokens",
+        "lower",
+        WORDS_PER_ANSWER,
+        _inserted,
+        lambda sample: (sample["inserted"], 1.0),
+        "The mean number of words with which clips without speech were answered; none counts as 0. One runaway answer "
+        "can decide it.",
+    ),
+    mean_kind(
+        "silent_rate",
+        "higher",
+        SHARE,
+        "silent",
+        "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing.",
+    ),
+    mean_kind(
+        "declined_rate",
+        "higher",
+        SHARE,
+        "declined",
+        "The share of clips without speech that were answered by a plain statement that nobody speaks. It is neither a "
+        "hallucinated transcript nor an empty one: the three rates add up to 1.",
+    ),
+    ratio_kind(
+        "insertion_rate",
+        "lower",
+        WORD_ERRORS,
+        ("I",),
+        ("N",),
+        "the references hold no words",
+        "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, not the "
+        "mean of the samples' rates.",
+    ),
+    mean_kind(
+        "truncation_rate",
+        "lower",
+        SHARE,
+        "stopped_early",
+        "The share of answers that stop before the reference does: some words are said, and no way to match them with "
+        "the reference by the fewest edits uses its last word.",
+    ),
+    mean_kind(
+        "longer_rate",
+        "lower",
+        SHARE,
+        "longer",
+        "The share of answers with more words than their reference, whatever the words.",
+    ),
+    mean_kind(
+        "shorter_rate",
+        "lower",
+        SHARE,
+        "shorter",
+        "The share of answers with fewer words than their reference, an empty one too.",
+    ),
+    MetricKind(
+        "token_delta",
+        "lower",
+        WORDS_PER_ANSWER,
+        _DELTA,
+        about="The mean of the answers' words less their references': above 0 where more is said than was spoken, "
+        "below where less is. Both cancel out, so it is no measure of quality.",
     ),
 )

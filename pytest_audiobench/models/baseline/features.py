@@ -84,8 +84,8 @@ def features(samples: Samples) -> Array:
 def columns(groups: tuple[str, ...]) -> npt.NDArray[np.intp]:
     """The places of some groups in the vector."""
     starts = np.cumsum([0, *GROUPS.values()])
-    found = [np.arange(starts[i], starts[i + 1]) for i, name in enumerate(GROUPS) if name in groups]
-    return np.concatenate(found)
+    ranges = [np.arange(starts[i], starts[i + 1]) for i, name in enumerate(GROUPS) if name in groups]
+    return np.concatenate(ranges)
 
 
 def _analysed(framed: Array) -> _Frames:

@@ -1,4 +1,4 @@
-"""What training left in ``fixtures/listener``: heads, their labels and weights, and counts of the answers."""
+"""The trained listener of ``fixtures/listener``: heads with labels and networks of one hidden layer."""
 
 from __future__ import annotations
 
@@ -7,13 +7,47 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.baseline.classifier import Network
 from pytest_audiobench.models.baseline.features import VERSION, Array, columns
+
+_LARGEST = 5.0
+"""Standardised inputs are clipped to this many standard deviations."""
+
+
+class Network(NamedTuple):
+    """Inputs are standardised by ``mean`` and ``scale``; the hidden layer is rectified.
+
+    Shapes: mean, scale (inputs,), hidden (inputs, units), hidden_bias (units,), output (units, labels),
+    output_bias (labels,).
+    """
+
+    mean: Array
+    scale: Array
+    hidden: Array
+    hidden_bias: Array
+    output: Array
+    output_bias: Array
+
+    @classmethod
+    def read(cls, tensors: Mapping[str, Array], name: str) -> Network:
+        """The network whose tensors are named ``name.mean`` and so on."""
+        return cls(*(tensors[f"{name}.{part}"].astype(np.float64) for part in cls._fields))
+
+    def standardised(self, inputs: Array) -> Array:
+        return np.clip((inputs - self.mean) / self.scale, -_LARGEST, _LARGEST)
+
+    def scores(self, inputs: Array) -> Array:
+        """One score (a log-odds or a logit) per label; ``inputs``: shape (…, inputs).
+
+        Rounded to six decimals, so that machines whose sums differ in the last bits choose alike.
+        """
+        activity = np.maximum(self.standardised(inputs) @ self.hidden + self.hidden_bias, 0)
+        return np.round(activity @ self.output + self.output_bias, 6)
+
 
 SCHEMA = "audiobench.listener/1"
 _SPEECH = "speech"
@@ -57,15 +91,15 @@ def read_description() -> dict[str, Any]:
     """``listener.json``. Raises FatalError when it is missing or belongs to other features."""
     path = listener_folder() / "listener.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        description = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise FatalError(f"{path} cannot be read ({error}); install the package again") from None
-    if found.get("schema") != SCHEMA or found.get("features") != VERSION:
+    if description.get("schema") != SCHEMA or description.get("features") != VERSION:
         raise FatalError(
-            f"{path} belongs to {found.get('schema')} and features {found.get('features')}, this package to {SCHEMA} "
-            f"and features {VERSION}; train it again with fixtures/train_listener.py"
+            f"{path} belongs to {description.get('schema')} and features {description.get('features')}, "
+            f"this package to {SCHEMA} and features {VERSION}; train it again with fixtures/train_listener.py"
         )
-    return dict(found)
+    return dict(description)
 
 
 def inputs_of(head: Head, vector: Array) -> Array:
@@ -85,9 +119,9 @@ class Trained:
         """The bundled one. Raises FatalError when its files are missing or of another version."""
         from safetensors.numpy import load_file
 
-        heads = tuple(_head(described) for described in read_description()["heads"])
+        heads = tuple(_parsed_head(described) for described in read_description()["heads"])
         tensors = load_file(listener_folder() / "listener.safetensors")
-        return cls(heads, {head.name: Network.named(tensors, head.name) for head in heads if not head.counts})
+        return cls(heads, {head.name: Network.read(tensors, head.name) for head in heads if not head.counts})
 
     def head_for(self, choices: Sequence[str], question: str) -> Head | None:
         """The head whose labels hold every option: the first whose cue is in the question, else the first at all."""
@@ -100,8 +134,8 @@ class Trained:
         if head.counts is None:
             return self.networks[head.name].scores(inputs_of(head, vector))
         counted = next(other for other in self.heads if other.name == head.counts)
-        heard = int((self.scores(counted, vector) > 0).sum())
-        closeness: Array = -np.abs(np.arange(1.0, 1 + len(head.labels)) - heard)
+        count = int((self.scores(counted, vector) > 0).sum())
+        closeness: Array = -np.abs(np.arange(1.0, 1 + len(head.labels)) - count)
         return closeness
 
     def knows(self, sound: str) -> bool:
@@ -124,7 +158,7 @@ class Trained:
         return int(np.argmax([scores[head.labels.index(normalised(option))] for option in choices]))
 
 
-def _head(described: Mapping[str, Any]) -> Head:
+def _parsed_head(described: Mapping[str, Any]) -> Head:
     return Head(
         name=described["name"],
         labels=tuple(described["labels"]),

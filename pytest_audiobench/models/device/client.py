@@ -51,26 +51,26 @@ class SharedModel:
         return self._model.fingerprint()
 
     def load(self) -> None:
-        """Have the model loaded there. Raises what loading raises, InfrastructureError when its process died."""
-        told = self._call({"do": "load", "spec": asdict(self._spec)})
-        self.hearing = Hearing(*told["hearing"]) if told["hearing"] else None
+        """Have the model loaded over there. Raises what loading raises, InfrastructureError when the process died."""
+        reply = self._call({"do": "load", "spec": asdict(self._spec)})
+        self.hearing = Hearing(*reply["hearing"]) if reply["hearing"] else None
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One batch, one answer of the process. Raises InfrastructureError when it died."""
-        asked, samples = batch_to_bytes(batch)
-        told = self._call({"do": "ask", "spec": asdict(self._spec), **asked}, samples)
-        self.oom_splits += told["oom_splits"]
-        self.peak_memory_bytes = told["peak_memory_bytes"]
-        return [response_from_json(one) for one in told["responses"]]
+        content, samples = batch_to_bytes(batch)
+        reply = self._call({"do": "ask", "spec": asdict(self._spec), **content}, samples)
+        self.oom_splits += reply["oom_splits"]
+        self.peak_memory_bytes = reply["peak_memory_bytes"]
+        return [response_from_json(response) for response in reply["responses"]]
 
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _call(self, told: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
+    def _call(self, message: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
         try:
-            reply = self._exchanged(told, samples)
+            reply = self._exchanged(message, samples)
         except BaseException as error:
             # A reply that is still to come must never be taken for that to the next message: begin anew.
             self.close()
@@ -81,12 +81,12 @@ class SharedModel:
             raise error_from_json(reply)
         return reply
 
-    def _exchanged(self, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+    def _exchanged(self, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
         if self._connection is None:
             self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
         self._sent += 1
-        self._connection.send_bytes(encoded({**told, "number": self._sent}))
-        if told["do"] == "ask":
+        self._connection.send_bytes(encoded({**message, "number": self._sent}))
+        if message["do"] == "ask":
             self._connection.send_bytes(samples)
         reply: dict[str, Any] = json.loads(self._connection.recv_bytes(LARGEST_REPLY))
         if reply.get("number") != self._sent:

@@ -58,18 +58,18 @@ class Host:
         with connection:
             while True:
                 try:
-                    told = json.loads(connection.recv_bytes())
-                    samples = connection.recv_bytes() if told["do"] == "ask" else b""
-                    connection.send_bytes(self._answer(told, samples))
+                    message = json.loads(connection.recv_bytes())
+                    samples = connection.recv_bytes() if message["do"] == "ask" else b""
+                    connection.send_bytes(self._answer(message, samples))
                 except (EOFError, OSError):
                     return
 
-    def _answer(self, told: Mapping[str, Any], samples: bytes) -> bytes:
-        spec, number = ModelSpec(**told["spec"]), {"number": told["number"]}
+    def _answer(self, message: Mapping[str, Any], samples: bytes) -> bytes:
+        spec, number = ModelSpec(**message["spec"]), {"number": message["number"]}
         try:
             with self._loaded(spec) as model:
-                found = _asked(model, told, samples) if told["do"] == "ask" else {"hearing": _hearing(model)}
-            return encoded({**found, **number})
+                reply = _ask(model, message, samples) if message["do"] == "ask" else {"hearing": _hearing(model)}
+            return encoded({**reply, **number})
         except Exception as error:
             return encoded({**error_to_json(error), **number})
 
@@ -113,18 +113,18 @@ def _name(spec: ModelSpec) -> str:
 
 
 def _hearing(model: Model) -> list[str] | None:
-    found = getattr(model, "hearing", None)
-    return list(found) if found else None
+    hearing = getattr(model, "hearing", None)
+    return list(hearing) if hearing else None
 
 
-def _asked(model: Model, told: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
-    batch = batch_from_bytes(told, samples)
+def _ask(model: Model, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+    batch = batch_from_bytes(message, samples)
     splits, started = getattr(model, "oom_splits", 0), time.perf_counter()
     responses = model.ask(batch)
     share_s = (time.perf_counter() - started) / max(1, len(responses))
     return {
         # Waiting for other workers' batches is no part of this one's time.
-        "responses": [response_to_json(replace(one, share_s=share_s)) for one in responses],
+        "responses": [response_to_json(replace(response, share_s=share_s)) for response in responses],
         "oom_splits": getattr(model, "oom_splits", 0) - splits,
         "peak_memory_bytes": getattr(model, "peak_memory_bytes", None),
     }

@@ -36,22 +36,22 @@ _KINDS = {
 
 def batch_to_bytes(batch: Sequence[Ask]) -> tuple[dict[str, Any], bytes]:
     """A batch as a JSON-ready mapping and the samples of its clips, one after the other."""
-    waves = [heard.samples for ask in batch for heard in ask.audio]
-    told = [{"request": _request(ask.request), "audio": [_heard(one) for one in ask.audio]} for ask in batch]
+    waves = [clip.samples for ask in batch for clip in ask.audio]
+    asks = [{"request": _request(ask.request), "audio": [_clip_to_json(clip) for clip in ask.audio]} for ask in batch]
     samples = np.concatenate(waves).astype(_FLOAT, copy=False) if waves else np.zeros(0, _FLOAT)
-    return {"asks": told}, samples.tobytes()
+    return {"asks": asks}, samples.tobytes()
 
 
-def batch_from_bytes(told: Mapping[str, Any], samples: bytes) -> list[Ask]:
+def batch_from_bytes(content: Mapping[str, Any], samples: bytes) -> list[Ask]:
     """What :func:`batch_to_bytes` wrote."""
     wave, start, batch = np.frombuffer(samples, _FLOAT), 0, []
-    for one in told["asks"]:
+    for ask in content["asks"]:
         audio = []
-        for heard in one["audio"]:
-            end = start + heard.pop("length")
-            audio.append(PlayedAudio(samples=wave[start:end].astype(np.float32), **heard))
+        for clip in ask["audio"]:
+            end = start + clip.pop("length")
+            audio.append(PlayedAudio(samples=wave[start:end].astype(np.float32), **clip))
             start = end
-        batch.append(Ask(_request_from(one["request"]), tuple(audio)))
+        batch.append(Ask(_request_from(ask["request"]), tuple(audio)))
     return batch
 
 
@@ -69,19 +69,20 @@ def response_to_json(response: Response) -> dict[str, Any]:
         "outputs": outputs,
         "usage": {str(name): int(count) for name, count in response.usage.items()},
         "latency_s": _float(response.latency_s),
-        "truncated_s": [float(one) for one in response.truncated_s],
+        "truncated_s": [float(seconds) for seconds in response.truncated_s],
         "error": None if response.error is None else str(response.error),
         "first_token_s": _float(response.first_token_s),
         "share_s": _float(response.share_s),
     }
 
 
-def response_from_json(told: Mapping[str, Any]) -> Response:
+def response_from_json(content: Mapping[str, Any]) -> Response:
     """What :func:`response_to_json` wrote."""
     outputs = tuple(
-        Output(tuple(Part(*part) for part in one["parts"]), one["finish"], one["score"]) for one in told["outputs"]
+        Output(tuple(Part(*part) for part in output["parts"]), output["finish"], output["score"])
+        for output in content["outputs"]
     )
-    return Response(**{**told, "outputs": outputs, "truncated_s": tuple(told["truncated_s"])})
+    return Response(**{**content, "outputs": outputs, "truncated_s": tuple(content["truncated_s"])})
 
 
 def error_to_json(error: Exception) -> dict[str, str]:
@@ -92,24 +93,24 @@ def error_to_json(error: Exception) -> dict[str, str]:
     return {"error": f"{type(error).__name__}: {error}", "kind": ""}
 
 
-def error_from_json(told: Mapping[str, Any]) -> Exception:
+def error_from_json(content: Mapping[str, Any]) -> Exception:
     """What :func:`error_to_json` wrote; a RuntimeError for one that is none of this package's."""
-    return _KINDS.get(told["kind"], RuntimeError)(told["error"])
+    return _KINDS.get(content["kind"], RuntimeError)(content["error"])
 
 
 def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _heard(heard: PlayedAudio) -> dict[str, Any]:
+def _clip_to_json(clip: PlayedAudio) -> dict[str, Any]:
     return {
-        "length": len(heard.samples),
-        "rate_hz": heard.rate_hz,
-        "pcm_digest": heard.pcm_digest,
-        "source_rate_hz": heard.source_rate_hz,
-        "frames": heard.frames,
-        "decoder": heard.decoder,
-        "truncated_s": heard.truncated_s,
+        "length": len(clip.samples),
+        "rate_hz": clip.rate_hz,
+        "pcm_digest": clip.pcm_digest,
+        "source_rate_hz": clip.source_rate_hz,
+        "frames": clip.frames,
+        "decoder": clip.decoder,
+        "truncated_s": clip.truncated_s,
     }
 
 
@@ -131,15 +132,15 @@ def _request(request: Request) -> dict[str, Any]:
     }
 
 
-def _request_from(told: Mapping[str, Any]) -> Request:
+def _request_from(content: Mapping[str, Any]) -> Request:
     messages = tuple(
         Message(role, tuple(part if isinstance(part, str) else AudioSlot(part["clip"]) for part in parts))
-        for role, parts in told["messages"]
+        for role, parts in content["messages"]
     )
-    settings = Settings(**told["settings"])
-    choices = tuple(told["choices"])
-    return Request(**{**told, "messages": messages, "settings": settings, "choices": choices, "clips": ()})
+    settings = Settings(**content["settings"])
+    choices = tuple(content["choices"])
+    return Request(**{**content, "messages": messages, "settings": settings, "choices": choices, "clips": ()})
 
 
-def encoded(told: Mapping[str, Any]) -> bytes:
-    return json.dumps(told, separators=(",", ":")).encode()
+def encoded(content: Mapping[str, Any]) -> bytes:
+    return json.dumps(content, separators=(",", ":")).encode()

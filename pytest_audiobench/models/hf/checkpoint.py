@@ -5,7 +5,6 @@ Nothing here imports torch or transformers.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.identity import digest
+from pytest_audiobench.identity import digest, file_digest
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
@@ -48,12 +47,6 @@ class FrontEnd(NamedTuple):
     window_s: float | None
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes, as 64 hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A folder with safetensors weights, a config, a tokenizer and a processor."""
@@ -84,8 +77,8 @@ class Checkpoint:
         for name in _PARTS["processor"]:
             if not (self.folder / name).is_file():
                 continue
-            found = self._json(name)
-            extractor = found.get("feature_extractor") or found.get("audio_processor") or found
+            configuration = self._json(name)
+            extractor = configuration.get("feature_extractor") or configuration.get("audio_processor") or configuration
             rate_hz = extractor.get("sampling_rate", usual_rate_hz)
             if rate_hz:
                 samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
@@ -116,7 +109,7 @@ class Checkpoint:
             f"{self.folder} lacks {sorted(names)[0] if names else single.name}; is the checkpoint complete?"
         )
 
-    def digests(self, digest_of: Callable[[Path], str] = sha256_of, code: bool = False) -> dict[str, str]:
+    def digests(self, digest_of: Callable[[Path], str] = file_digest, code: bool = False) -> dict[str, str]:
         """One digest for the weights and one for each other part of the checkpoint that has files.
 
         ``code``: that of its Python files too, where they are run.
@@ -139,19 +132,19 @@ class Checkpoint:
     def _own_classes(self) -> list[str]:
         files = ("config.json", "tokenizer_config.json", *_PARTS["processor"])
         maps = [self._json(name).get("auto_map") for name in files if (self.folder / name).is_file()]
-        named = [value for found in maps if isinstance(found, dict) for value in found.values()]
-        return [str(one) for value in named for one in (value if isinstance(value, list) else [value]) if one]
+        values = [value for auto_map in maps if isinstance(auto_map, dict) for value in auto_map.values()]
+        return [str(name) for value in values for name in (value if isinstance(value, list) else [value]) if name]
 
     def _json(self, name: str, hint: str = "save the checkpoint again") -> dict[str, Any]:
         try:
-            found = json.loads((self.folder / name).read_text(encoding="utf-8"))
+            content = json.loads((self.folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{self.folder} has no {name}; {hint}") from None
         except ValueError as error:
             raise UsageError(f"{self.folder / name} is not JSON ({error}); {hint}") from None
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             raise UsageError(f"{self.folder / name} does not hold a JSON object; {hint}")
-        return found
+        return content
 
 
 def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:
@@ -175,14 +168,16 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
             f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        found = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
+        folder = snapshot_download(
+            name, revision=revision, local_files_only=not download, allow_patterns=list(patterns)
+        )
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error
         raise UsageError(
             f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
         ) from None
-    return Path(found)
+    return Path(folder)
 
 
 def first_line(error: BaseException) -> str:

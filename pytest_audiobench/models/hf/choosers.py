@@ -12,9 +12,9 @@ import torch
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.hf.engine import Engine, Setup
-from pytest_audiobench.models.hf.labels import label_map, tidy
+from pytest_audiobench.models.hf.options import label_map, tidy
 from pytest_audiobench.models.hf.transcribers import features_of, masked, side_by_side
-from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_said
+from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Request, Response, Settings, choice_text
 from pytest_audiobench.models.model import Hearing
 
 TEMPLATE = "This is a sound of {}."
@@ -64,9 +64,11 @@ class LabelChooser(Engine):
                     error=f"the classifier has no label for the option {choice!r}; "
                     f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
-        own = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
+        by_choice = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
         # Of shares that add up to one, the rest is something else's.
-        return chosen(request.choices, [own.get(choice, 1.0 - sum(own.values())) for choice in request.choices])
+        return chosen(
+            request.choices, [by_choice.get(choice, 1.0 - sum(by_choice.values())) for choice in request.choices]
+        )
 
     def _meaning(self, label: str) -> str:
         return self._meant.get(tidy(label), tidy(label))
@@ -121,7 +123,7 @@ def _pooled(features: Any) -> Any:
 def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
     """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
-    answer = Response.of(choice_said(choices, best))
+    answer = Response.of(choice_text(choices, best))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 

@@ -18,8 +18,8 @@ class Pieces(NamedTuple):
 
 def cut(batch: Sequence[Ask], window_s: float | None) -> Pieces:
     """Requests of one clip beyond the window become one for each window's length of it; others stay as they are."""
-    made = [_pieces(ask, window_s) for ask in batch]
-    return Pieces([piece for pieces in made for piece in pieces], [len(pieces) for pieces in made])
+    pieces_of_each = [_pieces(ask, window_s) for ask in batch]
+    return Pieces([piece for pieces in pieces_of_each for piece in pieces], [len(pieces) for pieces in pieces_of_each])
 
 
 def joined(replies: Sequence[Response], counts: Sequence[int]) -> list[Response]:
@@ -31,13 +31,13 @@ def joined(replies: Sequence[Response], counts: Sequence[int]) -> list[Response]
 def _pieces(ask: Ask, window_s: float | None) -> list[Ask]:
     if window_s is None or len(ask.audio) != 1 or ask.audio[0].duration_s <= window_s:
         return [ask]
-    heard = ask.audio[0]
-    width = round(window_s * heard.rate_hz)
-    starts = range(0, len(heard.samples), width)
+    clip = ask.audio[0]
+    width = round(window_s * clip.rate_hz)
+    starts = range(0, len(clip.samples), width)
     return [
         Ask(
             replace(ask.request, key=f"{ask.request.key}/{number}"),
-            (replace(heard, samples=heard.samples[start : start + width], pcm_digest=""),),
+            (replace(clip, samples=clip.samples[start : start + width], pcm_digest=""),),
         )
         for number, start in enumerate(starts)
     ]

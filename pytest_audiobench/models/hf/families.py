@@ -26,54 +26,56 @@ _DECODING = ("beams", "repetition_penalty")
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """What differs from one family to another; the defaults are those of a chat model with an ordinary processor.
-
-    ``engine`` makes the loaded model (a subclass of :class:`~pytest_audiobench.models.hf.engine.Engine`).
-    ``tasks`` are those it can do, ``chunked`` those whose audio may be cut at the window, answered piece by piece and
-    joined. ``max_clips`` is how many clips one request may hold; ``shortest_s`` the length up to which shorter clips
-    are filled with silence; ``window_s`` the longest clip where the checkpoint's front end does not say it,
-    ``rate_hz`` likewise; with ``many_windows`` a clip may fill several windows of the front end, ``window_s`` in all.
-    With ``fills_window`` the front end fills the window up for every clip, else up to the longest of a batch.
-    ``even`` is True where all requests of one call must hold equally many clips. ``classes`` are the auto classes of
-    transformers that may load the model, in order, and ``part`` the part of a nested configuration that is loaded.
-    ``options`` are the options of a spec that it takes beside those of every ``hf:`` model. ``status`` is "proven"
-    where this project's tests run the family.
-
-    Three hooks serve what is no matter of data. ``processor(folder, trust)`` returns the processor, where
-    ``AutoProcessor`` will not do. ``render(processor, turns)`` returns the prompt of one conversation as text; turns
-    are dictionaries of "role" and "content", a list of ``{"type": "text", "text": …}`` and ``{"type": "audio"}``.
-    ``inputs(processor, prompts, rate_hz)`` returns the tensors of a batch by name.
-    """
+    """A family of models; the defaults are those of a chat model with an ordinary processor."""
 
     engine: Hook = f"{_HERE}.generation:Generator"
+    """Makes the loaded model (a subclass of :class:`~pytest_audiobench.models.hf.engine.Engine`)."""
     status: Literal["proven", "unproven"] = "unproven"
+    """"proven" where this project's tests run the family."""
     tasks: tuple[str, ...] = ALL_TASKS
     chunked: tuple[str, ...] = ("transcription",)
+    """Tasks whose audio may be cut at the window, answered piece by piece and joined."""
     max_clips: int = 1
+    """How many clips one request may hold."""
     shortest_s: float = 0.1
+    """Shorter clips are filled with silence up to it."""
     window_s: float | None = None
+    """The longest clip, where the checkpoint's front end does not say it."""
     many_windows: bool = False
+    """Whether a clip may fill several windows of the front end, ``window_s`` in all."""
     fills_window: bool = False
+    """Whether the front end fills the window up for every clip, else up to the longest of a batch."""
     rate_hz: int | None = None
+    """As ``window_s``."""
     even: bool = False
+    """Whether all requests of one call must hold equally many clips."""
     classes: tuple[str, ...] = ("AutoModelForMultimodalLM", "AutoModelForSeq2SeqLM")
+    """The auto classes of transformers that may load the model, in order."""
     part: str = ""
+    """The part of a nested configuration that is loaded."""
     options: tuple[str, ...] = _DECODING
+    """Those of a spec that it takes beside the options of every ``hf:`` model."""
     processor: Hook | None = None
+    """``processor(folder, trust)`` returns the processor, where ``AutoProcessor`` will not do."""
     render: Hook | None = None
+    """``render(processor, turns)`` returns the prompt of one conversation as text.
+
+    Turns are dictionaries of "role" and "content", a list of ``{"type": "text", "text": …}`` and ``{"type": "audio"}``.
+    """
     inputs: Hook | None = None
+    """``inputs(processor, prompts, rate_hz)`` returns the tensors of a batch by name."""
 
     def hook(self, name: str) -> Callable[..., Any] | None:
         """The hook ``name``, imported; None where the family has none. Raises UsageError when it is not there."""
-        found: Hook | None = getattr(self, name)
-        if not isinstance(found, str):
-            return found
-        module, _, attribute = found.partition(":")
+        hook: Hook | None = getattr(self, name)
+        if not isinstance(hook, str):
+            return hook
+        module, _, attribute = hook.partition(":")
         try:
-            loaded: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+            function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError) as error:
-            raise UsageError(f"the {name} of a model family, {found}, cannot be imported: {error}") from error
-        return loaded
+            raise UsageError(f"the {name} of a model family, {hook}, cannot be imported: {error}") from error
+        return function
 
 
 _QWEN_OMNI = Family(
@@ -184,7 +186,7 @@ def register_family(name: str, family: Family) -> None:
 
 def definition(family: Family) -> str:
     """A digest of everything that the row says, with the source of its hooks."""
-    return digest({field.name: _said(getattr(family, field.name)) for field in fields(family)})
+    return digest({field.name: _field_identity(getattr(family, field.name)) for field in fields(family)})
 
 
 def is_added(family: Family) -> bool:
@@ -192,7 +194,7 @@ def is_added(family: Family) -> bool:
     return any(family is added for added in _ADDED.values())
 
 
-def _said(value: Any) -> str:
+def _field_identity(value: Any) -> str:
     if isinstance(value, str) and ":" in value:
         return f"{value} {_source_of(value.partition(':')[0])}"
     if not callable(value):
@@ -220,7 +222,7 @@ def family_of(config: Mapping[str, Any]) -> Family:
 def _source_of(module: str) -> str:
     """The digest of a module's file, found without importing it."""
     try:
-        found = importlib.util.find_spec(module)
-        return hashlib.sha256(Path(str(found and found.origin)).read_bytes()).hexdigest()
+        spec = importlib.util.find_spec(module)
+        return hashlib.sha256(Path(str(spec and spec.origin)).read_bytes()).hexdigest()
     except (ImportError, OSError, ValueError):
         return ""

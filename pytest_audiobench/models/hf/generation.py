@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 
-from pytest_audiobench.audio.clip import Samples
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio, Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.hf.checkpoint import first_line

@@ -45,10 +45,10 @@ def load_processor(load: Load, auto: str) -> Any:
 
     Raises FatalError when there is none, or when it would take no audio.
     """
-    own = load.family.hook("processor")
+    family_processor = load.family.hook("processor")
     try:
-        if own is not None:
-            processor = own(load.folder, load.trust)
+        if family_processor is not None:
+            processor = family_processor(load.folder, load.trust)
         else:
             kind = getattr(transformers, auto)
             processor = kind.from_pretrained(load.folder, local_files_only=True, trust_remote_code=load.trust)
@@ -78,7 +78,7 @@ def load_model(load: Load) -> Any:
         )
         if load.family.part:
             config = getattr(config, load.family.part)
-        model, found = _class_for(config, load).from_pretrained(
+        model, loading_info = _class_for(config, load).from_pretrained(
             load.folder,
             config=config,
             dtype=getattr(torch, load.dtype),
@@ -93,7 +93,7 @@ def load_model(load: Load) -> Any:
         raise
     except Exception as error:  # as above
         raise load.failed("model", error) from error
-    if absent := sorted(found["missing_keys"]) + sorted(map(str, found["mismatched_keys"])):
+    if absent := sorted(loading_info["missing_keys"]) + sorted(map(str, loading_info["mismatched_keys"])):
         raise FatalError(
             f"{len(absent)} weights of {load.folder} are missing or misshapen ({absent[0]}, …); they would be random"
         )
@@ -110,14 +110,14 @@ def _takes_audio(processor: Any) -> bool:
 
 
 def _class_for(config: Any, load: Load) -> Any:
-    own = getattr(config, "auto_map", None) or {}
+    auto_map = getattr(config, "auto_map", None) or {}
     for name in load.family.classes:
         kind = getattr(transformers, name, None)
         if kind is not None and type(config) in kind._model_mapping:
             return kind
     if load.trust:
         for name in (*load.family.classes, "AutoModelForCausalLM", "AutoModel"):
-            if name in own:
+            if name in auto_map:
                 return getattr(transformers, name)
     raise FatalError(
         f"{load.folder} holds a {config.model_type!r} model, which transformers cannot ask with audio and text"

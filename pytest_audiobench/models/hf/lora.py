@@ -28,22 +28,22 @@ class Lora:
         """A local folder, or a name on the hub. Raises UsageError when it is no LoRA adapter in safetensors."""
         folder = folder_of(target, None, download, (CONFIG, WEIGHTS))
         try:
-            found = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+            config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{folder} has no {CONFIG}; is this a PEFT adapter?") from None
         except ValueError as error:
             raise UsageError(f"{folder / CONFIG} is not JSON ({error}); save the adapter again") from None
-        kind = found.get("peft_type") if isinstance(found, dict) else None
+        kind = config.get("peft_type") if isinstance(config, dict) else None
         if kind != "LORA":
             raise UsageError(f"{folder} holds an adapter of type {kind!r}; only LoRA is put on a model here")
-        if found.get("megatron_config"):
+        if config.get("megatron_config"):
             raise UsageError(f"{folder} names a library to be imported (megatron_config), which is not done here")
         if not (folder / WEIGHTS).is_file():
             raise UsageError(
                 f"{folder} has no {WEIGHTS}; a pickled adapter (.bin) could run any code when read: "
                 "save it as safetensors"
             )
-        return cls(folder, str(found.get("base_model_name_or_path") or ""))
+        return cls(folder, str(config.get("base_model_name_or_path") or ""))
 
     def digest(self, digest_of: Callable[[Path], str]) -> str:
         """One digest for configuration and weights."""

@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import chunks, lora
-from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, sha256_of
+from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
 from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
-from pytest_audiobench.models.hf.labels import check_template, label_map
 from pytest_audiobench.models.hf.options import (
     DEVICE_MAPS,
     DTYPES,
     FAMILY_OPTIONS,
     OPTIONS,
+    check_template,
     has_cuda,
+    label_map,
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
@@ -52,7 +54,7 @@ class HfModel:
     in_process = True
 
     def __init__(
-        self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = sha256_of
+        self, target: str, options: Mapping[str, str] | None = None, digest_of: Callable[[Path], str] = file_digest
     ) -> None:
         """``digest_of`` hashes a file; a run replaces it by one that remembers, since weights are large.
 
@@ -214,7 +216,7 @@ class HfModel:
             self._engine = None
 
     def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
-        """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
+        """RecordedQuestion as they are where all fit into the window; else in pieces, a batch's worth at a time."""
         pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
         width = len(pieces) if len(pieces) == len(asks) else self._pieces_at_once
         replies: list[Response] = []
@@ -237,57 +239,57 @@ class HfModel:
             return f"{request.sample_id} plays {slots} clips, and {self.spec} takes {limits.max_clips} at most"
         if not slots and self._family.tasks != ALL_TASKS:
             return f"{request.sample_id} plays no clip, and {self.spec} can do nothing without one"
-        for heard in ask.audio:
-            if heard.rate_hz != limits.rate_hz:
-                return f"{request.sample_id} is at {heard.rate_hz} Hz, and {self.spec} hears {limits.rate_hz} Hz"
+        for clip in ask.audio:
+            if clip.rate_hz != limits.rate_hz:
+                return f"{request.sample_id} is at {clip.rate_hz} Hz, and {self.spec} hears {limits.rate_hz} Hz"
             window_s = limits.max_clip_s
-            if window_s is None or heard.duration_s <= window_s:
+            if window_s is None or clip.duration_s <= window_s:
                 continue
             if request.task not in limits.chunked_tasks:
-                return f"{request.sample_id} lasts {heard.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
+                return f"{request.sample_id} lasts {clip.duration_s:.2f} s, and {self.spec} hears {window_s:g} s"
             if len(ask.audio) > 1:
                 return (
-                    f"{request.sample_id} plays several clips, one of them {heard.duration_s:.2f} s long, and "
+                    f"{request.sample_id} plays several clips, one of them {clip.duration_s:.2f} s long, and "
                     f"{self.spec} hears {window_s:g} s: only a single clip can be taken piece by piece"
                 )
         return None
 
     @cached_property
     def _checkpoint(self) -> Checkpoint:
-        found = Checkpoint.find(self._base, self._options.get("revision"), self._download, self._trusted)
-        foreign = [name for name in found.code_repositories() if name != self._base] if self._trusted else []
+        checkpoint = Checkpoint.find(self._base, self._options.get("revision"), self._download, self._trusted)
+        foreign = [name for name in checkpoint.code_repositories() if name != self._base] if self._trusted else []
         if foreign:
             raise FatalError(
                 f"{self._base} would run code of another repository, {foreign[0]}, which nobody trusted; "
                 "keep the code beside the weights"
             )
-        return found
+        return checkpoint
 
     @cached_property
     def _lora(self) -> lora.Lora | None:
         if self._adapter is None:
             return None
-        found = lora.Lora.find(self._adapter, self._download)
-        found.note_other_base(self._base)
-        return found
+        adapter = lora.Lora.find(self._adapter, self._download)
+        adapter.note_other_base(self._base)
+        return adapter
 
     @cached_property
     def _front_end(self) -> FrontEnd:
         family = self._family
-        found = self._checkpoint.front_end(family.rate_hz)
-        if found.window_s is None or family.many_windows:
-            return found._replace(window_s=family.window_s)
-        return found
+        front_end = self._checkpoint.front_end(family.rate_hz)
+        if front_end.window_s is None or family.many_windows:
+            return front_end._replace(window_s=family.window_s)
+        return front_end
 
     @cached_property
     def _family(self) -> Family:
         return family_of(self._checkpoint.config())
 
-    def _trust(self, named: str | None) -> bool:
-        if named is None:
+    def _trust(self, trusted: str | None) -> bool:
+        if trusted is None:
             return False
-        if named not in (self._target, self._base):
-            raise UsageError(f"trust={named} names another repository than the model's own, {self._base}")
+        if trusted not in (self._target, self._base):
+            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
         return True
 
     def _trust_hint(self) -> str:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+
+from pytest_audiobench.errors import UsageError
 
 OPTIONS = (
     "attn",
@@ -42,3 +46,25 @@ def has_cuda() -> bool:
         return False
     devices = (Path("/dev/nvidia0"), Path("/dev/nvidiactl"), Path("/dev/dxg"))
     return not build.endswith("+cpu") and (sys.platform == "win32" or any(device.exists() for device in devices))
+
+
+def tidy(name: str) -> str:
+    """A label or option without case, punctuation and underscores, as two spellings of it are compared."""
+    return " ".join(re.sub(r"[\W_]+", " ", name.casefold()).split())
+
+
+def label_map(text: str) -> Mapping[str, str]:
+    """``LABEL:OPTION|LABEL:OPTION`` as a dictionary of tidy names. Raises UsageError when it cannot be read."""
+    meant = {}
+    for pair in filter(None, text.split("|")):
+        label, colon, option = pair.partition(":")
+        if not (colon and tidy(label) and tidy(option)):
+            raise UsageError(f"labels={text} of an hf model cannot be read; write LABEL:OPTION|LABEL:OPTION")
+        meant[tidy(label)] = tidy(option)
+    return meant
+
+
+def check_template(text: str) -> None:
+    """Raise UsageError when ``text`` has not one ``{}``, where an option's name is put."""
+    if text.count("{}") != 1 or text.count("{") != 1 or text.count("}") != 1:
+        raise UsageError(f"template={text} of an hf model has to hold {{}} once, for the option")

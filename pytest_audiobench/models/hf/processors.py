@@ -5,17 +5,18 @@ from __future__ import annotations
 import base64
 import io
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import soundfile
+import torch
 import transformers as untyped_transformers
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.generation import by_processor
-from pytest_audiobench.models.hf.whisper_inputs import tensors
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
 
@@ -128,3 +129,67 @@ def _with_sound(part: dict[str, Any], clips: Any, rate_hz: int) -> dict[str, Any
     wav = io.BytesIO()
     soundfile.write(wav, np.asarray(next(clips), dtype=np.float32), rate_hz, format="WAV", subtype="FLOAT")
     return {"type": "audio", "base64": base64.b64encode(wav.getvalue()).decode()}
+
+
+_TAIL = 1600
+"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
+do not depend on its neighbours and are those of the whole window."""
+
+
+def tensors(
+    processor: Any,
+    texts: Sequence[str],
+    clips: Sequence[Any],
+    tokens_of: Callable[[int], int],
+    whole_window: bool = False,
+) -> dict[str, torch.Tensor]:
+    """The tensors of ``texts``, padded on the left, and of ``clips``, in the order of the texts' audio tokens.
+
+    ``tokens_of`` tells how many tokens so many frames of a clip become. ``whole_window`` is for encoders that take no
+    less than the extractor's window.
+    """
+    features: dict[str, torch.Tensor] = {}
+    frames: list[int] = []
+    if clips:
+        extractor = processor.feature_extractor
+        frames = [-(-min(len(clip), extractor.n_samples) // extractor.hop_length) for clip in clips]
+        spectrograms = _spectrograms(extractor, clips)
+        if whole_window:
+            # The last frame is silence, and so would be all that follow.
+            missing = extractor.n_samples // extractor.hop_length - spectrograms.shape[-1]
+            spectrograms = torch.nn.functional.pad(spectrograms, (0, missing), mode="replicate")
+        mask = torch.arange(spectrograms.shape[-1]) < torch.tensor(frames)[:, None]
+        features = {"input_features": spectrograms, "feature_attention_mask": mask.to(torch.int32)}
+    return {**_tokens(processor, texts, iter([tokens_of(count) for count in frames])), **features}
+
+
+def _spectrograms(extractor: Any, clips: Sequence[Any]) -> torch.Tensor:
+    frame = extractor.hop_length
+    longest = min(max(map(len, clips)) + _TAIL, extractor.n_samples)
+    length = -(-longest // frame) * frame
+    # Filled up here, since the extractor would call np.pad twice for each clip.
+    padded = np.zeros((len(clips), length), dtype=np.float32)
+    for row, clip in zip(padded, clips, strict=True):
+        row[: len(clip)] = clip[:length]
+    features = extractor(padded, sampling_rate=extractor.sampling_rate, max_length=length, return_tensors="pt")
+    return torch.as_tensor(features["input_features"])
+
+
+def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict[str, torch.Tensor]:
+    tokenizer = processor.tokenizer
+    audio = tokenizer.convert_tokens_to_ids(processor.audio_token)
+    distinct = list(dict.fromkeys(texts))
+    known = dict(zip(distinct, tokenizer(distinct)["input_ids"], strict=True))
+    rows = [list(_expanded(known[text], audio, counts)) for text in texts]
+    width = max(map(len, rows))
+    tokens = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
+    mask = torch.arange(width) >= width - torch.tensor([len(row) for row in rows])[:, None]
+    return {"input_ids": tokens, "attention_mask": mask.long()}
+
+
+def _expanded(tokens: Sequence[int], audio: int, counts: Iterator[int]) -> Iterator[int]:
+    for token in tokens:
+        if token == audio:
+            yield from repeat(audio, next(counts))
+        else:
+            yield token

@@ -50,25 +50,25 @@ class WhisperTranscriber(Engine):
         elif language is not None:
             raise ValueError("it is no multilingual checkpoint; leave the language out")
         # One plain call: the many-segment way would hide whether a text ended or was cut.
-        made = self.model.generate(
+        generated = self.model.generate(
             **self.on_device(features),
             **decoding,
             return_timestamps=False,
             return_dict_in_generate=True,
             force_unique_generate_call=True,
         )
-        return made.sequences
+        return generated.sequences
 
     def _response(self, row: list[int]) -> Response:
         config = self.model.generation_config
         before = row[: _START_TOKENS + 1]
         given = before.index(config.no_timestamps_token_id) + 1 if config.no_timestamps_token_id in before else 1
-        said = row[given:]
+        answer_tokens = row[given:]
         ends = {config.eos_token_id} if isinstance(config.eos_token_id, int) else set(config.eos_token_id or ())
-        stop = next((i for i, token in enumerate(said) if token in ends), None)
-        text = self.processor.tokenizer.decode(said[:stop], skip_special_tokens=True).strip()
+        stop = next((i for i, token in enumerate(answer_tokens) if token in ends), None)
+        text = self.processor.tokenizer.decode(answer_tokens[:stop], skip_special_tokens=True).strip()
         finish: Finish = "length" if stop is None else "stop"
-        usage = {"completion_tokens": len(said) if stop is None else stop + 1}
+        usage = {"completion_tokens": len(answer_tokens) if stop is None else stop + 1}
         return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)
 
 
@@ -93,8 +93,8 @@ class CtcTranscriber(Engine):
         lengths = [best.shape[1]] * len(clips)
         if "attention_mask" in inputs:
             # Frames beyond a clip's own length are padding, whose tokens would stand behind its words.
-            heard = inputs["attention_mask"].sum(dim=-1)
-            lengths = self.model._get_feat_extract_output_lengths(heard).tolist()
+            sample_counts = inputs["attention_mask"].sum(dim=-1)
+            lengths = self.model._get_feat_extract_output_lengths(sample_counts).tolist()
         decode = self.processor.tokenizer.decode
         return [
             str(decode(row[:n], skip_special_tokens=True)).strip()

@@ -85,10 +85,10 @@ class JudgeScores:
         self.load()
         assert self._client is not None
         items = [self._item(ask) for ask in batch]
-        found, broken = self._client.run(self._scored(items))
-        if broken is not None and not any(found):
+        verdicts, broken = self._client.run(self._scored(items))
+        if broken is not None and not any(verdicts):
             raise broken
-        return [verdict or Response(error=str(broken)) for verdict in found]
+        return [verdict or Response(error=str(broken)) for verdict in verdicts]
 
     def close(self) -> None:
         if self._client is not None:
@@ -106,7 +106,7 @@ class JudgeScores:
 
     async def _scored(self, items: Sequence[Item]) -> tuple[list[Response | None], FatalError | None]:
         """The verdicts in the batch's order, as far as there are any, and what broke."""
-        found: list[Response | None] = [None] * len(items)
+        verdicts: list[Response | None] = [None] * len(items)
         broken: list[FatalError] = []
         turn = asyncio.Semaphore(self._concurrency)
 
@@ -116,12 +116,12 @@ class JudgeScores:
                     return
                 part = items[start : start + self._batch]
                 try:
-                    found[start : start + len(part)] = await self._call(part)
+                    verdicts[start : start + len(part)] = await self._call(part)
                 except FatalError as error:
                     broken.append(error)
 
         await asyncio.gather(*(put(start) for start in range(0, len(items), self._batch)))
-        return found, broken[0] if broken else None
+        return verdicts, broken[0] if broken else None
 
     async def _call(self, items: Sequence[Item]) -> list[Response]:
         assert self._client is not None

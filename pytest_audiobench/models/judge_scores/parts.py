@@ -16,16 +16,16 @@ JUDGING = "rubric"
 
 
 class RubricParts(NamedTuple):
-    """``rubric`` leads up to the reference, ``between`` stands before the candidate, ``reply`` says how to answer.
-
-    A server that is sent the parts apart has a way of its own to answer, and is not told ``reply``.
-    """
+    """The parts of a rubric's prompt."""
 
     rubric: str
+    """Leads up to the reference."""
     reference: str
     between: str
+    """Stands before the candidate."""
     candidate: str
     reply: str
+    """How to answer; a server that is sent the parts apart has a way of its own, and is not told it."""
 
     def message(self) -> Message:
         return Message("user", tuple(self))

@@ -29,7 +29,7 @@ class Item(NamedTuple):
 
 def body(items: Sequence[Item]) -> bytes:
     """The request for a batch. Lone surrogates, which JSON can hold and UTF-8 cannot, travel as escapes."""
-    told = [
+    content = [
         {
             "sample_id": wire_id,
             "rubric": parts.rendered,
@@ -38,7 +38,7 @@ def body(items: Sequence[Item]) -> bytes:
         }
         for wire_id, parts in items
     ]
-    return json.dumps({"schema_version": SCHEMA, "items": told}, separators=(",", ":")).encode()
+    return json.dumps({"schema_version": SCHEMA, "items": content}, separators=(",", ":")).encode()
 
 
 def responses(reply: bytes, wire_ids: Sequence[str]) -> list[Response]:
@@ -47,40 +47,40 @@ def responses(reply: bytes, wire_ids: Sequence[str]) -> list[Response]:
     Raises Breach, naming the field, when they are not exactly one well-formed one for each, Garbled for what is no
     JSON.
     """
-    told = loads(reply)
-    if not isinstance(told, dict) or not isinstance(told.get("items"), list):
+    content = loads(reply)
+    if not isinstance(content, dict) or not isinstance(content.get("items"), list):
         raise Breach("the reply has no list `items`")
-    if told.get("schema_version") != SCHEMA:
-        raise Breach(f"schema_version of the reply is {_shown(told.get('schema_version'))}, not {SCHEMA!r}")
-    found: dict[str, Response] = {}
+    if content.get("schema_version") != SCHEMA:
+        raise Breach(f"schema_version of the reply is {_quoted(content.get('schema_version'))}, not {SCHEMA!r}")
+    verdicts: dict[str, Response] = {}
     expected = set(wire_ids)
-    for number, item in enumerate(told["items"]):
+    for number, item in enumerate(content["items"]):
         place = f"items[{number}]"
         wire_id = item.get("sample_id") if isinstance(item, dict) else None
         if not isinstance(wire_id, str) or wire_id not in expected:
-            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was not asked about")
-        if wire_id in found:
-            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was scored before")
-        found[wire_id] = _response(item, place)
-    if missing := [wire_id for wire_id in wire_ids if wire_id not in found]:
+            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was not asked about")
+        if wire_id in verdicts:
+            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was scored before")
+        verdicts[wire_id] = _response(item, place)
+    if missing := [wire_id for wire_id in wire_ids if wire_id not in verdicts]:
         raise Breach(f"{len(missing)} of {len(wire_ids)} answers have no score, the first {missing[0]!r}")
-    return [found[wire_id] for wire_id in wire_ids]
+    return [verdicts[wire_id] for wire_id in wire_ids]
 
 
 def _response(item: Mapping[str, Any], place: str) -> Response:
     error, rationale, score = item.get("error"), item.get("rationale"), item.get("score")
     for name, value in (("error", error), ("rationale", rationale)):
         if value is not None and not isinstance(value, str):
-            raise Breach(f"{name} of {place} is {_shown(value)}, not a text")
+            raise Breach(f"{name} of {place} is {_quoted(value)}, not a text")
     if error and error.strip():
         return Response(error=f"the judge could not score this answer: {words(error)}")
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise Breach(f"score of {place} is {_shown(score)}, not a number")
+        raise Breach(f"score of {place} is {_quoted(score)}, not a number")
     if not 0.0 <= score <= 1.0:
-        raise Breach(f"score of {place} is {_shown(score)}, outside 0 to 1")
+        raise Breach(f"score of {place} is {_quoted(score)}, outside 0 to 1")
     verdict = {"score": score, "rationale": (rationale or "")[:_LONGEST_RATIONALE]}
     return Response.of(json.dumps(verdict, ensure_ascii=False))
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return words(repr(value), 80)

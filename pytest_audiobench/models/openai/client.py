@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.openai import wire
 from pytest_audiobench.models.remote.api_keys import Key
-from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.network import hush, proxies_judged
+from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
 
 LARGEST_REPLY_BYTES = 16_000_000
 _LARGEST_ERROR_BYTES = 65_536
@@ -138,8 +137,8 @@ class Client:
 
     def _refused(self, refusal: _Refusal) -> Exception:
         status, host = refusal.status, self._endpoint.host
-        told = wire.said(_json_or_text(refusal.text), self._clean)
-        says = f"{host} says {status}" + (f": {told}" if told else "")
+        why = wire.error_text(_json_or_text(refusal.text), self._clean)
+        says = f"{host} says {status}" + (f": {why}" if why else "")
         if status == 429 and "insufficient_quota" in refusal.text:
             return FatalError(f"{says}; the account has no quota left")
         if status in (429, 502, 503, 529):
@@ -189,15 +188,15 @@ def _network(endpoint: Endpoint, timeout_s: float) -> Any:
 async def _stop_at_refusals(response: Any) -> None:
     if response.status_code < 300:
         return
-    found = bytearray()
+    received = bytearray()
     try:
         async for piece in response.aiter_raw():
-            found += piece
-            if len(found) > _LARGEST_ERROR_BYTES:
+            received += piece
+            if len(received) > _LARGEST_ERROR_BYTES:
                 break
     except Exception:  # a body that breaks off: the status is what counts
         pass
-    raise _Refusal(response.status_code, response.headers, found[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
+    raise _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
 
 
 async def _bounded(response: Any) -> AsyncIterator[bytes]:

@@ -32,7 +32,7 @@ class Prices(NamedTuple):
         texts = [part for message in ask.request.messages for part in message.parts if isinstance(part, str)]
         text = sum(len(text.encode(errors="replace")) for text in texts)
         text += _TOKENS_PER_PART * len(ask.request.messages)
-        audio = sum(_TOKENS_PER_PART + AUDIO_TOKENS_PER_S * heard.duration_s for heard in ask.audio)
+        audio = sum(_TOKENS_PER_PART + AUDIO_TOKENS_PER_S * clip.duration_s for clip in ask.audio)
         output = ask.request.settings.max_new_tokens
         return (text * self.text_usd + audio * self.audio_usd + output * self.output_usd) / 1e6
 

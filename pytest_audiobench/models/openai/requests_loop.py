@@ -85,11 +85,11 @@ class Questioner:
         Raises FatalError when none could be answered for a reason that goes beyond them.
         """
         self._raise_stopped()
-        asked = asyncio.run_coroutine_threadsafe(self._all(batch), self._loop)
+        answering = asyncio.run_coroutine_threadsafe(self._all(batch), self._loop)
         try:
-            responses = asked.result()
+            responses = answering.result()
         except BaseException:
-            asked.cancel()
+            answering.cancel()
             raise
         if all(response.error is not None for response in responses):
             self._raise_stopped()
@@ -120,11 +120,11 @@ class Questioner:
         self._alive_at = self._loop.time()
         try:
             async with asyncio.TaskGroup() as group:
-                asked = [group.create_task(self._answer(ask)) for ask in batch]
+                answering = [group.create_task(self._answer(ask)) for ask in batch]
         except BaseExceptionGroup as unforeseen:
             # A bug: the group has called off the batch's other requests, so that none is sent behind anyone's back.
             raise unforeseen.exceptions[0] from None
-        return [task.result() for task in asked]
+        return [task.result() for task in answering]
 
     async def _answer(self, ask: Ask) -> Response:
         broken, waits, busy_since = 0, 0, 0.0

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, TypeAlias
 
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import seed
@@ -96,13 +96,13 @@ def transcription_response(reply: object) -> Response:
 def joined_stream(chunks: Iterable[object]) -> Body:
     """A whole completion from the chunks of a stream. Raises SampleError for an error told within it."""
     pieces: dict[str, list[str]] = {"content": [], "refusal": []}
-    finish, told, chosen = None, None, False
+    finish, usage, chosen = None, None, False
     for chunk in chunks:
         if not isinstance(chunk, dict):
             raise SampleError("the server's stream holds something other than objects")
         if chunk.get("error"):
-            raise SampleError(f"the server broke off its stream: {said(chunk)}")
-        told = chunk.get("usage") or told
+            raise SampleError(f"the server broke off its stream: {error_text(chunk)}")
+        usage = chunk.get("usage") or usage
         choices = chunk.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             continue
@@ -116,7 +116,7 @@ def joined_stream(chunks: Iterable[object]) -> Body:
             elif piece is not None:
                 raise SampleError(f"the server's stream holds a {name} that is no text")
     message = {name: "".join(texts) or None for name, texts in pieces.items()}
-    return {"choices": [{"message": message, "finish_reason": finish}] if chosen else [], "usage": told}
+    return {"choices": [{"message": message, "finish_reason": finish}] if chosen else [], "usage": usage}
 
 
 def begins(chunk: object) -> bool:
@@ -137,26 +137,26 @@ def parsed(text: str) -> object:
 
 def usage(reply: object) -> dict[str, int]:
     """Tokens as the reply tells them: prompt_, completion_, total_ and audio_tokens; what is no count is left out."""
-    told = reply.get("usage") if isinstance(reply, dict) else None
-    if not isinstance(told, dict):
+    counts = reply.get("usage") if isinstance(reply, dict) else None
+    if not isinstance(counts, dict):
         return {}
-    found = {
-        "prompt_tokens": told.get("prompt_tokens", told.get("input_tokens")),
-        "completion_tokens": told.get("completion_tokens", told.get("output_tokens")),
-        "total_tokens": told.get("total_tokens"),
+    tokens = {
+        "prompt_tokens": counts.get("prompt_tokens", counts.get("input_tokens")),
+        "completion_tokens": counts.get("completion_tokens", counts.get("output_tokens")),
+        "total_tokens": counts.get("total_tokens"),
     }
-    details = told.get("prompt_tokens_details", told.get("input_token_details"))
+    details = counts.get("prompt_tokens_details", counts.get("input_token_details"))
     if isinstance(details, dict):
-        found["audio_tokens"] = details.get("audio_tokens")
-    return {name: n for name, n in found.items() if type(n) is int and 0 <= n < _LARGEST_COUNT}
+        tokens["audio_tokens"] = details.get("audio_tokens")
+    return {name: n for name, n in tokens.items() if type(n) is int and 0 <= n < _LARGEST_COUNT}
 
 
-def said(reply: object, clean: Callable[[str], str] = str) -> str:
+def error_text(reply: object, clean: Callable[[str], str] = str) -> str:
     """What an error's body says, in one short line. ``clean`` sees the text before it is cut."""
-    found = reply
-    while isinstance(found, dict) and any(name in found for name in _SAYING):
-        found = next(found[name] for name in _SAYING if name in found)
-    text = clean(found if isinstance(found, str) else json.dumps(found, default=str) if found else "")
+    content = reply
+    while isinstance(content, dict) and any(name in content for name in _SAYING):
+        content = next(content[name] for name in _SAYING if name in content)
+    text = clean(content if isinstance(content, str) else json.dumps(content, default=str) if content else "")
     text = " ".join("".join(c if c.isprintable() else " " for c in text[: 4 * _SHOWN]).split())
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
@@ -208,20 +208,20 @@ def _finish(reason: object) -> Finish:
     return _FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
 
 
-def _response(text: str, finish: Finish, told: Mapping[str, int]) -> Response:
+def _response(text: str, finish: Finish, usage: Mapping[str, int]) -> Response:
     if len(text) > LONGEST_TEXT:
         raise SampleError(f"the server's answer has {len(text)} characters, over the {LONGEST_TEXT} that are read")
-    return Response((Output((Part("text", text),), finish),), told)
+    return Response((Output((Part("text", text),), finish),), usage)
 
 
 def _field(holder: object, name: str, kind: type, what: str) -> Any:
-    found = holder.get(name) if isinstance(holder, dict) else None
-    if not isinstance(found, kind):
+    value = holder.get(name) if isinstance(holder, dict) else None
+    if not isinstance(value, kind):
         raise SampleError(
             f"{what} of the server holds no {name} of type {kind.__name__}"
-            + (f": {said(holder)}" if isinstance(holder, dict) and holder.get("error") else "")
+            + (f": {error_text(holder)}" if isinstance(holder, dict) and holder.get("error") else "")
         )
-    return found
+    return value
 
 
 def _no_number(name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_audiobench.audio.played import PlayedAudio
+from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
@@ -26,22 +26,22 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
     Raises FatalError when the prompt does not grow.
     """
     answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
-    heard = _tokens(answer)
-    if heard is None:
+    with_sound = _tokens(answer)
+    if with_sound is None:
         why = f": {answer.error}" if answer.error else ""
         return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound{why}")
-    slack, unheard = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))
-    if unheard is None and placeholder:
-        slack, unheard = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))
-    if unheard is None:
+    slack, without_sound = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))
+    if without_sound is None and placeholder:
+        slack, without_sound = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))
+    if without_sound is None:
         return Hearing("unproven", "the server tells no prompt_tokens without audio, so they cannot be compared")
-    if heard == unheard or (slack and heard < unheard):
+    if with_sound == without_sound or (slack and with_sound < without_sound):
         raise FatalError(
-            f"{name} does not hear: it says that its prompt has {heard} tokens with {_SOUND_S} s of sound, "
-            f"and {unheard} without; mend the server, since its answers would be guesses"
+            f"{name} does not hear: it says that its prompt has {with_sound} tokens with {_SOUND_S} s of sound, "
+            f"and {without_sound} without; mend the server, since its answers would be guesses"
         )
-    told = f"prompt_tokens {heard} with {_SOUND_S} s of sound, {unheard} without"
-    return Hearing("proven" if heard > unheard + slack else "unproven", told)
+    counts = f"prompt_tokens {with_sound} with {_SOUND_S} s of sound, {without_sound} without"
+    return Hearing("proven" if with_sound > without_sound + slack else "unproven", counts)
 
 
 def _probe(rate_hz: int, sound: bool, placeholder: str) -> Ask:
@@ -50,8 +50,8 @@ def _probe(rate_hz: int, sound: bool, placeholder: str) -> Ask:
     message = Message("user", parts)
     name = "probe" if sound else "probe-without-audio"
     request = Request(name, "", name, "", "open", (message,), (), settings=Settings(max_new_tokens=1))
-    heard = PlayedAudio(wave.astype(np.float32), rate_hz, name, rate_hz, len(wave), "none")
-    return Ask(request, (heard,) if sound else ())
+    clip = PlayedAudio(wave.astype(np.float32), rate_hz, name, rate_hz, len(wave), "none")
+    return Ask(request, (clip,) if sound else ())
 
 
 def _tokens(response: Response) -> int | None:

@@ -18,8 +18,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.predictions import reply
 from pytest_audiobench.models.predictions.reply import Breach, Garbled, Info
 from pytest_audiobench.models.remote.api_keys import Key
-from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.remote.network import hush, proxies_judged
+from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
 
 T = TypeVar("T")
 
@@ -153,13 +152,13 @@ class Client:
     async def info(self) -> Info:
         """``/info`` as it is now. Raises FatalError."""
 
-        async def one() -> Info:
-            found = await self._get("/info")
-            if found.status != 200:
-                raise FatalError(f"{self.refused('/info', found)}; a predictions_v1 server says there what it is")
-            return reply.info(found.body)
+        async def ask() -> Info:
+            response = await self._get("/info")
+            if response.status != 200:
+                raise FatalError(f"{self.refused('/info', response)}; a predictions_v1 server says there what it is")
+            return reply.info(response.body)
 
-        return await self._insisted(one)
+        return await self._insisted(ask)
 
     async def predict(
         self, body: bytes, read: Callable[[bytes], T], check_same: Callable[[], Awaitable[None]], divisible: bool
@@ -172,12 +171,12 @@ class Client:
         """
         losses, away = 0, False
 
-        async def one() -> T:
+        async def ask() -> T:
             nonlocal losses, away
             if away:
                 await check_same()
             try:
-                found = await self.exchange("POST", "/predict", body)
+                response = await self.exchange("POST", "/predict", body)
             except Passing as error:
                 away = error.lost
                 losses += error.lost
@@ -187,23 +186,23 @@ class Client:
                     raise TooLarge from None
                 raise
             away = False
-            if found.status == 413:
+            if response.status == 413:
                 raise TooLarge
-            if found.status != 200:
-                raise FatalError(self.refused("/predict", found))
-            return read(found.body)
+            if response.status != 200:
+                raise FatalError(self.refused("/predict", response))
+            return read(response.body)
 
-        return await self._insisted(one)
+        return await self._insisted(ask)
 
-    async def _insisted(self, one: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
-        """``one``, tried again while it fails in passing and patience lasts."""
+    async def _insisted(self, ask: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
+        """``ask``, tried again while it fails in passing and patience lasts."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
         while True:
             tries += 1
             try:
-                return await one()
+                return await ask()
             except Breach as error:
                 raise FatalError(f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}") from None
             except Garbled as error:
@@ -245,39 +244,39 @@ class Client:
         """
         try:
             async with asyncio.timeout(self._patience.timeout_s):
-                found = await self._sent(method, path, body)
+                response = await self._sent(method, path, body)
         except TimeoutError:
             raise Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
         except self._errors as error:
             why = self._clean(reply.words(error, 200)) or type(error).__name__
             raise Passing(f"{path} could not be reached or broke off ({why})", lost=True) from None
-        if found.status in (408, 429) or (found.status >= 500 and (passing_503 or found.status != 503)):
-            later = "" if found.retry_after_s is None else f" (to be asked again in {found.retry_after_s:.0f} s)"
-            raise Passing(self.refused(path, found) + later, found.retry_after_s)
-        return found
+        if response.status in (408, 429) or (response.status >= 500 and (passing_503 or response.status != 503)):
+            later = "" if response.retry_after_s is None else f" (to be asked again in {response.retry_after_s:.0f} s)"
+            raise Passing(self.refused(path, response) + later, response.retry_after_s)
+        return response
 
     async def _sent(self, method: str, path: str, body: bytes | None) -> Reply:
         headers = {} if body is None else {"content-type": "application/json", "content-length": str(len(body))}
         content = None if body is None else _in_pieces(body)
         async with self._http.stream(method, path, content=content, headers=headers) as response:
             most = MOST_BODY_BYTES if response.status_code == 200 else _MOST_WORDS_BYTES
-            found = bytearray()
+            received = bytearray()
             async for piece in response.aiter_raw():
-                found += piece
-                if len(found) > most:
+                received += piece
+                if len(received) > most:
                     if response.status_code != 200:
                         break
                     raise Breach(f"the reply to {path} is larger than {most // 2**20} MiB")
-            told = bytes(found)
+            content = bytes(received)
             if self._key is not None:
                 answered = response.status_code == 200
-                told = reply.changed(told, self._key.scrubbed_answer if answered else self._key.scrubbed)
-            return Reply(response.status_code, told, _seconds(response.headers.get("retry-after")))
+                content = reply.changed(content, self._key.scrubbed_answer if answered else self._key.scrubbed)
+            return Reply(response.status_code, content, _seconds(response.headers.get("retry-after")))
 
-    def refused(self, path: str, found: Reply) -> str:
+    def refused(self, path: str, response: Reply) -> str:
         """What the server said with a status other than 200, for people."""
-        why = self._clean(reply.refusal(found.body)) or "no reason given"
-        return f"{self.url}{path} gave HTTP {found.status}: {why}"
+        why = self._clean(reply.refusal(response.body)) or "no reason given"
+        return f"{self.url}{path} gave HTTP {response.status}: {why}"
 
     def _clean(self, text: str) -> str:
         """``text`` for people, without the token, which a server may say back to us."""

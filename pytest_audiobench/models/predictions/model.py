@@ -169,13 +169,13 @@ class PredictionsModel:
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
         """The requests as JSON; those that cannot be sent are answered with their error."""
         wire_ids = _wire_ids(batch)
-        found: dict[int, Item] = {}
+        items: dict[int, Item] = {}
         for position in positions:
             try:
-                found[position] = item(wire_ids[position], batch[position], self._sent)
+                items[position] = item(wire_ids[position], batch[position], self._sent)
             except SampleError as error:
                 answers[position] = Response(error=str(error))
-        return found
+        return items
 
     async def _put(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
@@ -184,13 +184,13 @@ class PredictionsModel:
         if len(items) > self._most:
             await self._put_smaller(items, answers)
             return
-        wire_ids = [one.wire_id for one in items.values()]
+        wire_ids = [item.wire_id for item in items.values()]
         sent = await asyncio.to_thread(body, list(items.values()))
         read = partial(reply.responses, wire_ids=wire_ids)
 
         async def answered() -> None:
-            told = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
-            for position, response in zip(items, told, strict=True):
+            responses = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
+            for position, response in zip(items, responses, strict=True):
                 answers[position] = response
 
         try:
@@ -267,9 +267,9 @@ def _wire_ids(batch: Sequence[Ask]) -> list[str]:
     seed its sampling by it), and unlike a sample's id says nothing about the answer.
     """
     seen: dict[str, int] = {}
-    found = []
+    wire_ids = []
     for ask in batch:
         name = ask.request.key[:32]
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
-    return found
+        wire_ids.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return wire_ids

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.messages import Finish, Output, Part, Response
-from pytest_audiobench.models.predictions.contract import SCHEMA
-from pytest_audiobench.models.predictions.request import PAYLOADS, Payload
+from pytest_audiobench.models.predictions.request import PAYLOADS, SCHEMA, Payload
 
 DEFAULT_BATCH, MOST_BATCH = 8, 512
 """Requests in one call to a server that does not say how many it takes, and to any server."""
@@ -68,14 +67,14 @@ class Info(NamedTuple):
         Names count only where there is no better: equal weights in another folder are the same model.
         """
         names = {"name": self.name, "model": self.model, "model_revision": self.revision}
-        found = {"server_fingerprint": self.proof} if self.proof else names
-        return found | ({"load_status": "stub"} if self.load_status == "stub" else {})
+        identity = {"server_fingerprint": self.proof} if self.proof else names
+        return identity | ({"load_status": "stub"} if self.load_status == "stub" else {})
 
     @property
     def named(self) -> str:
         """The server's names, for people."""
-        told = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
-        return " ".join(one for one in (*told, "stub" if self.load_status == "stub" else "") if one)
+        names = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
+        return " ".join(name for name in (*names, "stub" if self.load_status == "stub" else "") if name)
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:
@@ -98,78 +97,78 @@ def loads(body: bytes) -> Any:
 def changed(body: bytes, change: Callable[[str], str]) -> bytes:
     """JSON with ``change`` done to its texts, however they are escaped; what is no JSON is one text."""
 
-    def walked(value: Any) -> Any:
+    def rewrite(value: Any) -> Any:
         if isinstance(value, str):
             return change(value)
         if isinstance(value, list):
-            return [walked(one) for one in value]
-        return {change(name): walked(one) for name, one in value.items()} if isinstance(value, dict) else value
+            return [rewrite(item) for item in value]
+        return {change(name): rewrite(item) for name, item in value.items()} if isinstance(value, dict) else value
 
     try:
-        told = json.loads(body)
-        done = walked(told)
+        content = json.loads(body)
+        rewritten = rewrite(content)
     except (ValueError, RecursionError):
         return change(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-    return body if done == told else json.dumps(done).encode()
+    return body if rewritten == content else json.dumps(rewritten).encode()
 
 
 def info(body: bytes) -> Info:
     """Raises Breach, naming the field, when the server cannot be told from another or speaks another schema."""
-    told = loads(body)
-    if not isinstance(told, dict):
-        raise Breach(f"/info is {_kind(told)}, not an object")
-    name, model, revision = (_name(told, field) for field in ("name", "model", "model_revision"))
-    versions = told.get("schema_versions")
+    content = loads(body)
+    if not isinstance(content, dict):
+        raise Breach(f"/info is {_kind(content)}, not an object")
+    name, model, revision = (_name(content, field) for field in ("name", "model", "model_revision"))
+    versions = content.get("schema_versions")
     if not isinstance(versions, list) or SCHEMA not in versions:
-        raise Breach(f"schema_versions of /info is {_shown(versions)}, which does not hold {SCHEMA!r}")
-    status = words(told.get("load_status") or "", 40).lower()
-    stage, error = words(told.get("loading_stage") or ""), words(told.get("last_error") or "")
+        raise Breach(f"schema_versions of /info is {_quoted(versions)}, which does not hold {SCHEMA!r}")
+    status = words(content.get("load_status") or "", 40).lower()
+    stage, error = words(content.get("loading_stage") or ""), words(content.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
-    said = error if state == "failed" else stage
-    return Info(name, model, revision, _payloads(told), _most_batch(told), _proof(told), status, state, said)
+    note = error if state == "failed" else stage
+    return Info(name, model, revision, _payloads(content), _most_batch(content), _proof(content), status, state, note)
 
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:
     """The answers to a batch in its own order. Raises Breach when they are not exactly one well-formed one for each."""
-    told = loads(body)
-    if not isinstance(told, dict) or not isinstance(told.get("responses"), list):
+    content = loads(body)
+    if not isinstance(content, dict) or not isinstance(content.get("responses"), list):
         raise Breach("the reply has no list `responses`")
-    if told.get("schema_version") != SCHEMA:
-        raise Breach(f"schema_version of the reply is {_shown(told.get('schema_version'))}, not {SCHEMA!r}")
-    found: dict[str, Response] = {}
+    if content.get("schema_version") != SCHEMA:
+        raise Breach(f"schema_version of the reply is {_quoted(content.get('schema_version'))}, not {SCHEMA!r}")
+    responses_by_id: dict[str, Response] = {}
     expected = set(wire_ids)
-    for number, item in enumerate(told["responses"]):
+    for number, item in enumerate(content["responses"]):
         place = f"responses[{number}]"
         if not isinstance(item, dict):
             raise Breach(f"{place} is {_kind(item)}, not an object")
         wire_id = item.get("sample_id")
         if not isinstance(wire_id, str) or wire_id not in expected:
-            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was not asked about")
-        if wire_id in found:
-            raise Breach(f"sample_id of {place} is {_shown(wire_id)}, which was answered before")
-        found[wire_id] = _response(item, place)
-    missing = [wire_id for wire_id in wire_ids if wire_id not in found]
+            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was not asked about")
+        if wire_id in responses_by_id:
+            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was answered before")
+        responses_by_id[wire_id] = _response(item, place)
+    missing = [wire_id for wire_id in wire_ids if wire_id not in responses_by_id]
     if missing:
         raise Breach(f"{len(missing)} of {len(wire_ids)} requests have no answer, the first {missing[0]!r}")
-    return [found[wire_id] for wire_id in wire_ids]
+    return [responses_by_id[wire_id] for wire_id in wire_ids]
 
 
 def refusal(body: bytes) -> str:
     """Why a server refused, in its own words: the usual fields of a JSON error, else the text itself."""
     try:
-        told = loads(body)
+        content = loads(body)
     except (Breach, Garbled):
         return words(body[: 4 * _LONGEST_WORDS].decode("utf-8", "replace"))
     for field in ("detail", "error", "message"):
-        if isinstance(told, dict) and told.get(field):
-            told = told[field]
-    return words(told if isinstance(told, str) else json.dumps(told))
+        if isinstance(content, dict) and content.get(field):
+            content = content[field]
+    return words(content if isinstance(content, str) else json.dumps(content))
 
 
 def _response(item: Mapping[str, Any], place: str) -> Response:
     texts = item.get("predictions")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Breach(f"predictions of {place} is {_shown(texts)}, not a list of texts")
+        raise Breach(f"predictions of {place} is {_quoted(texts)}, not a list of texts")
     error = _optional(item, "error", str, place)
     finish = _optional(item, "finish_reason", str, place)
     usage = _usage(_optional(item, "usage", dict, place) or {}, place)
@@ -183,68 +182,68 @@ def _response(item: Mapping[str, Any], place: str) -> Response:
     return Response(outputs=outputs, usage=usage, latency_s=latency_s)
 
 
-def _usage(told: Mapping[str, Any], place: str) -> dict[str, int]:
+def _usage(usage: Mapping[str, Any], place: str) -> dict[str, int]:
     for name in _COUNTED:
-        count = told.get(name)
+        count = usage.get(name)
         if count is not None and not _is_count(count):
-            raise Breach(f"{name} in the usage of {place} is {_shown(count)}, not a count")
-    counts = [(name, count) for name, count in told.items() if _is_count(count) and len(name) <= _LONGEST_NAME]
+            raise Breach(f"{name} in the usage of {place} is {_quoted(count)}, not a count")
+    counts = [(name, count) for name, count in usage.items() if _is_count(count) and len(name) <= _LONGEST_NAME]
     return dict(counts[:_MOST_COUNTS])
 
 
-def _latency_s(told: Any, place: str) -> float | None:
-    if told is None:
+def _latency_s(value: Any, place: str) -> float | None:
+    if value is None:
         return None
-    if isinstance(told, bool) or not isinstance(told, (int, float)) or not 0 <= told < _LONGEST_LATENCY_S:
-        raise Breach(f"latency_sec of {place} is {_shown(told)}, not a number of seconds")
-    return float(told)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _LONGEST_LATENCY_S:
+        raise Breach(f"latency_sec of {place} is {_quoted(value)}, not a number of seconds")
+    return float(value)
 
 
 def _optional(item: Mapping[str, Any], field: str, kind: type, place: str) -> Any:
     value = item.get(field)
     if value is not None and not isinstance(value, kind):
-        raise Breach(f"{field} of {place} is {_shown(value)}, of the wrong type")
+        raise Breach(f"{field} of {place} is {_quoted(value)}, of the wrong type")
     return value
 
 
-def _name(told: Mapping[str, Any], field: str) -> str:
-    value = told.get(field)
+def _name(info: Mapping[str, Any], field: str) -> str:
+    value = info.get(field)
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME:
         raise Breach(
-            f"{field} of /info is {_shown(value)}; without it the server's answers cannot be told from others'"
+            f"{field} of /info is {_quoted(value)}; without it the server's answers cannot be told from others'"
         )
     return words(value, _LONGEST_NAME)
 
 
-def _payloads(told: Mapping[str, Any]) -> tuple[Payload, ...]:
-    declared = told.get("audio_payload_types")
+def _payloads(info: Mapping[str, Any]) -> tuple[Payload, ...]:
+    declared = info.get("audio_payload_types")
     if declared is None:
         return ("base64_wav",)
     known = tuple(payload for payload in PAYLOADS if isinstance(declared, list) and payload in declared)
     if not known:
-        raise Breach(f"audio_payload_types of /info is {_shown(declared)}, which holds none of {', '.join(PAYLOADS)}")
+        raise Breach(f"audio_payload_types of /info is {_quoted(declared)}, which holds none of {', '.join(PAYLOADS)}")
     return known
 
 
-def _most_batch(told: Mapping[str, Any]) -> int:
-    if told.get("supports_batching") is False:
+def _most_batch(info: Mapping[str, Any]) -> int:
+    if info.get("supports_batching") is False:
         return 1
-    most = told.get("max_batch_size")
+    most = info.get("max_batch_size")
     return min(most, MOST_BATCH) if _is_count(most) and most else DEFAULT_BATCH
 
 
-def _proof(told: Mapping[str, Any]) -> str:
-    found = told.get("fingerprint")
-    if not isinstance(found, dict) or not found:
+def _proof(info: Mapping[str, Any]) -> str:
+    fingerprint = info.get("fingerprint")
+    if not isinstance(fingerprint, dict) or not fingerprint:
         return ""
-    return hashlib.sha256(json.dumps(found, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(fingerprint, sort_keys=True).encode()).hexdigest()
 
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     return words(repr(value), 80)
 
 

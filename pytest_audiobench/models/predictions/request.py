@@ -14,13 +14,17 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.audio.clip import Clip, FileSource
+from pytest_audiobench.audio.clip import Clip, FileSource, PlayedAudio
 from pytest_audiobench.audio.location import Locator
-from pytest_audiobench.audio.played import PlayedAudio
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.predictions.contract import PLACEHOLDER
+
+SCHEMA = "predictions_v1"
+
+PLACEHOLDER = "<Audio><AudioHere></Audio>"
+"""Marks a clip's place within a message."""
+
 
 Payload: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 PAYLOADS: tuple[Payload, ...] = ("base64_wav", "file_path", "file_url")
@@ -81,10 +85,10 @@ def _check_slots(request: Request, placeholder: str) -> None:
 
 def _joined(items: Sequence[Item]) -> Iterator[bytes]:
     yield _HEAD
-    for position, one in enumerate(items):
+    for position, element in enumerate(items):
         if position:
             yield b","
-        yield from one.pieces
+        yield from element.pieces
     yield _TAIL
 
 
@@ -108,36 +112,36 @@ def _generation(request: Request, form: Form) -> dict[str, Any]:
 
 
 def _audio(ask: Ask, number: int, form: Form) -> tuple[bytes, ...]:
-    heard = ask.audio[number]
+    played = ask.audio[number]
     if form.payload == "base64_wav":
-        text = binascii.b2a_base64(wav_bytes(heard.samples, heard.rate_hz, form.pcm), newline=False)
-        return b'{"payload_type":"base64_wav","data":"', text, b'","sample_rate":%d}' % heard.rate_hz
+        text = binascii.b2a_base64(wav_bytes(played.samples, played.rate_hz, form.pcm), newline=False)
+        return b'{"payload_type":"base64_wav","data":"', text, b'","sample_rate":%d}' % played.rate_hz
     clips = ask.request.clips
-    path, rate_hz = _file(clips[number] if number < len(clips) else None, heard, form)
+    path, rate_hz = _file(clips[number] if number < len(clips) else None, played, form)
     data = path.as_uri() if form.payload == "file_url" else str(path)
     return (_json({"payload_type": form.payload, "data": data, "sample_rate": rate_hz}),)
 
 
-def _file(clip: Clip | None, heard: PlayedAudio, form: Form) -> tuple[Path, int]:
+def _file(clip: Clip | None, played: PlayedAudio, form: Form) -> tuple[Path, int]:
     """The original file at its own rate where it is played whole and unedited, else a WAV file in the folder."""
-    if clip is not None and isinstance(clip.source, FileSource) and not clip.edits and not heard.truncated_s:
-        return Path(Locator().find(clip.source).path).resolve(), heard.source_rate_hz
+    if clip is not None and isinstance(clip.source, FileSource) and not clip.edits and not played.truncated_s:
+        return Path(Locator().find(clip.source).path).resolve(), played.source_rate_hz
     if form.folder is None:
         raise SampleError(
             f"{clip or 'this clip'} is not a whole file as it lies on the disk, so payload={form.payload} "
             "has to write it: name a folder that the server can read with folder=, or use payload=base64_wav"
         )
-    return _written(heard, form.folder, form.pcm), heard.rate_hz
+    return _written(played, form.folder, form.pcm), played.rate_hz
 
 
-def _written(heard: PlayedAudio, folder: Path, pcm: Pcm) -> Path:
+def _written(played: PlayedAudio, folder: Path, pcm: Pcm) -> Path:
     """The clip as a WAV file named by its content, so that workers may share it."""
-    path = folder.resolve() / f"{heard.pcm_digest[:32]}-{heard.rate_hz}-{pcm}.wav"
+    path = folder.resolve() / f"{played.pcm_digest[:32]}-{played.rate_hz}-{pcm}.wav"
     if not path.exists():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as aside:
-                aside.write(wav_bytes(heard.samples, heard.rate_hz, pcm))
+                aside.write(wav_bytes(played.samples, played.rate_hz, pcm))
             Path(aside.name).chmod(0o644)  # the server may run as somebody else
             os.replace(aside.name, path)
         except OSError as error:

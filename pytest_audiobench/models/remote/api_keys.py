@@ -105,12 +105,12 @@ def read_private(file: Path) -> str:
     except OSError as error:
         raise UsageError(f"the key file {file} cannot be read ({error.strerror})") from None
     with os.fdopen(descriptor, "rb") as opened:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"the key file {file} is no regular file")
-        if found.st_mode & 0o077:
+        if status.st_mode & 0o077:
             raise UsageError(
-                f"the key file {file} can be read by others (mode {stat.S_IMODE(found.st_mode):o}); "
+                f"the key file {file} can be read by others (mode {stat.S_IMODE(status.st_mode):o}); "
                 f"make it yours alone: chmod 600 {file}"
             )
         return opened.read(_LARGEST_FILE_BYTES).decode("utf-8", errors="replace")

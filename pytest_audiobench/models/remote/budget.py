@@ -25,11 +25,12 @@ _GO_ON = "what was answered is kept, and a further run goes on from there with a
 
 
 class Ledger(NamedTuple):
-    """What was sent and spent so far; ``held_usd`` is the worst that requests on their way may cost."""
+    """What was sent and spent so far."""
 
     requests: int = 0
     spent_usd: float = 0.0
     held_usd: float = 0.0
+    """The worst that requests on their way may cost."""
 
 
 class Budget:

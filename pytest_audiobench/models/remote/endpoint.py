@@ -1,28 +1,32 @@
-"""Where a server of others is reached, and what of its address tells it from another."""
+"""The endpoint of a server of others, and what HTTP libraries do on their own, made safe."""
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.model import Model
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 class Endpoint(NamedTuple):
-    """A server's base URL. ``identity`` is what enters a fingerprint: host, port unless it is the usual one, and path.
-
-    All names of this machine are one host there. Its port counts like any other: two servers may run side by side.
-    """
+    """A server's base URL."""
 
     url: str
     host: str
     loopback: bool
     identity: str
+    """What enters a fingerprint: host, port unless it is the usual one, and path.
+
+    All names of this machine are one host; its port counts like any other, since two servers may run side by side.
+    """
 
     @classmethod
     def of(cls, url: str) -> Endpoint:
@@ -49,8 +53,8 @@ class Endpoint(NamedTuple):
         loopback = _is_loopback(host)
         at = "" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}"
         authority = f"[{host}]" if ":" in host else host
-        named = "loopback" if loopback else authority
-        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, named + at + path)
+        name = "loopback" if loopback else authority
+        return cls(f"{parts.scheme}://{authority}{at}{path}", host, loopback, name + at + path)
 
 
 def check_apart(models: Mapping[str, Model]) -> None:
@@ -80,3 +84,27 @@ def _is_loopback(host: str) -> bool:
     except ValueError:
         return False
     return address.is_loopback or address.is_unspecified
+
+
+def hush(*libraries: str) -> None:
+    """Leave out the debug lines of ``libraries``, which repeat the headers of replies: a server may repeat the key."""
+    for name in libraries:
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logger.level, logging.INFO))
+
+
+@contextmanager
+def proxies_judged(used: bool) -> Iterator[None]:
+    """Around the building of a client that takes its proxies from the environment, if they are ``used``.
+
+    Raises FatalError, without the proxy's address, which may hold a password, when it cannot be used.
+    """
+    proxies = getproxies() if used else {}
+    try:
+        yield
+    except Exception as error:
+        if not proxies or isinstance(error, OSError):
+            raise
+        why = error if isinstance(error, ImportError) else "it is no URL such as http://HOST:PORT"
+        names = ", ".join(f"{name.upper()}_PROXY" for name in sorted(proxies))
+        raise FatalError(f"the proxy in the environment cannot be used: {why} (see {names})") from None

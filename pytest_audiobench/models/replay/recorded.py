@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, get_args
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
 
@@ -55,7 +55,7 @@ class RunAnswers:
         self.fingerprint: Mapping[str, str] = {
             "adapter": "replay/1",
             "layout": "run",
-            "answers": sha256_of(file),
+            "answers": file_digest(file),
             "recorded_model": chosen,
             "eval": among or "",
         }
@@ -105,8 +105,8 @@ def _response(row: Mapping[str, Any]) -> Response:
 def response_of(row: Mapping[str, Any]) -> Response:
     """The response that a row of ``predictions.jsonl`` holds. Raises TypeError or KeyError for another layout."""
     outputs = tuple([_output(output) for output in row["outputs"]])
-    told = row.get("usage")
-    return Response(outputs, {name: count for name, count in told.items() if type(count) is int} if told else {})
+    usage = row.get("usage")
+    return Response(outputs, {name: count for name, count in usage.items() if type(count) is int} if usage else {})
 
 
 def _output(row: Mapping[str, Any]) -> Output:
@@ -120,13 +120,13 @@ def _output(row: Mapping[str, Any]) -> Output:
     return Output(parts, finish if finish in _FINISHES else "unknown", score if type(score) in (int, float) else None)
 
 
-def _one_model(file: Path, held: Counter[str], model: str | None) -> str:
-    listed = ", ".join(f"{alias} ({count} answers)" for alias, count in sorted(held.items()))
+def _one_model(file: Path, counts: Counter[str], model: str | None) -> str:
+    listed = ", ".join(f"{alias} ({count} answers)" for alias, count in sorted(counts.items()))
     if model is None:
-        if len(held) > 1:
+        if len(counts) > 1:
             raise UsageError(f"{file} holds several models' answers: {listed}; choose one with model=ALIAS")
-        return next(iter(held))
-    if model not in held:
+        return next(iter(counts))
+    if model not in counts:
         raise UsageError(f"{file} holds no answers of model {model!r}; it holds {listed}")
     return model
 
@@ -148,12 +148,12 @@ def recorded_style(record: Path, model: str) -> str:
     """The style in which ``model`` was asked to reason, by a run's run.json; "" where that tells none, or several."""
     try:
         items = json.loads(record.read_bytes())["items"]
-        asked = [one for one in items if one["model"] == model and one["protocol"] in _REASONED]
+        reasoned = [item for item in items if item["model"] == model and item["protocol"] in _REASONED]
         # What is as the protocol has it, unless told otherwise, is not among an item's options.
-        found = {str(one["options"].get("style", "plain")) for one in asked}
+        styles = {str(item["options"].get("style", "plain")) for item in reasoned}
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return ""
-    return found.pop() if len(found) == 1 else ""
+    return styles.pop() if len(styles) == 1 else ""
 
 
 def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -172,9 +172,3 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if not isinstance(row, dict):
             raise UsageError(f"{path}, line {number} is JSON but no object; it must hold one object a line")
         yield number, row
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes, as hex digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

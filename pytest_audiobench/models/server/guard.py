@@ -85,8 +85,8 @@ def guard(folder: Path, command: str) -> None:
         _end(process)
     # Children may outlive the shell that started them.
     _signal(process, signal.SIGKILL)
-    said = next((lines for lines in (log.last_lines() for log in logs) if lines), [])
-    _tell(folder, {"code": process.wait(), "wanted": not wanted, "said": said})
+    last_words = next((lines for lines in (log.last_lines() for log in logs) if lines), [])
+    _tell(folder, {"code": process.wait(), "wanted": not wanted, "said": last_words})
 
 
 def _closed(stdin: IO[bytes]) -> bool:

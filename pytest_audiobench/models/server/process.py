@@ -84,13 +84,13 @@ class Served(NamedTuple):
     def check_alive(self) -> None:
         """Raises InfrastructureError, with the server's last words, once it has ended."""
         try:
-            told = json.loads((self.folder / server_guard.STATUS).read_text(encoding="utf-8"))
+            status = json.loads((self.folder / server_guard.STATUS).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return
-        raise InfrastructureError(_obituary(told, self.folder / "server.stderr.log"))
+        raise InfrastructureError(_obituary(status, self.folder / "server.stderr.log"))
 
     def wait(self, ready_s: float = _READY_S) -> None:
-        """Wait until it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it is slow."""
+        """Return once it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it is late."""
         deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
         while not self._answers(deadline):
             self.check_alive()
@@ -120,19 +120,19 @@ class Served(NamedTuple):
         deadline = min(deadline, time.monotonic() + _PROBE_S)
         place = urlsplit(self.url)
         ask = f"GET {place.path}/health HTTP/1.1\r\nHost: {place.netloc}\r\nConnection: close\r\n\r\n"
-        told = b""
+        received = b""
         try:
-            with socket.create_connection((place.hostname or "", place.port or 80), _left_s(deadline)) as one:
-                one.sendall(ask.encode())
-                while b"\n" not in told and len(told) < _STATUS_BYTES:
-                    one.settimeout(_left_s(deadline))
-                    piece = one.recv(_STATUS_BYTES)
+            with socket.create_connection((place.hostname or "", place.port or 80), _left_s(deadline)) as connection:
+                connection.sendall(ask.encode())
+                while b"\n" not in received and len(received) < _STATUS_BYTES:
+                    connection.settimeout(_left_s(deadline))
+                    piece = connection.recv(_STATUS_BYTES)
                     if not piece:
                         break
-                    told += piece
+                    received += piece
         except OSError:
             return False
-        status = _STATUS_LINE.match(told)
+        status = _STATUS_LINE.match(received)
         return status is not None and int(status[1]) < 500
 
 
@@ -189,14 +189,14 @@ def _told_of_its_end(served: Served) -> Iterator[None]:
         raise
 
 
-def _obituary(told: Mapping[str, Any], log: Path) -> str:
-    code = int(told["code"])
+def _obituary(status: Mapping[str, Any], log: Path) -> str:
+    code = int(status["code"])
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    lines = [str(line) for line in told.get("said", [])]
+    lines = [str(line) for line in status.get("said", [])]
     if not lines:
         return f"the run's server {how} and said nothing"
-    said = "\n".join(f"    {line}" for line in lines)
+    output = "\n".join(f"    {line}" for line in lines)
     return (
-        f"the run's server {how}; its last lines were:\n{said}\n"
+        f"the run's server {how}; its last lines were:\n{output}\n"
         f"All that the run's server said until it {how} is in {log}"
     )

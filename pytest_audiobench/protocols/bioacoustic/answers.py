@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy
+from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.bioacoustic import naming
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES

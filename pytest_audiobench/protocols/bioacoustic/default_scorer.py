@@ -7,12 +7,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.captions import lacks_captions
-from pytest_audiobench.metrics.labels import label_statistics
-from pytest_audiobench.metrics.sets import set_scores
+from pytest_audiobench.metrics.kinds.captions import lacks_captions
+from pytest_audiobench.metrics.labels import label_statistics, set_scores
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with

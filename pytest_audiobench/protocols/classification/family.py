@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.protocols.classification import asserted_label, task_labels
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of

@@ -6,7 +6,7 @@ import json
 import re
 from typing import NamedTuple
 
-from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
 from pytest_audiobench.protocols.failures import refuses

@@ -8,8 +8,7 @@ import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.choices import tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.judge_scores.parts import JUDGING, RubricParts
 from pytest_audiobench.models.messages import Message, Response, Settings

@@ -6,8 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy_caseless
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged import ours
 from pytest_audiobench.protocols.judged.verdicts import option_list, shortened, text_list, unreadable, verdict_scorers

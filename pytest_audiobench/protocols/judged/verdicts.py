@@ -7,8 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from pytest_audiobench.datasets.choices import LETTERS
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, Status
 

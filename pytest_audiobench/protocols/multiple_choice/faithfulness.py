@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.multiple_choice.published import unanswered
 from pytest_audiobench.protocols.protocol import Answer

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.choices import LETTERS, letter_of
-from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settings
 from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces

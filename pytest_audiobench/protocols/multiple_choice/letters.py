@@ -23,7 +23,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pytest_audiobench.datasets.choices import LETTERS, tidy
+from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.options import Options, options_of

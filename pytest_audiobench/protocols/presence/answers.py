@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_audiobench.datasets.choices import tidy_caseless
+from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
 from pytest_audiobench.protocols.classification.asserted_label import TAG, UNSURE, behind_reasoning, in_element
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, searchable_text

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.metrics.kinds.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
-from pytest_audiobench.metrics.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.protocols.free_text import answer_of, read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
 from pytest_audiobench.protocols.transcription import published, whisper

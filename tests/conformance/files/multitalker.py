@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.metrics.meetings import Segment, mimo_errors, orc_errors, segment_errors
-from pytest_audiobench.metrics.talkers import TalkerErrors, cp_errors
+from pytest_audiobench.metrics.talkers import Segment, TalkerErrors, cp_errors, mimo_errors, orc_errors, segment_errors
 
 from ..table import Json, Scorer
 

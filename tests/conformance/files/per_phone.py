@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from pytest_audiobench.metrics.phones import PhoneSet, folded, phone_tokens
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.tokens import PhoneSet, folded, phone_tokens, token_errors
 
 from ..table import Json, Scorer
 

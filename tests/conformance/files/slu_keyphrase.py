@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.metrics.entities import Counts, Entity, Measure, added, entity_counts, macro, micro
-from pytest_audiobench.metrics.keyphrases import keyphrase_statistics
+from pytest_audiobench.metrics.kinds.understanding import (
+    Counts,
+    Entity,
+    Measure,
+    added,
+    entity_counts,
+    keyphrase_statistics,
+    macro,
+    micro,
+)
+from pytest_audiobench.metrics.labels import SetScores, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.sets import SetScores, set_scores
 from pytest_audiobench.protocols.understanding import Frame, frame_statistics
 
 _Inputs = Mapping[str, Any]

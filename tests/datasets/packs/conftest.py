@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 
 
 def write_tone(path, hz=440, rate_hz=16_000, seconds=0.2):

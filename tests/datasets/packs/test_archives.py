@@ -8,10 +8,10 @@ import zipfile
 
 import pytest
 
-from pytest_audiobench.datasets.dataset import Places
 from pytest_audiobench.datasets.packs import archives
 from pytest_audiobench.datasets.packs.archives import unpack
-from pytest_audiobench.datasets.packs.discovery import find
+from pytest_audiobench.datasets.packs.discovery import find_pack
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UsageError
 
 
@@ -41,7 +41,7 @@ def test_an_archive_becomes_a_pack(tmp_path, tone, ending, top):
     archive = packed(tmp_path / f"field{ending}", [(f"{top}dog/1.wav", sound), (f"{top}cat/1.wav", sound)])
     folder = unpack(archive, tmp_path / "packs")
     assert folder == tmp_path / "packs" / "field"
-    assert list(find("field", Places(tmp_path, {"packs": tmp_path / "packs"})).clips) == ["cat", "dog"]
+    assert list(find_pack("field", Places(tmp_path, {"packs": tmp_path / "packs"})).clips) == ["cat", "dog"]
     assert os.listdir(tmp_path / "packs") == ["field"]
 
 

@@ -62,7 +62,7 @@ import json
 from pathlib import Path
 from pytest_audiobench import sound_id
 from pytest_audiobench.audio.index import AudioIndex
-from pytest_audiobench.datasets.dataset import Places
+from pytest_audiobench.datasets.places import Places
 
 found = []
 with AudioIndex(None) as index:

@@ -6,38 +6,38 @@ import os
 import pytest
 
 from pytest_audiobench import bundled, pack_from_labels, sakura
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.packs.discovery import find, listed
-from pytest_audiobench.datasets.packs.inspection import look, probes
+from pytest_audiobench.datasets.packs.discovery import all_packs, find_pack
+from pytest_audiobench.datasets.packs.inspection import inspect_pack, probe_counts
 from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
 def test_the_bundled_pack_is_always_there(tmp_path):
-    pack = find("demo", Places(tmp_path))
+    pack = find_pack("demo", Places(tmp_path))
     assert {label: len(clips) for label, clips in pack.clips.items()} == dict.fromkeys(
         ["alarm", "bell", "bird", "clock", "engine", "knocking", "rain", "siren", "telephone", "thunder"], 8
     )
-    assert look(pack).wrong == ()
+    assert inspect_pack(pack).problems == ()
 
 
 def test_a_folder_of_folders_is_a_pack(places):
-    pack = find("home", places)
+    pack = find_pack("home", places)
     assert list(pack.clips) == ["cat", "dog_bark", "rain", "tap"]
     assert [str(clip) for clip in pack.clips["dog_bark"]] == ["home:dog bark/0.wav", "home:dog bark/1.wav"]
 
 
 def test_a_manifest_says_which_labels_and_how_many_clips(places, manifest):
     manifest(labels=["Rain", "cat"], clips_per_label=1, mixture_counts={"pair": 1}, distractor_count=5)
-    pack = find("home", places)
+    pack = find_pack("home", places)
     assert [(label, len(clips)) for label, clips in pack.clips.items()] == [("rain", 1), ("cat", 1)]
-    assert probes(pack) == {"pair": (1, 2, 0)}
+    assert probe_counts(pack) == {"pair": (1, 2, 0)}
 
 
 def test_an_index_names_clips_by_label(places, shelf, tone):
     tone(shelf / "field" / "deep" / "a.wav")
     (shelf / "field" / "clips.json").write_text(json.dumps({"Dog bark": ["deep/a.wav"]}))
-    assert [str(clip) for clip in find("field", places).clips["dog_bark"]] == ["field:deep/a.wav"]
+    assert [str(clip) for clip in find_pack("field", places).clips["dog_bark"]] == ["field:deep/a.wav"]
 
 
 PUBLISHED = {
@@ -63,27 +63,27 @@ def test_a_published_manifest_finds_its_clips_in_the_published_cache(places, she
     with pytest.raises(
         DataNotFound, match=r"there is no folder .*esc50 .audio/<filename>.* by the variable AUDIOBENCH_CACHE"
     ):
-        find("health", places)
+        find_pack("health", places)
     tone(tmp_path / "cache" / "sound_id" / "esc50" / "audio" / "1.wav")
     tone(tmp_path / "cache" / "sound_id" / "esc50" / "audio" / "2.wav")
     table = tmp_path / "cache" / "sound_id" / "esc50" / "meta" / "esc50.csv"
     table.parent.mkdir()
     table.write_text("filename,fold,category\n1.wav,1,coughing\n2.wav,1,sneezing\n")
     monkeypatch.setenv("AUDIOBENCH_CACHE", str(tmp_path / "cache"))
-    pack = find("health", places)
+    pack = find_pack("health", places)
     assert [str(clip) for clip in pack.clips["sneezing"]] == ["health:audio/2.wav"]
     assert (pack.manifest.license_tag, pack.manifest.distractor_count) == ("non-clinical", 2)
 
 
 def test_a_manifest_beside_its_folder_is_that_folders(places, shelf):
     (shelf / "home.json").write_text('{"id": "home", "labels": ["cat", "tap"]}')
-    assert list(find("home", places).clips) == ["cat", "tap"]
+    assert list(find_pack("home", places).clips) == ["cat", "tap"]
 
 
 def test_a_label_may_be_called_as_its_pack_is(places, shelf, tone):
     tone(shelf / "siren" / "siren" / "1.wav")
     tone(shelf / "siren" / "bell" / "1.wav")
-    assert list(find("siren", places).clips) == ["bell", "siren"]
+    assert list(find_pack("siren", places).clips) == ["bell", "siren"]
 
 
 def test_a_folder_of_clips_that_is_a_link_out_of_the_pack_is_refused(places, shelf, manifest, tmp_path, tone):
@@ -91,7 +91,7 @@ def test_a_folder_of_clips_that_is_a_link_out_of_the_pack_is_refused(places, she
     manifest(cache_subdir="clips")
     (shelf / "home" / "clips").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(UsageError, match="home/clips is a link that leads out of"):
-        find("home", places)
+        find_pack("home", places)
 
 
 def test_urbansound_folds_are_found(places, shelf, tone):
@@ -100,15 +100,15 @@ def test_urbansound_folds_are_found(places, shelf, tone):
     (shelf / "urban" / "metadata" / "UrbanSound8K.csv").write_text(
         "slice_file_name,fsID,fold,classID,class\n7-1.wav,7,3,3,dog_bark\n"
     )
-    assert [str(clip) for clip in find("urban", places).clips["dog_bark"]] == ["urban:audio/fold3/7-1.wav"]
+    assert [str(clip) for clip in find_pack("urban", places).clips["dog_bark"]] == ["urban:audio/fold3/7-1.wav"]
 
 
 def test_esc50_and_sakuras_animals_are_packs(shared):
     places = Places(shared, {"esc50": shared / "esc50", "animals": shared / "sakura/data/Animal"})
-    esc50, animals = find("esc50", places), find("animals", places)
+    esc50, animals = find_pack("esc50", places), find_pack("animals", places)
     assert {label: len(clips) for label, clips in esc50.clips.items()} == {"car_horn": 1, "dog": 1, "thunderstorm": 3}
     assert sum(map(len, animals.clips.values())) == 100
-    assert look(esc50).wrong == look(animals).wrong == ()
+    assert inspect_pack(esc50).problems == inspect_pack(animals).problems == ()
 
 
 def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
@@ -125,7 +125,7 @@ def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
     with pytest.raises(
         DataNotFound, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
     ):
-        find("hom", places)
+        find_pack("hom", places)
 
 
 @pytest.mark.parametrize("name", ["pack.json", "clips.json", "labels.csv"])
@@ -133,19 +133,19 @@ def test_what_describes_a_pack_lies_in_it(places, shelf, tmp_path, name):
     (tmp_path / "secret").write_text("filename,category\na.wav,cat\n")
     (shelf / "home" / name).symlink_to(tmp_path / "secret")
     with pytest.raises(UsageError, match=r"is a link that leads out of .*; put the file itself there"):
-        find("home", places)
+        find_pack("home", places)
 
 
 @pytest.mark.parametrize("name", ["../home", "/etc", "", ".hidden"])
 def test_a_name_that_could_lead_elsewhere_is_refused(places, name):
     with pytest.raises(UsageError, match="is no name of a pack"):
-        find(name, places)
+        find_pack(name, places)
 
 
 def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
     (shelf / "field.tar.gz").write_bytes(b"x")
     with pytest.raises(DataNotFound, match=r"is packed in .*; unpack it with audiobench packs --unpack"):
-        find("field", places)
+        find_pack("field", places)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
 def test_a_mistake_in_a_manifest_is_one_sentence(places, manifest, fields, said):
     manifest(**fields)
     with pytest.raises(UsageError, match=said) as refused:
-        find("home", places)
+        find_pack("home", places)
     assert "\n" not in str(refused.value)
 
 
@@ -194,7 +194,7 @@ def test_a_mistake_in_a_manifest_is_one_sentence(places, manifest, fields, said)
 def test_a_mistake_in_an_index_is_one_sentence(places, shelf, index, said):
     (shelf / "home" / "clips.json").write_text(json.dumps(index))
     with pytest.raises(UsageError, match=said):
-        find("home", places)
+        find_pack("home", places)
 
 
 @pytest.mark.parametrize(
@@ -209,27 +209,27 @@ def test_a_mistake_in_an_index_is_one_sentence(places, shelf, index, said):
 def test_a_mistake_in_a_table_is_one_sentence(places, shelf, table, said):
     (shelf / "home" / "labels.csv").write_text(table)
     with pytest.raises(UsageError, match=said):
-        find("home", places)
+        find_pack("home", places)
 
 
 def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):
     tone(tmp_path / "secret" / "a.wav")
     (shelf / "home" / "secret").symlink_to(tmp_path / "secret")
     with pytest.raises(UsageError, match=r"secret is a link that leads out of .*; put the file itself there"):
-        find("home", places)
+        find_pack("home", places)
 
 
 def test_a_name_that_is_no_text_is_refused(places, shelf, tone):
     tone(shelf / "home" / "cat" / "a\nb.wav")
     with pytest.raises(UsageError, match="control character"):
-        find("home", places)
+        find_pack("home", places)
     cat = os.fsencode(shelf / "home" / "cat")
     os.rename(cat + b"/a\nb.wav", cat + b"/a\xff.wav")
     with pytest.raises(UsageError, match=r"the path 'cat/a.*udcff.wav' is not UTF-8; rename the file"):
-        find("home", places)
+        find_pack("home", places)
     os.rename(cat + b"/a\xff.wav", shelf / "home" / "cat" / "a\u202e.wav")
     with pytest.raises(UsageError, match=r"the name 'cat/a.u202e.wav' is not plain text; rename the file"):
-        find("home", places)
+        find_pack("home", places)
 
 
 def test_looking_tells_of_every_clip_that_is_wrong(places, shelf, tmp_path, tone):
@@ -241,8 +241,8 @@ def test_looking_tells_of_every_clip_that_is_wrong(places, shelf, tmp_path, tone
     (shelf / "home" / "text.wav").write_text("not a sound")
     (shelf / "home" / "out.wav").symlink_to(tmp_path / "secret.wav")
     tone(shelf / "home" / "slow.wav", rate_hz=8000)
-    seen = look(find("home", places))
-    assert [sentence.partition(": ")[2].split(";")[0] for sentence in seen.wrong] == [
+    seen = inspect_pack(find_pack("home", places))
+    assert [sentence.partition(": ")[2].split(";")[0] for sentence in seen.problems] == [
         f"no such file; looked for {shelf}/home/away.wav".split(";")[0],
         "the file is empty (0 bytes)",
         f"a symbolic link leads out of its data root {shelf}/home",
@@ -254,17 +254,17 @@ def test_looking_tells_of_every_clip_that_is_wrong(places, shelf, tmp_path, tone
 def test_all_packs_are_listed_with_what_is_wrong(places, shelf, manifest):
     manifest("broken", labels=["cat"])
     (shelf / "demo").mkdir()
-    found = {(one.name, one.where): one.pack for one in listed(places)}
+    found = {(one.name, one.where): one.pack for one in all_packs(places)}
     assert isinstance(found["demo", "bundled"], Pack)
     assert isinstance(found["home", str(shelf / "home")], Pack)
     assert "has no clip of its label 'cat'" in str(found["broken", str(shelf / "broken")])
-    assert "a pack called demo comes with the package" in str(found["demo", str(shelf / "demo")])
+    assert "a pack named demo comes with the package" in str(found["demo", str(shelf / "demo")])
 
 
 def test_a_data_folder_that_holds_the_pack_by_name_finds_it(shelf, tmp_path):
-    assert find("home", Places(tmp_path, shelves=[shelf])).id == "home"
-    assert find("home", Places(tmp_path, shelves=[tmp_path])).id == "home"
-    assert find("home", Places(tmp_path, {"home": shelf / "home"})).id == "home"
+    assert find_pack("home", Places(tmp_path, shelves=[shelf])).id == "home"
+    assert find_pack("home", Places(tmp_path, shelves=[tmp_path])).id == "home"
+    assert find_pack("home", Places(tmp_path, {"home": shelf / "home"})).id == "home"
 
 
 def test_the_published_manifests_of_the_replaced_system_are_read(tmp_path):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.datasets.packs.recipes import asked_for, inline, read_recipes, written_from
+from pytest_audiobench.datasets.packs.recipes import absolute_mixes, inline_recipe, mix_recipes, read_recipes
 from pytest_audiobench.errors import UsageError
 
 RECIPES = """
@@ -33,10 +33,10 @@ def test_a_file_says_labels_levels_pins_and_pack(tmp_path):
 
 
 def test_a_line_says_labels_and_levels_and_is_named_by_them():
-    found = inline("city: Siren + dog-bark@-6.50")
+    found = inline_recipe("city: Siren + dog-bark@-6.50")
     assert (found.pack, found.labels, found.levels_db) == ("city", ("siren", "dog_bark"), (0, -6.5))
     assert found.name == "city:siren+dog_bark@-6.5"
-    assert inline("siren@3+rain@3").levels_db == (0, 0)
+    assert inline_recipe("siren@3+rain@3").levels_db == (0, 0)
 
 
 LABELS = st.lists(st.from_regex(r"[a-z]{1,5}(_[a-z0-9]{1,5})?", fullmatch=True), min_size=1, max_size=5, unique=True)
@@ -45,8 +45,8 @@ LABELS = st.lists(st.from_regex(r"[a-z]{1,5}(_[a-z0-9]{1,5})?", fullmatch=True),
 @given(LABELS, st.lists(st.integers(-3000, 3000), min_size=5, max_size=5), st.sampled_from(["", "city:"]))
 def test_a_line_means_what_its_name_says(labels, hundredths, pack):
     parts = [f"{label}@{level / 100}" for label, level in zip(labels, hundredths, strict=False)]
-    first = inline(pack + "+".join(parts))
-    again = inline(first.name)
+    first = inline_recipe(pack + "+".join(parts))
+    again = inline_recipe(first.name)
     assert (again.name, again.labels, again.pack) == (first.name, first.labels, first.pack)
     assert again.levels_db == first.levels_db
     assert first.levels_db[0] == 0
@@ -54,10 +54,10 @@ def test_a_line_means_what_its_name_says(labels, hundredths, pack):
 
 def test_lines_and_files_are_asked_for_together(tmp_path):
     (tmp_path / "a.yaml").write_text(RECIPES)
-    mixes = written_from(tmp_path, ("siren+rain", "a.yaml"))
-    assert [one.name for one in asked_for(mixes)] == ["siren+rain", "street", "recipe-2"]
+    mixes = absolute_mixes(tmp_path, ("siren+rain", "a.yaml"))
+    assert [one.name for one in mix_recipes(mixes)] == ["siren+rain", "street", "recipe-2"]
     with pytest.raises(UsageError, match=r"is named 'siren.rain' as another mixture is; leave one away"):
-        asked_for(("siren+rain", "Siren + rain"))
+        mix_recipes(("siren+rain", "Siren + rain"))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_lines_and_files_are_asked_for_together(tmp_path):
 )
 def test_a_line_that_is_no_mixture_is_told_in_one_sentence(text, said):
     with pytest.raises(UsageError, match=said):
-        inline(text)
+        inline_recipe(text)
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import pytest
 from pytest_audiobench import pack_from_labels, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.datasets.dataset import Places
-from pytest_audiobench.datasets.packs.discovery import find
+from pytest_audiobench.datasets.packs.discovery import find_pack
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -61,7 +61,7 @@ def test_recipes_are_the_condition_custom(places, tmp_path):
     samples = dataset.read(places)
     assert [(one.id, one.reference) for one in samples[:2]] == [("wet/rain", "yes"), ("wet/tap", "yes")]
     assert [one.metadata["pack"] for one in samples] == ["home"] * 4 + ["demo"] * 3
-    pack = find("home", places)
+    pack = find_pack("home", places)
     tap = samples[0].clips[0].source.clips[1]
     assert samples[0].clips[0] == mixture([pack.clips["rain"][1], tap], [0, -6])
     (tmp_path / "mine.json").write_text(json.dumps({"mixtures": [{"labels": ["cat"]}, recipe]}))
@@ -73,7 +73,7 @@ def test_a_pin_that_names_no_file_stands_for_a_clip_by_its_sha256(places, tmp_pa
     (tmp_path / "a.json").write_text(json.dumps({"mixtures": [{"labels": ["cat"], "pin": {"cat": "loud one"}}]}))
     number = int(hashlib.sha256(b"loud one").hexdigest()[:8], 16) % 2
     sample = sound_id("home", recipes="a.json").read(places)[0]
-    assert sample.clips[0].source.clips[0] == find("home", places).clips["cat"][number]
+    assert sample.clips[0].source.clips[0] == find_pack("home", places).clips["cat"][number]
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_clips_of_16_bits_are_sent_bit_for_bit():
 
     import soundfile
 
-    from pytest_audiobench.audio.played import PlayedAudio
+    from pytest_audiobench.audio.clip import PlayedAudio
     from pytest_audiobench.models.openai.wire import wav
 
     whole = np.arange(-32768, 32768, dtype=np.int16)
@@ -143,7 +143,7 @@ def test_other_samples_are_rounded_or_sent_as_they_are():
 
     import soundfile
 
-    from pytest_audiobench.audio.played import PlayedAudio
+    from pytest_audiobench.audio.clip import PlayedAudio
     from pytest_audiobench.models.openai.wire import wav
 
     samples = np.array([0.1, -0.2000001, 1.5, -1.5], dtype=np.float32)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.datasets.choices import LETTERS
+from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.protocols.classification.asserted_label import read_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.multiple_choice import letters

@@ -1,0 +1,96 @@
+"""Places where data may lie on this machine, and the paths inside them that others wrote."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.errors import DataNotFound, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where data may lie on this machine."""
+
+    here: Path
+    """The folder of the test file, from which a manifest's relative path is read."""
+    named: Mapping[str, Path] = field(default_factory=dict)
+    """Folders given for one data set (``--ab-data sakura=/data/SAKURA``)."""
+    shelves: Sequence[Path] = ()
+    """Folders that hold data sets by name (``--ab-data /data``), in order."""
+    mixes: Sequence[str] = ()
+    """The mixtures of sounds that the run asks for, in a line or by a file (``--ab-mix``)."""
+    cache: Path | None = None
+    """A folder for what is made for the data, from run to run: that of the answer store."""
+
+    def find(self, name: str, *landmarks: str) -> DataRoot:
+        """The folder of data set ``name``: the first that holds any of ``landmarks``.
+
+        Raises DataNotFound, which says where it was looked for and how to point to it.
+        """
+        candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
+        for folder in candidates:
+            if any((folder / landmark).exists() for landmark in landmarks):
+                return DataRoot(name, folder.resolve())
+        searched = (
+            ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
+        )
+        raise DataNotFound(
+            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER"
+        )
+
+
+def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:
+    """The folders that ``[NAME=]FOLDER`` entries of ``option`` name: those of one data set, and shelves of many.
+
+    Relative ones start at ``base``. Raises UsageError for what is no folder on this machine.
+    """
+    named, shelves = {}, []
+    for entry in entries:
+        name, equals, written = entry.partition("=")
+        is_named = bool(equals) and os.sep not in name
+        path = base / Path(written if is_named else entry).expanduser()
+        if not path.is_dir():
+            raise UsageError(f"{option} {entry}: {path} is not a folder on this machine")
+        if is_named:
+            named[name] = path
+        else:
+            shelves.append(path)
+    return named, shelves
+
+
+def _lacking(folder: Path, landmark: str) -> str:
+    return f"{folder}, which has no {landmark}" if folder.is_dir() else str(folder)
+
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+_HALF = re.compile(r"[\ud800-\udfff]")
+_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|/(?=[\w-]))*")
+"""Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
+
+
+def relative_path(written: str) -> str:
+    """``written`` in its one form (``./a//b.wav`` is ``a/b.wav``).
+
+    Raises ValueError, which says what is wrong, for a path that is no path inside a folder. Whether a
+    symbolic link leads out of the folder is seen when the file is read.
+    """
+    if _PLAIN.fullmatch(written):
+        return written
+    if CONTROL.search(written):
+        raise ValueError(f"the path {written!r} holds a control character")
+    if _HALF.search(written):
+        raise ValueError(f"the path {written!r} is not UTF-8; rename the file")
+    if "\\" in written:
+        raise ValueError(f"the path {written!r} holds a backslash; write it with forward slashes")
+    path = PurePosixPath(written)
+    if path.is_absolute() or PureWindowsPath(str(path)).drive or ".." in path.parts:
+        raise ValueError(f"the path {written!r} leaves its folder; write it relative to the folder, without ..")
+    if not path.parts:
+        raise ValueError("the path is empty")
+    return str(path)

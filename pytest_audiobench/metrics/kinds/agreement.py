@@ -1,0 +1,137 @@
+"""How far answers agree: repeated, to other wordings of a question, and as two ways of scoring take them."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import numpy as np
+
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.estimates import columns, mean_kind, not_of_samples, summed_kind
+from pytest_audiobench.metrics.metric import AGREEMENT, POINTS, SHARE, MetricKind, Statistics
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
+from pytest_audiobench.stats.intervals import Floats
+
+
+def across_epochs(
+    values_by_epoch: Sequence[float | None], answers_by_epoch: Sequence[Sequence[str | None]]
+) -> dict[str, float | int | None]:
+    """Mean and spread of a metric over epochs, and the agreement of the answers.
+
+    ``values_by_epoch`` holds the metric of each epoch (None or NaN where it was no number),
+    ``answers_by_epoch`` each epoch's answers, the same samples in the same order, None where an answer was
+    not parsed. Returns JSON-ready values: ``epochs``, ``mean``, ``spread`` (the sample standard deviation
+    over epochs), ``min``, ``max``, ``n`` (samples), ``agreement``: the share of samples whose answer is the
+    same in all epochs. An unparsed answer agrees with nothing, not even with another unparsed one: two
+    texts that could not be read are not known to say the same. None stands for what has no value: the
+    spread of fewer than two numbers, the agreement of fewer than two epochs or of no samples, every number
+    when an epoch has none. Raises UsageError when epochs differ in their samples.
+    """
+    epochs = len(answers_by_epoch)
+    sizes = {len(answers) for answers in answers_by_epoch}
+    if len(values_by_epoch) != epochs or len(sizes) > 1:
+        raise UsageError(
+            f"epochs cannot be compared: {len(values_by_epoch)} values, "
+            f"and answers to {[len(answers) for answers in answers_by_epoch]} samples"
+        )
+    n = sizes.pop() if sizes else 0
+    same = sum(len(set(answers)) == 1 and None not in answers for answers in zip(*answers_by_epoch, strict=True))
+    values = [value for value in values_by_epoch if value is not None and math.isfinite(value)]
+    whole = bool(values) and len(values) == epochs
+    return {
+        "epochs": epochs,
+        "mean": statistics.fmean(values) if whole else None,
+        "spread": statistics.stdev(values) if whole and epochs > 1 else None,
+        "min": min(values) if whole else None,
+        "max": max(values) if whole else None,
+        "n": n,
+        "agreement": same / n if n and epochs > 1 else None,
+    }
+
+
+def kappa(sums: Floats) -> Floats:
+    """Cohen's kappa from sums of shape (r, 4): agreeing, right by the first, right by the second, all; r values.
+
+    NaN where both always say the same one thing: agreement by chance is then 1, and kappa 0 / 0.
+    """
+    agree, first, second, n = (sums[:, column] for column in range(4))
+    # In counts, which floats hold exactly, so that no agreement beyond chance is 0 and not a rounding error.
+    by_chance = first * second + (n - first) * (n - second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappas: Floats = np.where(by_chance < n * n, (n * agree - by_chance) / (n * n - by_chance), np.nan)
+    return kappas
+
+
+_NAMES = ("agree", "first", "second", "n")
+_ENDS = Ends(
+    np.array([[0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0]])
+)
+
+
+def _rare_verdict(units: Resampling) -> str | None:
+    _, first, second, n = units.total()[0]
+    rarer = int(min(first, second, n - first, n - second))
+    return f"a verdict was given {rarer} times, {FEWEST_OF_LABEL} needed" if rarer < FEWEST_OF_LABEL else None
+
+
+def _agreement(statistics: Sequence[Statistics]) -> Sums:
+    return Sums(columns(statistics, "judge_kappa", *_NAMES), kappa, lambda mean_sample: _ENDS, _rare_verdict)
+
+
+SPREAD, DEVIATION = "wording_spread", "wording_sd"
+
+KINDS = (
+    mean_kind(
+        "judge_score",
+        "higher",
+        SHARE,
+        "points",
+        'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict could be '
+        "read.",
+    ),
+    mean_kind(
+        "judge_agreement",
+        "higher",
+        SHARE,
+        "agree",
+        "The share of answers that two ways of scoring, of which one at least is a judge, both take for right or both "
+        "for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 on.",
+    ),
+    summed_kind(
+        "judge_kappa",
+        "higher",
+        AGREEMENT,
+        _agreement,
+        "Cohen's kappa (Cohen 1960) of the same two: (agreement - agreement by chance) / (1 - agreement by "
+        "chance), by chance from the two shares of right answers. No number where both say one thing only.",
+        sample_score=lambda sample: sample["agree"],
+    ),
+    mean_kind(
+        "wording_agreement",
+        "higher",
+        SHARE,
+        "wordings_agreeing",
+        "The mean share of wordings in the largest camp: those that read as one value, or those that could not be "
+        "read. 1 where all wordings of every question have one answer.",
+    ),
+    MetricKind(
+        SPREAD,
+        "lower",
+        POINTS,
+        not_of_samples,
+        about="The largest less the smallest value that the headline metric has over the wordings, in its own unit; "
+        "in points where that is a share. No interval: the range of several noisy values is too large in resamples.",
+        poolable=False,
+    ),
+    MetricKind(
+        DEVIATION,
+        "lower",
+        POINTS,
+        not_of_samples,
+        about="The sample standard deviation of the headline metric over the wordings, in its own unit; in points "
+        "where that is a share. No interval: the wordings are no sample of all there could be.",
+        poolable=False,
+    ),
+)

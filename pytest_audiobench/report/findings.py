@@ -1,0 +1,212 @@
+"""What a reader should see of a run's findings: as data for the page, as tables for a terminal and as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pytest_audiobench.metrics.metric import POINTS, SHARE
+from pytest_audiobench.report.formatting import Sign, aligned, axis_value, eval_name, printable, value_text
+from pytest_audiobench.report.safe_text import escaped, table_row
+from pytest_audiobench.report.view_model import aliases
+
+Json: TypeAlias = Mapping[str, Any]
+
+SIGNS: Mapping[str, Sign] = {
+    "validated": Sign("●", "warn", "validated"),
+    "candidate": Sign("○", "warn", "candidate"),
+    "rejected": Sign("·", "plain", "rejected"),
+    "untested": Sign("–", "plain", "untested"),
+}
+"""A finding is no verdict: nothing fails by it."""
+
+_MOST_PHRASES = 10
+_MOST_DOMAINS = 6
+_LONGEST_NAME = 24
+_HEAD = ("Uplift, points", "Interval", "q", "Uplift on holdout", "Interval", "p", "Status")
+
+
+@dataclass(frozen=True)
+class Half:
+    """One half of the clips, discovery or holdout."""
+
+    uplift: str
+    """In points."""
+    interval: str
+    rates: str
+    clips: str
+    p: str
+    at: float | None
+    """Where the uplift is drawn, as ``low`` and ``high`` for its interval."""
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One domain's finding as texts."""
+
+    part: str
+    mark: str
+    tone: str
+    status: str
+    why: str
+    q: str
+    discovery: Half
+    holdout: Half
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """What was answered, how often, and in which domains."""
+
+    text: str
+    count: int
+    where: str
+
+
+@dataclass(frozen=True)
+class FindingsView:
+    """The findings of one eval."""
+
+    eval: str
+    model: str
+    metric: str
+    by: str
+    summary: str
+    rule: str
+    """What its statuses mean."""
+    rows: Sequence[Row]
+    phrases: Sequence[Phrase]
+
+
+def findings_view(record: Json) -> list[FindingsView]:
+    """The findings of each eval that has some, in their order."""
+    return [_view(item, item["findings"]) for item in record["items"] if (item.get("findings") or {}).get("findings")]
+
+
+def lines(record: Json) -> Iterator[tuple[str, bool]]:
+    """A table for each eval that has findings, its rule and its most frequent phrases; with each line whether it is a
+    head.
+    """
+    several = len(aliases(record)) > 1
+    for view in findings_view(record):
+        yield "", False
+        yield printable(title(view, several)), True
+        yield from ((text, False) for text in _table(view))
+        yield f"  {printable(view.rule)}", False
+        if view.phrases:
+            yield printable(f"  most frequent phrases: {'; '.join(map(phrase_text, view.phrases))}"), False
+        yield "", False
+
+
+def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+    """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
+    several = len(aliases(record)) > 1
+    for view in findings_view(record):
+        rows = [table_row((escaped(view.by), *_HEAD)), table_row((":--", *("--:",) * (len(_HEAD) - 1), ":--"))]
+        for row in view.rows:
+            first, second = row.discovery, row.holdout
+            cells = (row.part, first.uplift, first.interval, row.q, second.uplift, second.interval, second.p)
+            rows.append(table_row((*map(escaped, cells), f"{row.mark} {escaped(row.status)}")))
+        rows += ["", f"- {escaped(view.rule, 600)}"]
+        rows += [f"- frequent phrase: {escaped(phrase_text(phrase))}" for phrase in view.phrases]
+        yield title(view, several), rows
+
+
+def title(view: FindingsView, several: bool) -> str:
+    """``findings of suite/eval, hallucination_rate by domain: 1 validated, 3 rejected``."""
+    name = eval_name(view.eval, view.model, several)
+    return f"findings of {name}, {view.metric} by {view.by}: {view.summary}"
+
+
+def phrase_text(phrase: Phrase) -> str:
+    """``“thank you” 12 times (hum 9, cafe 3)``."""
+    often = f"{phrase.count} times" if phrase.count > 1 else "once"
+    return f"“{phrase.text}” {often} ({phrase.where})"
+
+
+def _table(view: FindingsView) -> list[str]:
+    rows = [(view.by, "uplift", "interval", "q", "holdout", "p", "status")]
+    for row in view.rows:
+        name = row.part if len(row.part) <= _LONGEST_NAME else f"{row.part[: _LONGEST_NAME - 1]}…"
+        first, second = row.discovery, row.holdout
+        rows.append((name, first.uplift, first.interval, row.q, second.uplift, second.p, f"{row.mark} {row.status}"))
+    return aligned(rows, left=(0, 6))
+
+
+def _view(item: Json, findings: Json) -> FindingsView:
+    methods = findings["findings_methods"]
+    # A record's objects are in the order of their names.
+    counts = {status: findings["validation_summary"].get(status, 0) for status in SIGNS}
+    return FindingsView(
+        eval=item["eval"],
+        model=item["model"],
+        metric=findings["findings"][0]["metric"],
+        by=methods["by"],
+        summary=", ".join(f"{count} {status}" for status, count in counts.items() if count),
+        rule=_rule(methods, counts),
+        rows=[_row(finding, methods["by"]) for finding in findings["findings"]],
+        phrases=[_phrase(record) for record in findings.get("phrases", ())[:_MOST_PHRASES]],
+    )
+
+
+def _rule(methods: Json, counts: Mapping[str, int]) -> str:
+    holdout, split = methods["holdout_fraction"], methods["split"]
+    untested = (
+        f"untested: fewer than {methods['fewest_clusters']} recordings of a {methods['by']}, or of all others, on "
+        "either side of the split"
+    )
+    if not methods["tested"]:
+        return untested
+    rule = (
+        f"validated: a higher rate than all others together on {100 * (1 - holdout):.0f} % of the clips (q at most "
+        f"{methods['discovery_alpha']:g}), confirmed on the holdout of {100 * holdout:.0f} % (p at most "
+        f"{methods['holdout_alpha']:.3g}, split by seed {split['seed']}); the probability of any false one among "
+        f"{methods['tested']} tested is at most {methods['alpha']:g}. candidate: not confirmed clearly enough"
+    )
+    return f"{rule}. {untested}" if counts["untested"] else rule
+
+
+def _row(finding: Json, by: str) -> Row:
+    sign = SIGNS.get(finding["status"], Sign("", "plain", str(finding["status"])))
+    uplift = {name: finding[name] for name in ("effect_size", "ci_lower", "ci_upper")}
+    return Row(
+        part=str(finding["slice"][by]),
+        mark=sign.mark,
+        tone=sign.tone,
+        status=sign.words,
+        why=finding["validation_notes"],
+        q=_p(finding["adjusted_p_value"]),
+        discovery=_half({**finding["discovery"], **uplift}),
+        holdout=_half(finding["holdout"]),
+    )
+
+
+def _half(side: Json) -> Half:
+    at, low, high = (side[name] for name in ("effect_size", "ci_lower", "ci_upper"))
+    rate, others = (value_text(side[name], SHARE) for name in ("domain_rate", "other_rate"))
+    return Half(
+        uplift="–" if at is None else f"{100 * at:+.1f}",
+        interval="" if low is None or high is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
+        rates=f"{rate} and {others}",
+        clips=f"{side['clip_count_domain']} and {side['clip_count_other']}",
+        p=_p(side["p_value"]),
+        at=axis_value(at, POINTS),
+        low=axis_value(low, POINTS),
+        high=axis_value(high, POINTS),
+    )
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def _phrase(record: Json) -> Phrase:
+    ordered = sorted(record["domains"].items(), key=lambda domain: (-domain[1], domain[0]))
+    domains = [f"{name} {count}" for name, count in ordered[:_MOST_DOMAINS]]
+    more = len(ordered) - len(domains)
+    return Phrase(record["phrase"], record["count"], ", ".join([*domains, *([f"{more} more"] if more else [])]))

@@ -1,0 +1,87 @@
+  // Compared with the baseline: the verdict in a line, the drops with their margins, a row for each regression line.
+  const TONE_LOOKS = {
+    regressed: { color: "var(--bad)", symbol: "square" },
+    inconclusive: { color: "var(--warn)", symbol: "triangle" },
+    "not comparable": { color: "var(--soft)", symbol: "cross" },
+    pass: { color: "var(--good)", symbol: "circle" },
+  };
+
+  const MOST_NAMES = 20;
+  const MOST_LINES = 20;
+
+  function lineName(line) {
+    const metrics = new Set(data.changes.lines.map((one) => one.metric));
+    return [named(line.eval, line.model), metrics.size > 1 ? line.metric : "", line.group].filter(Boolean).map(visible).join(" · ");
+  }
+
+  function dropPlot(unit, lines) {
+    const rows = lines.map((line) => {
+      const shown = TONE_LOOKS[line.status];
+      const verdict = `${line.mark} ${line.status}`;
+      return { label: lineName(line), marks: [{ ...shown, at: line.at, low: line.low, high: line.high, most: line.most, limit: line.limit, hollow: line.low === null,
+        cells: [visible(line.drop), line.interval || "–", verdict], tones: [null, null, shown.color],
+        about: `${lineName(line)}: ${visible(line.drop)} (${line.interval || "no interval"})\n${visible(line.detail)}` }] };
+    });
+    const spec = { name: "Drops from the baseline with intervals and margins; the table holds the numbers", axis: `drop, ${visible(unit)} (to the right is worse)`,
+      heads: ["drop", "interval", "verdict"], rows, zero: true };
+    return plotFigure(["Drop by line: sign and interval, ", el("span", { class: "key" }, "|"), " the bound that a pass rests on, ", el("span", { class: "key bad" }, "┆"), " the margin"], spec);
+  }
+
+  const leftOutText = (one) => `${count(one.count)} ${one.reason}: ${one.names.map(visible).join(", ")}${one.count > one.names.length ? ", …" : ""}`;
+
+  // How many answers changed, as a link to them where the samples of the page can be narrowed to just these.
+  function flipsOf(line, change) {
+    const text = `${count(line[change])} ${change}`;
+    if (!line[change] || line.group || !all.some((one) => one.change === change && one.eval.name === line.eval && one.eval.model === line.model)) return text;
+    const link = el("a", { href: `#${new URLSearchParams({ change, eval: line.eval, model: line.model })}` }, text);
+    link.addEventListener("click", () => setTimeout(() => { follow(); byId("samples").scrollIntoView(); }));
+    return link;
+  }
+
+  function changeRows(line) {
+    const name = [visible(line.metric), line.group ? ` · ${visible(line.group)}` : "", scorers.size > 1 ? ` · ${visible(line.scorer)}` : ""].join("");
+    const details = [el("div", {}, visible(line.detail)), line.detail.includes(line.method.replace(/^no test: /, "")) ? null : el("div", { class: "soft" }, visible(line.method)),
+      line.left_out.map((one) => el("div", { class: "soft" }, `In no pair: ${leftOutText(one)}`))];
+    const flips = line.worse + line.better ? [flipsOf(line, "worse"), el("br"), flipsOf(line, "better")] : line.at === null ? "–" : "none";
+    const pairs = [`of ${count(line.pairs)} pairs`, ...(line.clusters === null ? [] : [el("br"), `${count(line.clusters)} clusters`])];
+    return [
+      el("tr", { class: "joined" },
+        el("td", {}, tag(line.tone, `${line.mark} ${line.status}`)),
+        el("th", { scope: "row" }, visible(named(line.eval, line.model)), el("div", { class: "small soft" }, name)),
+        el("td", { class: "number" }, visible(line.before), " → ", el("strong", {}, visible(line.now))),
+        el("td", { class: "number" }, el("strong", {}, visible(line.drop)), el("div", { class: "small soft" }, line.interval)),
+        el("td", { class: "number" }, visible(line.bound), el("div", { class: "small soft" }, `margin ${visible(line.margin)}`)),
+        el("td", { class: "number" }, line.p, el("div", { class: "small soft" }, [`level ${line.level}`, line.p_holm ? [el("br"), `Holm ${line.p_holm}`] : null])),
+        el("td", { class: "number" }, flips, el("div", { class: "small soft" }, pairs)),
+        el("td", { class: "number" }, visible(line.detectable))),
+      el("tr", { class: "details" }, el("td"), el("td", { colspan: 7 }, details)),
+    ];
+  }
+
+  function drawChanges() {
+    const { changes } = data;
+    if (!changes) return;
+    byId("changes").hidden = false;
+    const drawn = new Map();
+    for (const line of changes.lines) drawn.set(line.unit, [...(drawn.get(line.unit) || []), line]);
+    const heads = [["Verdict"], ["Eval and metric"], ["Baseline → now", true], ["Drop", true], ["Bound", true], ["p", true], ["Flips", true], ["Would detect", true]];
+    byId("changes").append(
+      el("p", { class: `overall ${changes.tone}` }, overallText(changes, changes.verdict, changes.counts, [changes.detectable, data.verdict.word === changes.verdict ? data.verdict.advice : ""].filter(Boolean).join(" "))),
+      ...[...drawn].filter(([, lines]) => lines.some((one) => one.at !== null)).map(([unit, lines]) => dropPlot(unit, lines)));
+    // Where there are many lines, those that pass are shown when asked for.
+    const folded = changes.lines.length > MOST_LINES ? changes.lines.filter((line) => line.status === "pass") : [];
+    const lines = changes.lines.filter((line) => !folded.includes(line));
+    if (lines.length) byId("changes").append(table(heads, lines.flatMap(changeRows), true));
+    if (folded.length) {
+      const box = el("details", {}, el("summary", {}, `${count(folded.length)} lines pass`));
+      whenOpen(box, () => [table(heads, folded.flatMap(changeRows), true)]);
+      byId("changes").append(box);
+    }
+    if (changes.without_line.length) {
+      const names = changes.without_line.slice(0, MOST_NAMES).map(([name, model]) => visible(named(name, model)));
+      const more = changes.without_line.length - names.length;
+      byId("changes").append(el("p", { class: "small" }, "Without a regression line: ", names.join(", "), more ? ` and ${count(more)} more.` : "."));
+    }
+    byId("changes").append(el("p", { class: "small soft" }, "A drop is positive where this run is worse. Pass: the bound is below the margin. Regressed: p, that of a drop of at most the margin, is at most its level. ",
+      "Would detect: the drop that this comparison would call regressed four times in five."));
+  }

@@ -1,0 +1,167 @@
+  // What the samples are filtered by. Every facet gives each sample its values, and counts what a click would leave.
+  const MOST_VALUES = 300;
+  const LONGEST_ID = 300;
+  const filter = { text: "", chosen: new Map() };
+  let matching = all;
+
+  function outcomes(sample) {
+    const scorer = scorerOf(sample);
+    if (!scorer) return ["not parsed"];
+    if (scorer.status === "error") return ["asking failed"];
+    const found = scorer.right === null ? ["not counted"] : [scorer.right ? "right" : "wrong"];
+    return scorer.status === "parsed" ? found : [...found, "unparsed"];
+  }
+
+  const hasBaseline = all.some((sample) => sample.change);
+  const fields = [...new Set(data.samples.groups.flatMap((group) => Object.keys(group)))];
+  const facets = [
+    { name: "change", label: "Since the baseline", order: ["worse", "better", "same", "not in it"], of: (sample) => [sample.change || "not in it"], hidden: !hasBaseline },
+    { name: "answer", label: "Answer", order: ["wrong", "right", "unparsed", "not counted", "asking failed", "not parsed"], of: outcomes },
+    { name: "failure", label: "Failures", order: data.failures, of: (sample) => failuresOf(sample, scorerOf(sample)) },
+    { name: "sound", label: "Sound", order: ["on this page"], of: (sample) => (sample.sounds.length ? ["on this page"] : []) },
+    { name: "eval", label: "Eval", of: (sample) => [sample.eval.name], list: true },
+    { name: "model", label: "Model", of: (sample) => [sample.eval.model], list: true },
+    ...fields.map((field) => ({ name: `group.${field}`, label: field, of: (sample) => (field in sample.group ? [sample.group[field]] : []), list: true })),
+  ];
+  for (const facet of facets) {
+    const found = new Map();
+    for (const sample of all) for (const value of facet.of(sample)) found.set(value, (found.get(value) || 0) + 1);
+    facet.values = facet.order ? facet.order.filter((value) => found.has(value)) : [...found.keys()].slice(0, MOST_VALUES);
+    facet.counts = found;
+    facet.hidden = facet.hidden || facet.values.length < (facet.list ? 2 : 1);
+    facet.box = null;
+  }
+
+  // One pass: a sample that only one facet keeps out still counts for that facet's other values.
+  function narrow() {
+    const active = facets.filter((facet) => filter.chosen.has(facet.name));
+    for (const facet of facets) facet.counts = new Map();
+    const text = filter.text.trim().toLowerCase();
+    matching = all.filter((sample) => {
+      let against = null;
+      for (const facet of active) {
+        if (facet.of(sample).includes(filter.chosen.get(facet.name))) continue;
+        if (against !== null) return false;
+        against = facet;
+      }
+      if (text && !words(sample).includes(text)) return false;
+      for (const facet of against === null ? facets : [against]) {
+        if (facet.hidden) continue;
+        for (const value of facet.of(sample)) facet.counts.set(value, (facet.counts.get(value) || 0) + 1);
+      }
+      return against === null;
+    });
+  }
+
+  function choose(name, value) {
+    if (value === "" || value === null || filter.chosen.get(name) === value) filter.chosen.delete(name);
+    else filter.chosen.set(name, value);
+  }
+
+  function chips(facet) {
+    facet.buttons = facet.values.map((value) => {
+      const number = el("span", { class: "count" });
+      const button = el("button", { type: "button", class: "chip" }, visible(value), " ", number);
+      button.addEventListener("click", () => {
+        choose(facet.name, value);
+        select();
+      });
+      return { value, button, number };
+    });
+    return el("fieldset", { class: "chips" }, el("legend", {}, facet.label), facet.buttons.map((one) => one.button));
+  }
+
+  const labelled = (label, control) => el("span", { class: "labelled" }, el("label", { for: control.id }, label), " ", control);
+
+  function picker(facet) {
+    facet.pick = el("select", { id: `pick-${facets.indexOf(facet)}` });
+    facet.pick.addEventListener("change", () => {
+      choose(facet.name, null);
+      if (facet.pick.value) choose(facet.name, facet.values[Number(facet.pick.value) - 1]);
+      select();
+    });
+    return labelled(visible(facet.label), facet.pick);
+  }
+
+  function drawFilters() {
+    const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
+    const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
+    const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "the headline"), scorers.map((name) => el("option", { value: name }, visible(name))));
+    const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
+    let waiting = 0;
+    search.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => { filter.text = search.value; select(); }, 120);
+    });
+    scorer.addEventListener("change", () => { chosenScorer = scorer.value; select(); });
+    clear.addEventListener("click", () => { clearFilters(); select(); });
+    const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
+      el("div", { class: "line" }, labelled("Search", search), clear),
+      facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
+      el("div", { class: "line" }, scorers.length > 1 ? labelled("Scorer", scorer) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      filter.text = search.value;
+      select();
+    });
+    return form;
+  }
+
+  function clearFilters() {
+    filter.text = "";
+    filter.chosen.clear();
+    chosenScorer = "";
+  }
+
+  // What is chosen and how many each choice would leave, into the form.
+  function showFilters() {
+    if (document.activeElement !== byId("search")) byId("search").value = filter.text;
+    if (byId("scorer")) byId("scorer").value = chosenScorer;
+    byId("clear").disabled = !filter.text && !filter.chosen.size && !chosenScorer;
+    for (const facet of facets) {
+      const chosen = filter.chosen.get(facet.name);
+      for (const { value, button, number } of facet.buttons || []) {
+        number.textContent = count(facet.counts.get(value) || 0);
+        button.setAttribute("aria-pressed", String(value === chosen));
+      }
+      if (facet.pick) {
+        facet.pick.replaceChildren(el("option", { value: "" }, "all"), ...facet.values.map((value, number) =>
+          el("option", { value: number + 1, selected: value === chosen }, `${visible(value).slice(0, 80)} (${count(facet.counts.get(value) || 0)})`)));
+      }
+    }
+  }
+
+  // The page's address says what is filtered and which sample is open, so that both can be pasted.
+  function address(sample) {
+    const found = new URLSearchParams();
+    if (filter.text) found.set("q", filter.text);
+    if (chosenScorer) found.set("scorer", chosenScorer);
+    for (const [name, value] of filter.chosen) found.set(name, value);
+    if (sample) for (const [name, value] of named_(sample)) found.set(name, value);
+    return `#${found}`;
+  }
+
+  // A sample's name in an address: its id, and where the page holds more than one of that id, whose it is.
+  function named_(sample) {
+    const found = [["sample", sample.id]];
+    if (data.evals.length > 1) found.push(["of", sample.eval.name]);
+    if (data.several) found.push(["by", sample.eval.model]);
+    if (data.epochs > 1) found.push(["epoch", sample.epoch + 1]);
+    return found;
+  }
+
+  // Returns what the address says of a sample: undefined for nothing, null for one that the page does not hold.
+  function readAddress() {
+    const found = new URLSearchParams(location.hash.slice(1));
+    clearFilters();
+    filter.text = found.get("q") || "";
+    chosenScorer = data.evals.some((one) => one.scorers.includes(found.get("scorer"))) ? found.get("scorer") : "";
+    for (const facet of facets) {
+      if (!facet.hidden && facet.values.includes(found.get(facet.name))) filter.chosen.set(facet.name, found.get(facet.name));
+    }
+    if (!found.has("sample")) return undefined;
+    const is = (name, value) => !found.has(name) || found.get(name) === String(value);
+    const id = found.get("sample");
+    return all.find((one) => (one.id === id || (one.id.length >= LONGEST_ID && id.startsWith(one.id))) && is("of", one.eval.name) && is("by", one.eval.model) && is("epoch", one.epoch + 1)) || null;
+  }
+

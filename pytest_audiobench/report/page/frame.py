@@ -1,0 +1,106 @@
+"""The frame of a page's data: its style, its scripts and the policy that allows these and nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css")
+SCRIPTS = (
+    "elements.js",
+    "plots.js",
+    "theme.js",
+    "numbers.js",
+    "scores.js",
+    "grid.js",
+    "comparison.js",
+    "perturbations.js",
+    "findings.js",
+    "changes.js",
+    "labels.js",
+    "scorers.js",
+    "rows.js",
+    "filters.js",
+    "audio.js",
+    "card.js",
+    "smallest_flips.js",
+    "samples.js",
+    "start.js",
+)
+"""One style and one script on the page, in this order."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A kind of page: its template, its one style and its one script, each of these from several files in order."""
+
+    template: str
+    styles: tuple[str, ...]
+    scripts: tuple[str, ...]
+
+
+REPORT = Layout("run.html", STYLES, SCRIPTS)
+"""The page of a run."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A script that others wrote, under ``vendor/``; ``style`` is the text of the style elements that it makes."""
+
+    script: str
+    style: str | None = None
+
+
+PLOT = Library("vendor/plot.min.js", "vendor/plot.css")
+"""Draws all plots; vendor/README.md says why this one."""
+
+
+def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = REPORT) -> tuple[bytes, bytes]:
+    """What stands before and after the JSON of the page's data; libraries are script elements before the page's own."""
+    style = "".join(map(_resource, layout.styles))
+    script = f'"use strict";\n(() => {{\n{"".join(map(_resource, layout.scripts))}}})();\n'
+    borrowed = [_resource(library.script) for library in libraries]
+    styles = [style, *(_resource(library.style) for library in libraries if library.style)]
+    parts = {
+        "policy": _policy(styles, [*borrowed, script]),
+        "style": style,
+        "libraries": "".join(f"<script>{text}</script>\n" for text in borrowed),
+        "script": script,
+        "title": html.escape(title),
+    }
+    before, after = _resource(layout.template).split("{{data}}")
+    return encoded(_filled(before, parts)), encoded(_filled(after, parts))
+
+
+def encoded(text: str) -> bytes:
+    """UTF-8, in which half of a surrogate pair is a replacement character and a whole pair its character."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace").encode()
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> str:
+    # One pass, so that what looks like a part's name within a part stays what it is.
+    pieces = template.split("{{")
+    return pieces[0] + "".join(parts[name] + rest for name, _, rest in (piece.partition("}}") for piece in pieces[1:]))
+
+
+def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
+    return (
+        f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources(scripts)}; "
+        "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+    )
+
+
+def _sources(texts: Sequence[str]) -> str:
+    digests = (hashlib.sha256(text.encode()).digest() for text in texts)
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+
+
+def _resource(name: str) -> str:
+    return (files("pytest_audiobench.report.page") / name).read_text(encoding="utf-8")

@@ -1,0 +1,45 @@
+  // The confusion matrix: a table of counts for each eval whose labels repeat, each row shaded by its shares.
+  const signed = (number) => (number > 0 ? `+${count(number)}` : number < 0 ? `−${count(-number)}` : "");
+
+  function labelCell(one, row, column, total) {
+    const number = one.counts[row][column];
+    const moved = one.change ? one.change[row][column] : 0;
+    const share = total ? number / total : 0;
+    const cell = el("td", { class: `${row === column ? "right" : "wrong"}${number ? "" : " none"}`,
+      title: `${visible(one.labels[row])} read as ${visible(one.columns[column])}: ${count(number)} of ${count(total)}` },
+      count(number), moved ? el("div", { class: "moved" }, signed(moved)) : null);
+    // Errors are spread thin over a row, so that a tenth of it must be seen already.
+    cell.style.setProperty("--share", `${Math.round(100 * (row === column ? share : Math.sqrt(share)))}%`);
+    return cell;
+  }
+
+  function labelTable(one) {
+    const short = one.columns.length <= 9 && one.columns.every((label) => label.length <= 14);
+    const head = el("tr", {}, el("th", { scope: "col", class: "corner" }, "true ↓  answered →"),
+      one.columns.map((label) => el("th", { scope: "col", class: short ? "number" : "upright" }, el("span", {}, visible(label)))),
+      el("th", { scope: "col", class: "number" }, "n"), el("th", { scope: "col", class: "number" }, "right"));
+    const rows = one.labels.map((label, row) => {
+      const total = one.counts[row].reduce((sum, number) => sum + number, 0);
+      const is_folded = one.folded && row === one.labels.length - 1;
+      return el("tr", {}, el("th", { scope: "row" }, visible(label)), one.columns.map((_, column) => labelCell(one, row, column, total)),
+        el("td", { class: "number" }, count(total)), el("td", { class: "number" }, total && !is_folded ? `${(100 * one.counts[row][row] / total).toFixed(1)} %` : "–"));
+    });
+    return scrolling(el("table", { class: "labels" }, el("thead", {}, head), el("tbody", {}, rows)));
+  }
+
+  function drawLabels() {
+    const found = data.labels.filter((one) => one !== null);
+    if (!data.labels.length) return;
+    byId("labels").hidden = false;
+    byId("labels").append(el("p", { class: "soft" }, "A row for each true label, a column for what the headline scorer parsed. Cells are shaded by their share of the row.",
+      found.some((one) => one.change) ? " Signed numbers are the change from the baseline, on the samples that both answered." : ""));
+    for (const [number, one] of found.entries()) {
+      const owner = data.evals[one.item];
+      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(owner.name, owner.model)),
+        el("span", { class: "small soft" }, ` ${count(one.labels.length - (one.folded ? 1 : 0) + one.folded)} labels${one.change ? `, change over ${count(one.pairs)} pairs` : ""}`)));
+      whenOpen(box, () => [labelTable(one), one.folded ? el("p", { class: "small soft" }, `The ${count(one.folded)} rarest labels share the last row and column, right or wrong among themselves.`) : null]);
+      byId("labels").append(box);
+    }
+    const missing = data.labels.length - found.length;
+    if (missing) byId("labels").append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load(run).confusion(eval) makes them.`));
+  }

@@ -1,0 +1,319 @@
+"""One sample as the page holds it: what the list is filtered by, and what its card shows, as short JSON texts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.report.joined_samples import Joined, played
+
+LONGEST_TEXT = 16_000
+"""Characters of one text that are embedded; predictions.jsonl has the rest."""
+LONGEST_NAME = 300
+"""Characters of an id, a stage, a group's value and the like."""
+LONGEST_LIST = 200
+"""Choices, references, metadata fields, clips and parts of a prompt that are embedded of one sample."""
+CHANGES = ("", "worse", "better", "same")
+"""What became of a sample since the baseline; the first where that has no such sample."""
+
+_REMEMBERED = 1_024
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+class PageRow(NamedTuple):
+    """A sample in one epoch."""
+
+    sample_id: str
+    epoch: int
+    change: str
+    wording: tuple[str, ...]
+    groups: str
+    """JSON text: the groups by name."""
+    kinds: tuple[str, ...]
+    """JSON texts: [numbers of scorers, status, right] for each thing that scorers made of the answer."""
+    fields: tuple[str, ...]
+    """JSON texts of what the card shows, as rows.js takes them apart: what other samples may well share (question,
+    choices, references, names of metadata, prompt), then the rest (stages, error, what the scorers parsed, metadata,
+    audio, the answer before, diff, diff before)."""
+
+
+class _Encoded:
+    """JSON texts by what they are of, so that what stands in many rows is encoded once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[Hashable, str] = {}
+
+    def of(self, key: Hashable, value: Callable[[], Any]) -> str:
+        """The JSON text of ``value()``, which is always the same for one ``key``."""
+        text = self._texts.get(key)
+        if text is None:
+            if len(self._texts) >= _REMEMBERED:
+                self._texts.clear()
+            text = self._texts[key] = _encode(value())
+        return text
+
+
+class RowMaker:
+    """Makes the rows of one item, no text of them longer than ``longest`` characters."""
+
+    def __init__(self, item: Mapping[str, Any], longest: int = LONGEST_TEXT) -> None:
+        self._longest = longest
+        self._scorers = {scorer["name"]: number for number, scorer in enumerate(item["scorers"])}
+        self._headline = next(iter(self._scorers), "")
+        self._words = words_of(item)
+        self._once = _Encoded()
+
+    def row(self, sample: Joined) -> PageRow:
+        """The row of a sample of the item."""
+        cut, once = self._cut, self._once.of
+        first, before = sample.predictions[0], sample.compared
+        choices = tuple(first["choices"][:LONGEST_LIST])
+        references = tuple([text for text in (first["reference"], *first.get("references", ())) if text][:LONGEST_LIST])
+        metadata = first.get("metadata", {})
+        names = tuple(metadata)[:LONGEST_LIST]
+        prompt = tuple([self._prompt(row) for row in sample.predictions if row.get("prompt")])
+        groups = tuple(sample.scored[0]["groups"].items()) if sample.scored else ()
+        kinds, results = self._results(sample)
+        rest = [
+            [
+                [_name(row["stage"]), cut(output["text"]), _name(output["finish"]), _name(row.get("role", ""))]
+                for row in sample.predictions
+                for output in row["outputs"][:LONGEST_LIST]
+            ],
+            # What a judge could not be asked is no failure of the sample's.
+            cut(next((r["error"] for r in sample.predictions if r["error"] is not None and "role" not in r), None)),
+            results,
+            [cut(str(metadata[name])) for name in names],
+            [
+                [cut(clip["source"]), clip["duration_s"], clip["truncated_s"], clip["key"] is not None]
+                for clip in played(sample)["audio"][:LONGEST_LIST]
+            ],
+            None if before is None else self._before(before["before"]),
+            self._diff(sample),
+            None if before is None else self._diff_before(first["reference"], before["before"]),
+        ]
+        return PageRow(
+            _name(first["sample_id"]),
+            first["epoch"],
+            change_of(sample),
+            wording(sample),
+            once(("groups", groups), lambda: {_name(name): _name(value) for name, value in groups}),
+            kinds,
+            (
+                once(first["question"], lambda: cut(first["question"])),
+                once(("choices", choices), lambda: [cut(choice) for choice in choices]),
+                once(("references", references), lambda: [cut(text) for text in dict.fromkeys(references)]),
+                once(("names", names), lambda: [cut(name) for name in names]),
+                once(("prompt", prompt), lambda: prompt),
+                _encode(rest),
+            ),
+        )
+
+    def _results(self, sample: Joined) -> tuple[tuple[str, ...], list[Any]]:
+        """What the scorers made of the answer, the same of several once: kinds, and value and statistics of each.
+
+        The statistics are None where the scorer leaves the answer out.
+        """
+        scored = {row["scorer"]: row["scores"] for row in sample.scored}
+        numbers: dict[tuple[Any, ...], list[int]] = {}
+        for row in sample.processed:
+            scores = scored.get(row["scorer"])
+            result = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
+            if row["scorer"] in self._scorers:
+                numbers.setdefault(result, []).append(self._scorers[row["scorer"]])
+        kinds, results = [], []
+        for (status, value, scores), scorers in numbers.items():
+            kind = (tuple(scorers), _name(status), None if scores is None else right(dict(scores)))
+            kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
+            results.append([self._cut(value), None if scores is None else _scores(scores)])
+        return tuple(kinds), results
+
+    def _diff(self, sample: Joined) -> Any:
+        # The headline's lines come first.
+        if not sample.scored or not sample.processed or unit_of(sample.scored[0]["scores"]) is None:
+            return None
+        answer = sample.processed[0]["value"] or ""
+        return self._diff_list(sample.predictions[0]["reference"], answer, sample.scored[0]["scores"])
+
+    def _diff_before(self, reference: str, before: Mapping[str, Any]) -> Any:
+        if before["text"] is None or before["scores"] is None or unit_of(before["scores"]) is None:
+            return None
+        return self._diff_list(reference, before["text"], before["scores"])
+
+    def _diff_list(self, reference: str, answer: str, scores: Mapping[str, float]) -> Any:
+        diff = word_diff(reference, answer, self._headline, self._words, scores)
+        return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
+
+    def _before(self, before: Mapping[str, Any]) -> list[Any]:
+        scores = before["scores"]
+        return [
+            _name(before["status"]),
+            self._cut(before["text"]),
+            None if scores is None else _scores(scores.items()),
+            [_name(name) for name in before["failures"][:LONGEST_LIST]],
+            None if scores is None else right(scores),
+        ]
+
+    def _prompt(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+        """A stage's messages: each part is the number of a clip, or what ``_pieces`` makes of a text."""
+        messages = [
+            (
+                _name(role),
+                tuple([part if type(part) is int else self._pieces(part, row) for part in parts[:LONGEST_LIST]]),
+            )
+            for role, parts in row["prompt"][:LONGEST_LIST]
+        ]
+        return _name(row["stage"]), _name(row.get("role", "")), tuple(messages)
+
+    def _pieces(self, text: str, row: Mapping[str, Any]) -> tuple[str | int, ...]:
+        """``text`` with 0 in place of the sample's question and n in place of its n-th choice, where they stand in it.
+
+        So the prompts of most samples are one and the same template, which the page holds once. A last number below
+        zero counts the characters that were cut off.
+        """
+        pieces: list[str | int] = []
+        rest = text[: self._longest]
+        for number, part in enumerate((row["question"], *row["choices"][:LONGEST_LIST])):
+            if part and part in rest and len(part) <= self._longest:
+                before, _, rest = rest.partition(part)
+                pieces += [before, number]
+        pieces.append(rest)
+        if len(text) > self._longest:
+            pieces.append(self._longest - len(text))
+        return tuple(pieces)
+
+    def _cut(self, text: str | None) -> str | list[Any] | None:
+        """A text, or when it is too long its beginning and the number of characters left out."""
+        if text is None or len(text) <= self._longest:
+            return text
+        return [text[: self._longest], len(text) - self._longest]
+
+
+def change_of(sample: Joined) -> str:
+    """``worse``, ``better`` or ``same``; empty where the baseline has no such sample."""
+    change = sample.compared["change"] if sample.compared else ""
+    return change if change in CHANGES else ""
+
+
+def wording(sample: Joined) -> tuple[str, ...]:
+    """The classes of failures that every scorer sees; beyond them, each sees the one that is its status."""
+    if not sample.scored:
+        return ()
+    others = [set(row["failures"]) for row in sample.scored[1:]]
+    return tuple(name for name in sample.scored[0]["failures"] if all(name in failures for failures in others))
+
+
+def is_failure(sample: Joined) -> bool:
+    """Whether the headline scorer counts the answer as wrong or could not parse it, or asking failed."""
+    if not sample.scored:
+        return any(row["error"] is not None for row in sample.predictions)
+    first = sample.scored[0]
+    return first["status"] != "parsed" or (first["scores"] is not None and right(first["scores"]) is False)
+
+
+def right(scores: Mapping[str, float]) -> bool | None:
+    """Whether nothing was wrong with the answer: by ``correct``, else by word errors; None when neither is counted."""
+    if "correct" in scores:
+        return scores["correct"] >= 1
+    errors = [scores[name] for name in ("S", "D", "I") if name in scores]
+    return sum(errors) == 0 if errors else None
+
+
+def _name(text: str) -> str:
+    return text[:LONGEST_NAME]
+
+
+def _scores(scores: Iterable[tuple[str, float]]) -> str:
+    return " ".join([f"{name}={value:g}" for name, value in scores])
+
+
+MOST_WORDS = 2_000
+"""Of either text; a longer pair (a runaway answer) is shown without a diff."""
+
+Words: TypeAlias = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
+"""Reference and answer as the rows of words that a scorer compares."""
+
+LONGEST_WORD = 40
+"""Characters; texts longer than so many words of this length are not taken apart at all."""
+
+_TAGS = {"equal": "=", "replace": "S", "delete": "D", "insert": "I"}
+
+
+class Diff(NamedTuple):
+    """Where a transcript and its reference part: runs of equal, replaced, missing and inserted words."""
+
+    by: str
+    """The scorer whose words these are; "" where they are the texts' plain words."""
+    joint: str
+    """Stands between two of them: nothing where they are characters."""
+    runs: list[tuple[str, str, str]]
+    """(sign, words of the reference, words of the answer), signs ``=``, ``S``, ``D``, ``I``."""
+
+
+def unit_of(scores: Mapping[str, float] | None) -> str | None:
+    """What a scorer's statistics count errors in: "" for words, "C" for characters; None for neither."""
+    return None if scores is None else _unit(tuple(scores))
+
+
+@lru_cache(maxsize=256)
+def _unit(names: tuple[str, ...]) -> str | None:
+    return next((unit for unit in ("", "C") if all(f"{unit}{name}" in names for name in "SDIN")), None)
+
+
+def word_diff(
+    reference: str, answer: str, scorer: str, words: Words | None, scores: Mapping[str, float]
+) -> Diff | None:
+    """The diff of an answer to its reference; None without counts of errors, or beyond 2,000 words or characters.
+
+    It is of the words (characters) that the ``scorer`` compared where ``words`` gives these, and they yield the very
+    counts that it recorded in ``scores``; else of what white space separates. The alignment is rapidfuzz's, one of the
+    shortest, as for the scores (``metrics/token_errors.py``).
+    """
+    unit = unit_of(scores)
+    if unit is None or max(len(reference), len(answer)) > LONGEST_WORD * MOST_WORDS:
+        return None
+    if words is not None:
+        expected, actual = words(reference, answer)
+        if max(len(expected), len(actual)) <= MOST_WORDS:
+            errors = token_errors(expected, actual)
+            if all(errors[name] == scores[f"{unit}{name}"] for name in "SDI"):
+                joint = "" if unit else " "
+                return Diff(scorer, joint, _runs(expected, actual, joint))
+    expected, actual = reference.split(), answer.split()
+    return Diff("", " ", _runs(expected, actual, " ")) if max(len(expected), len(actual)) <= MOST_WORDS else None
+
+
+def words_of(item: Mapping[str, Any]) -> Words | None:
+    """How the headline scorer of a recorded item takes texts apart, where this installation knows it."""
+    if item["protocol"] != "transcription" or not item["scorers"]:
+        return None
+    return _words(item["scorers"][0]["name"], str(item["options"].get("language", "en")))
+
+
+@lru_cache(maxsize=64)
+def _words(scorer: str, language: str) -> Words | None:
+    from pytest_audiobench.protocols.transcription.family import transcription
+
+    try:
+        headline = transcription(scorer, language=language).scorers[0]
+        return None if headline.missing_parts() else headline.words
+    except (UsageError, FatalError):
+        return None
+
+
+def _runs(expected: Sequence[str], actual: Sequence[str], joint: str) -> list[tuple[str, str, str]]:
+    from rapidfuzz.distance import Levenshtein  # costs some ms, which a page without transcripts need not pay
+
+    return [
+        (
+            _TAGS[op.tag],
+            joint.join(expected[op.src_start : op.src_end]),
+            joint.join(actual[op.dest_start : op.dest_end]),
+        )
+        for op in Levenshtein.opcodes(expected, actual)
+    ]

@@ -1,0 +1,283 @@
+"""What a model was played, as short excerpts: each eval writes some, and the page takes of them what fits.
+
+When an eval ends its clips are at hand, and what became of its samples is known; when the page is written neither may
+be: workers have ended, and a record holds no paths. So each eval leaves the excerpts that the page might want beside
+its rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import heapq
+import io
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.audio.clip import Clip, Samples
+from pytest_audiobench.evaluation.evaluate import Evaluation
+from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.selection import SelectedSample
+from pytest_audiobench.report.json_lines import Row, read_lines, write_lines
+from pytest_audiobench.report.page.rows import LONGEST_NAME, right
+from pytest_audiobench.report.run_files import stem
+
+ENDING = ".excerpts.jsonl"
+LONGEST_S = 20.0
+"""Seconds of a clip that an excerpt holds: its beginning."""
+RATE_HZ = 16_000
+"""Excerpts are mono and at most of this rate: what most models hear."""
+BUDGET_BYTES = 20_000_000
+"""Of all excerpts on a page, in base64: some twelve hundred clips of four seconds."""
+EXAMPLES = 3
+"""Without a baseline, so many wrong answers of an eval can be heard."""
+FLIPPED = 3
+"""Of the samples of an eval whose answer a perturbation turned into another option, so many can be heard with and
+without it, in place of as many wrong answers."""
+MOST_FLIPS = 100
+"""Of one eval."""
+
+_QUALITY = 0.75
+"""Of libsndfile's scale, on which 1 is the smallest: some 25 kbit/s for speech at 16 kHz, at variable rate."""
+_MOST_CACHED = 24
+"""Excerpts of unchanged clips that a process holds in memory: the evals of other perturbations want the same ones."""
+_MP3_RATES = (8_000, 11_025, 12_000, 16_000)
+
+
+class _Candidate(NamedTuple):
+    """A sample whose sound may be on the page."""
+
+    rank: int
+    """0 became worse, 1 better, 2 is an example, 3 is one of all."""
+    sample: SelectedSample
+    both: bool
+    """Whether it should be heard as it was before a perturbation changed it, too."""
+
+
+class _Version(NamedTuple):
+    """A clip as it was played."""
+
+    name: str
+    """"changed" or "clean" where a perturbation changed it, else empty."""
+    clip: Clip
+    key: str
+    length_s: float | None
+
+
+def write_excerpts(
+    parts: Path, evaluation: Evaluation, handle: ModelHandle, which: str, changes: Mapping[str, str]
+) -> list[str]:
+    """Write an eval's excerpts into the folder of parts, and return what could not be made, in sentences.
+
+    ``changes`` says by sample id which answers became "worse" or "better" since the baseline. Where none did, or there
+    is no baseline, a few wrong ones are examples.
+    MP3 is what every browser plays and libsndfile writes (1.1 and later). Never raises for a clip.
+    """
+    rows: list[Row] = []
+    failed: list[str] = []
+    left = BUDGET_BYTES
+    record = evaluation.result.record
+    owner = {"eval": record.eval, "model": record.model}
+    for candidate in _candidates(evaluation, which, changes):
+        id_ = candidate.sample.sample.id
+        for number, version in _versions(candidate):
+            try:
+                excerpt = _excerpt(version, evaluation, handle)
+            # Whatever a codec or a file system comes up with, a run does not fail for want of an excerpt.
+            except Exception as error:
+                failed.append(f"{id_}: {error}")
+                continue
+            left -= len(excerpt["mp3"])
+            place = {"sample_id": id_, "clip": number, "version": version.name, "rank": candidate.rank}
+            rows.append({**owner, **place, **excerpt})
+        if left <= 0:
+            break
+    if rows:
+        write_lines(parts / f"{stem(record)}{ENDING}", rows)
+    return [f"{len(failed)} clips could not be put on the page ({failed[0]})"] if failed else []
+
+
+def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[_Candidate]:
+    """The samples to be heard, the most wanted first, each once."""
+    if which == "none":
+        return
+    samples = {
+        answers.selected.sample.id: answers.selected for answers in evaluation.answers if answers.selected.clip_keys
+    }
+    ranks = {"worse": 0, "better": 1}
+    flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in samples)
+    chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
+    rows = next(iter(evaluation.rows.values()))
+    flipped = list(dict.fromkeys(row.answers.sample_id for row in rows if _has_flipped(row)))
+    both = [id_ for id_ in flipped if id_ in samples and _was_changed(samples[id_])][:FLIPPED]
+    if not chosen or which == "all":
+        wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in samples]
+        chosen = dict.fromkeys([*dict.fromkeys([*both, *wrong])][:EXAMPLES], 2) | chosen
+    chosen = dict.fromkeys(both, 2) | chosen
+    if which == "all":
+        chosen = dict.fromkeys(samples, 3) | chosen
+    for id_, rank in sorted(chosen.items(), key=lambda item: item[1]):
+        yield _Candidate(rank, samples[id_], id_ in both)
+
+
+def _has_flipped(row: ScoredSample) -> bool:
+    return row.scores is not None and bool(row.scores.get("flipped"))
+
+
+def _was_changed(sample: SelectedSample) -> bool:
+    return sample.unchanged is not None and bool(sample.unchanged.clip_keys)
+
+
+def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
+    """A sample's clips with their numbers: as they were played and, where wanted, as they were before."""
+    before = candidate.sample.unchanged
+    versions = [("changed" if before else "", candidate.sample)]
+    versions += [("clean", before)] if candidate.both and before else []
+    for name, selected in versions:
+        clips = zip(selected.sample.clips, selected.clip_keys or (), selected.durations_s, strict=True)
+        for number, (clip, key, length_s) in enumerate(clips):
+            yield number, _Version(name, clip, key, length_s)
+
+
+def _is_wrong(row: ScoredSample) -> bool:
+    if row.answer is None:
+        return False
+    return row.answer.status != "parsed" or (row.scores is not None and right(row.scores) is False)
+
+
+_cache: OrderedDict[tuple[str, int, float | None], Row] = OrderedDict()
+
+
+def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> Row:
+    """The beginning of what the model was played, as MP3, and how long it was played for in all."""
+    if handle.listens:
+        task = next(stage.task for stage in evaluation.protocol.stages if stage.role == "subject")
+        rate_hz, window_s = handle.limits.rate_hz, handle.limits.window_s(task)
+    else:
+        rate_hz, window_s = RATE_HZ, None
+    key = (version.key, rate_hz, window_s)
+    if key in _cache:
+        _cache.move_to_end(key)
+        return _cache[key]
+    excerpt = _encoded_excerpt(version, rate_hz, window_s)
+    if version.name == "clean":
+        _cache[key] = excerpt
+        if len(_cache) > _MOST_CACHED:
+            _cache.popitem(last=False)
+    return excerpt
+
+
+def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None) -> Row:
+    from pytest_audiobench.audio.decode import decode
+
+    played = decode(version.clip, rate_hz, LONGEST_S if window_s is None else min(window_s, LONGEST_S))
+    length_s = version.length_s
+    whole_s = length_s if length_s is None or window_s is None else min(length_s, window_s)
+    seconds = len(played.samples) / played.rate_hz
+    mp3 = base64.b64encode(_mp3(played.samples, played.rate_hz)).decode()
+    return {"seconds": seconds, "whole_s": whole_s or seconds, "mp3": mp3}
+
+
+def _mp3(samples: Samples, rate_hz: int) -> bytes:
+    import soundfile
+
+    if rate_hz not in _MP3_RATES:
+        import soxr
+
+        samples, rate_hz = soxr.resample(samples, rate_hz, RATE_HZ, quality="HQ"), RATE_HZ
+    file = io.BytesIO()
+    soundfile.write(
+        file,
+        samples,
+        rate_hz,
+        format="MP3",
+        subtype="MPEG_LAYER_III",
+        bitrate_mode="VARIABLE",
+        compression_level=_QUALITY,
+    )
+    return file.getvalue()
+
+
+Key: TypeAlias = tuple[str, str, str]
+"""Eval, model and sample id, as far as the page holds it."""
+
+
+class Sound(NamedTuple):
+    """A clip's excerpt."""
+
+    clip: int
+    """The clip's number within its sample."""
+    number: int
+    """Which of the page's sounds it is."""
+    seconds: float
+    whole_s: float
+    """How long the whole was played for."""
+    version: str = ""
+    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did."""
+
+
+@dataclass
+class PageSounds:
+    """The excerpts of a page."""
+
+    data: dict[str, int] = field(default_factory=dict)
+    """MP3 files in base64, each once, by their numbers."""
+    of: dict[Key, list[Sound]] = field(default_factory=dict)
+    left_out: int = 0
+    """Excerpts that did not fit."""
+
+    @property
+    def note(self) -> str:
+        """What of the run can be heard on the page, and how to hear more."""
+        if not self.of:
+            return (
+                "This page holds no sound: --ab-report-audio flips, or all, puts excerpts on it where the audio is on "
+                "the machine that asks."
+            )
+        beyond = f" {self.left_out} more did not fit." if self.left_out else ""
+        return (
+            f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model "
+            f"was played it, in mono and MP3, {LONGEST_S:g} s of a clip at most.{beyond} "
+            "--ab-report-audio chooses whose."
+        )
+
+    def elements(self) -> Iterator[tuple[str, str]]:
+        """Script elements: the attributes and the text of each, in the order of their numbers."""
+        for text in self.data:
+            yield 'type="text/plain" class="sound" data-type="audio/mpeg"', text
+
+
+def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES, first: Collection[Key] = ()) -> PageSounds:
+    """Choose of the excerpts in the folder of parts: those of the samples that the page lists (``first``), then of
+    every eval the most wanted, then of every eval the next.
+    """
+    sounds, left = PageSounds(), budget_bytes
+    listed, paths = frozenset(first), sorted(parts.glob(f"*{ENDING}"))
+    evals = [_ranked(path) for path in paths]
+    listed_rows = [row for path in paths for row in read_lines(path) if _key(row) in listed] if listed else []
+    others = (row for _, row in heapq.merge(*evals, key=lambda ranked: ranked[0]) if _key(row) not in listed)
+    for row in chain(listed_rows, others):
+        text = row["mp3"]
+        if text not in sounds.data:
+            if len(text) > left:
+                sounds.left_out += 1
+                continue
+            left -= len(text)
+            sounds.data[text] = len(sounds.data)
+        sound = Sound(row["clip"], sounds.data[text], row["seconds"], row["whole_s"], row.get("version", ""))
+        sounds.of.setdefault(_key(row), []).append(sound)
+    return sounds
+
+
+def _ranked(path: Path) -> Iterator[tuple[tuple[int, int], Row]]:
+    """An eval's excerpts, which it left in this order: why each is wanted, and how many were wanted more."""
+    for nth, row in enumerate(read_lines(path)):
+        yield (row["rank"], nth), row
+
+
+def _key(row: Row) -> Key:
+    return row["eval"], row["model"], row["sample_id"][:LONGEST_NAME]
