@@ -83,7 +83,7 @@ def simulated(setting: Setting, repetitions: int, seconds: float = math.inf, see
 
 
 def rates_of(drops: Sequence[Drop], truth: float) -> Rates:
-    told = [drop for drop in drops if drop.p is not None]
+    tested = [drop for drop in drops if drop.p is not None]
     count, close = len(drops), 1e-12
 
     def share(holds: Callable[[Drop], bool], among: Sequence[Drop]) -> float:
@@ -93,9 +93,9 @@ def rates_of(drops: Sequence[Drop], truth: float) -> Rates:
         count,
         share(lambda drop: drop.p is not None and drop.p <= ALPHA, drops),
         share(lambda drop: drop.p is not None and drop.p <= ALPHA / LINES, drops),
-        share(lambda drop: (drop.lower or 0.0) - close <= truth <= (drop.upper or 0.0) + close, told),
-        share(lambda drop: truth <= (drop.bound or 0.0) + close, told),
-        1.0 - len(told) / count,
+        share(lambda drop: (drop.lower or 0.0) - close <= truth <= (drop.upper or 0.0) + close, tested),
+        share(lambda drop: truth <= (drop.bound or 0.0) + close, tested),
+        1.0 - len(tested) / count,
     )
 
 

@@ -1,7 +1,7 @@
 """How often intervals of slopes, areas and means over perturbations hold: python benchmarks/coverage_of_curves.py.
 
-Utterances (or speakers) of their own difficulty are answered under every perturbation of a ladder, so that perturbations
-share what is hard; the truth is the curve of all utterances there could be. Rows are as ``coverage.py`` prints them:
+Utterances (or speakers) of their own difficulty are answered under every perturbation of a ladder, which share what is
+hard; the truth is the curve of all utterances there could be. Rows are as ``coverage.py`` prints them:
 the share of repetitions with an interval, the share of those that holds the truth, its median width. ``naive`` rows are
 what comes of taking perturbations for independent: the same figure with the variances of the points added up.
 """

@@ -58,10 +58,10 @@ def counted(source, *rest):
 sources.read_file = counted
 
 @atexit.register
-def told():
+def write_process():
     mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     works = "PYTEST_XDIST_WORKER" in os.environ
-    Path(f"told-{os.getpid()}.json").write_text(json.dumps({"decoded": decoded, "mb": mb, "works": works}))
+    Path(f"process-{os.getpid()}.json").write_text(json.dumps({"decoded": decoded, "mb": mb, "works": works}))
 """
 EVALS = Path(__file__).parents[1] / "evals" / "test_faithfulness.py"
 GRID = "(animal or emotion or gender or language) and not paraphrased and not mistaken"
@@ -85,20 +85,20 @@ def run(folder: Path, data: Path, *arguments: str) -> Round:
     """One pytest run in which nothing is known, not even the files' digests."""
     for left in ("reports", ".audiobench"):
         shutil.rmtree(folder / left, ignore_errors=True)
-    for left in folder.glob("told-*.json"):
+    for left in folder.glob("process-*.json"):
         left.unlink()
     command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "xdist", f"-n{WORKERS}"]
     command += ["-p", "pytest_audiobench.plugin", "--ab-model=instant:one", "--ab-run=r", f"--ab-data=sakura={data}"]
     spent = process([*command, *arguments], folder, folder / "bytecode", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
-    told = [json.loads(file.read_text()) for file in folder.glob("told-*.json")]
-    workers = [one for one in told if one["works"]]
-    (controller,) = (one for one in told if not one["works"])
+    processes = [json.loads(file.read_text()) for file in folder.glob("process-*.json")]
+    workers = [facts for facts in processes if facts["works"]]
+    (controller,) = (facts for facts in processes if not facts["works"])
     return Round(
         spent,
         len(json.loads((folder / "reports" / "r" / "run.json").read_text())["items"]),
-        len({name for one in workers for name in one["decoded"]}),
-        Counter(times for one in workers for times in one["decoded"].values()),
-        max(one["mb"] for one in workers),
+        len({name for worker in workers for name in worker["decoded"]}),
+        Counter(times for worker in workers for times in worker["decoded"].values()),
+        max(worker["mb"] for worker in workers),
         controller["mb"],
     )
 

@@ -1,7 +1,7 @@
 """Recorded answers of real models, repeated to any number: what the benchmark of scoring again reads.
 
 The answers are those of the faithfulness study (github.com/lovenya/Measuring-Faithfulness-of-CoT-Reasoning-LALMs): 39 %
-of them direct, 61 % with reasoning of 13 to 860 words, 51 on average. Each repetition is told apart by its ids, and in
+of them direct, 61 % with reasoning of 13 to 860 words, 51 on average. Each repetition has ids of its own, and in
 every text of more than a dozen words another word is changed, so that no memory of texts could help.
 """
 

@@ -58,7 +58,7 @@ each_task = tasks(*TASKS)
 
 
 def asked(evaluate, task, perturbation, **how):
-    """The task under ``perturbation``, asked with reasoning and held against the clean clips."""
+    """The task under ``perturbation``, asked with reasoning and compared with the clean clips."""
     style = evaluate.style
     protocol = reasoned_choice(*style_scorers(style, TASKS[task].name), style=style, **how)
     return evaluate(perturb(TASKS[task], perturbation), protocol, samples=FEW.get(task))
@@ -75,7 +75,7 @@ def test_direct(evaluate, task):
 
 @each_task
 def test_baseline(evaluate, task):
-    """Reasoning, then the answer; every perturbation is held against these answers."""
+    """Reasoning, then the answer; every perturbation is compared with these answers."""
     asked(evaluate, task, CLEAN)
 
 

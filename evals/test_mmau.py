@@ -4,5 +4,5 @@ from pytest_audiobench import mmau, multiple_choice
 
 
 def test_mmau(evaluate):
-    """The letters protocol is the headline; ``--ab-scorer mmau-string`` is the published rule."""
+    """The scorer letters is the headline; ``--ab-scorer mmau-string`` is the published rule."""
     evaluate(mmau("test-mini"), multiple_choice())

@@ -19,49 +19,49 @@ def score(rubric, reference, candidate):
 
     Raise an exception to say that this one answer cannot be judged; the others still are.
     """
-    wanted = set(re.findall(r"\w+", reference.lower()))
-    found = wanted & set(re.findall(r"\w+", candidate.lower()))
-    return len(found) / len(wanted) if wanted else 0.0, f"{len(found)} of {len(wanted)} words of the reference"
+    words = set(re.findall(r"\w+", reference.lower()))
+    matches = words & set(re.findall(r"\w+", candidate.lower()))
+    return len(matches) / len(words) if words else 0.0, f"{len(matches)} of {len(words)} words of the reference"
 
 
-def judged(item):
-    told = {"sample_id": item["sample_id"], "score": None, "rationale": None, "error": None}
+def verdict(item):
+    reply = {"sample_id": item["sample_id"], "score": None, "rationale": None, "error": None}
     try:
-        told["score"], told["rationale"] = score(item["rubric"], item["reference_text"], item["candidate_text"])
+        reply["score"], reply["rationale"] = score(item["rubric"], item["reference_text"], item["candidate_text"])
     except Exception as error:
-        told["error"] = f"{type(error).__name__}: {error}"
-    return told
+        reply["error"] = f"{type(error).__name__}: {error}"
+    return reply
 
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        told = self.headers.get("Content-Length") or ""
-        length = int(told) if re.fullmatch("[0-9]{1,12}", told) else 0
+        header = self.headers.get("Content-Length") or ""
+        length = int(header) if re.fullmatch("[0-9]{1,12}", header) else 0
         if self.path != "/judge" or not 0 < length <= MOST_BYTES:
             self.close_connection = True
             self.answer(404 if self.path != "/judge" else 413, {"detail": "POST up to 16 MB to /judge"})
             return
         try:
-            asked = json.loads(self.rfile.read(length))
-            if asked["schema_version"] != SCHEMA:
+            request = json.loads(self.rfile.read(length))
+            if request["schema_version"] != SCHEMA:
                 raise ValueError(f"schema_version is not {SCHEMA}")
-            items = [judged(item) for item in asked["items"]]
+            items = [verdict(item) for item in request["items"]]
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             self.answer(400, {"detail": f"{type(error).__name__}: {error}"})
             return
         self.answer(200, {"schema_version": SCHEMA, "items": items})
 
-    def answer(self, status, told):
-        body = json.dumps(told).encode()
+    def answer(self, status, reply):
+        body = json.dumps(reply).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
 
-    def log_message(self, *told):
+    def log_message(self, *_):
         pass
 
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.metrics.estimates import quotient
 from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.stats.bootstrap import Row, Rows, Sparse, distinct
+from pytest_audiobench.stats.bootstrap import Row, Rows
 from pytest_audiobench.stats.intervals import Floats
 
 TRUE, SAID = "true_", "said_"
@@ -55,30 +55,17 @@ def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
     return {label: place for place, label in enumerate(labels)}, number
 
 
-class Cells(NamedTuple):
-    """Samples by their labels: ``kinds`` (d, 3k + 2) of distinct ones, ``kind_of`` (n,).
-
-    A row counts, for each of the k labels, how often it was both true and said, was said and was true; then the labels
-    said beyond the list, and the samples. ``single`` where every sample has one true label and at most one was said.
-    """
-
-    labels: int
-    kinds: Sparse
-    kind_of: npt.NDArray[np.intp]
-    single: bool
-
-    @property
-    def counts(self) -> Floats:
-        """How many samples each kind has."""
-        return np.bincount(self.kind_of, minlength=self.kinds.shape[0]).astype(np.float64)
-
-
 class Labelled(NamedTuple):
-    """Samples by their labels, a row a sample as :class:`Cells` has them."""
+    """Samples by their labels.
+
+    A sample's row, of 3k + 2, counts for each of the k labels how often it was both true and said, was said and was
+    true; then the labels said beyond the list, and 1 for the sample.
+    """
 
     labels: int
     rows: Rows
     single: bool
+    """Whether every sample has one true label and at most one was said."""
 
 
 def labelled(statistics: Sequence[Statistics]) -> Labelled | str:
@@ -125,12 +112,6 @@ def listed(statistics: Sequence[Statistics], prefixes: tuple[str, ...]) -> int |
     return int(count)
 
 
-def cells(statistics: Sequence[Statistics]) -> Cells | str:
-    """The samples by their labels, or why they cannot be taken together."""
-    samples = labelled(statistics)
-    return samples if isinstance(samples, str) else Cells(samples.labels, *distinct(*samples.rows), samples.single)
-
-
 def sample_f1(sample: Statistics) -> float:
     """2 hits / (labels said + true labels) of one sample; 1 where nothing is said and nothing true."""
     true, said = (
@@ -152,27 +133,6 @@ def _entries(count: int, statistics: Mapping[str, float]) -> Row:
 def _is_single(entries: Row, count: int) -> bool:
     said = sum(value for place, value in entries if count <= place < 2 * count or place == 3 * count)
     return said <= 1.0 and sum(value for place, value in entries if 2 * count <= place < 3 * count) == 1.0
-
-
-def confusion_matrix(statistics: Sequence[Statistics]) -> npt.NDArray[np.int64]:
-    """How often each true label (row) met each answer (column), shape (k, k + 1), the last column for no label.
-
-    Labels are in sorted order. For samples with one true label. Raises ValueError where a sample has several, or where
-    the samples' lists of labels differ.
-    """
-    samples = cells(statistics) if statistics else "no samples"
-    if isinstance(samples, str):
-        raise ValueError(f"no confusion matrix: {samples}")
-    if not samples.single:
-        raise ValueError("no confusion matrix: a sample has several labels")
-    k, kinds = samples.labels, samples.kinds
-    said, true = ((kinds.columns >= first) & (kinds.columns < first + k) for first in (k, 2 * k))
-    row, column = np.zeros(kinds.shape[0], np.intp), np.full(kinds.shape[0], k)
-    column[kinds.rows[said]] = kinds.columns[said] - k
-    row[kinds.rows[true]] = kinds.columns[true] - 2 * k
-    matrix = np.zeros((k, k + 1), dtype=np.int64)
-    np.add.at(matrix, (row, column), samples.counts.astype(np.int64))
-    return matrix
 
 
 def f1_by_label(sums: Floats) -> Floats:

@@ -18,16 +18,12 @@ from pytest_audiobench.stats.intervals import Floats
 def across_epochs(
     values_by_epoch: Sequence[float | None], answers_by_epoch: Sequence[Sequence[str | None]]
 ) -> dict[str, float | int | None]:
-    """Mean and spread of a metric over epochs, and the agreement of the answers.
+    """Mean and spread (sample standard deviation) of a metric over epochs, and the agreement of the answers, for JSON.
 
-    ``values_by_epoch`` holds the metric of each epoch (None or NaN where it was no number),
-    ``answers_by_epoch`` each epoch's answers, the same samples in the same order, None where an answer was
-    not parsed. Returns JSON-ready values: ``epochs``, ``mean``, ``spread`` (the sample standard deviation
-    over epochs), ``min``, ``max``, ``n`` (samples), ``agreement``: the share of samples whose answer is the
-    same in all epochs. An unparsed answer agrees with nothing, not even with another unparsed one: two
-    texts that could not be read are not known to say the same. None stands for what has no value: the
-    spread of fewer than two numbers, the agreement of fewer than two epochs or of no samples, every number
-    when an epoch has none. Raises UsageError when epochs differ in their samples.
+    Answers are of the same samples in the same order, None where one was not parsed; ``agreement`` is the share of
+    samples whose answer is the same in all epochs. An unparsed answer agrees with nothing, since two texts that could
+    not be read are not known to say the same. None stands for what has no value: the spread or agreement of one epoch,
+    the agreement of no samples, every number where an epoch has none. Raises UsageError where epochs' samples differ.
     """
     epochs = len(answers_by_epoch)
     sizes = {len(answers) for answers in answers_by_epoch}

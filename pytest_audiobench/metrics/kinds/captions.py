@@ -91,19 +91,12 @@ def coco_bleu_of(order: int, sums: Floats) -> Floats:
 
 
 def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    """SPICE (Anderson et al.
-
-    2016) of each caption, 0 to 1, by its Java program. Raises UsageError where it is not here.
-    """
+    """SPICE (Anderson and others 2016) of each caption, 0 to 1, by its Java program. Raises UsageError without it."""
     if missing := lacks_spice():
         raise UsageError(missing)
     from pycocoevalcap.spice.spice import Spice
 
-    ids = range(len(candidates))
-    _, scores = Spice().compute_score(
-        {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
-    )
-    return [float(score["All"]["f"]) for score in scores]
+    return [float(score["All"]["f"]) for score in _by_coco(Spice(), candidates, references)]
 
 
 def lacks_captions(*modules: str) -> str:
@@ -131,11 +124,16 @@ def _cider(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> li
 
     if not any(reference.split() for row in references for reference in row):
         return [0.0] * len(candidates)
-    ids = range(len(candidates))
-    _, scores = Cider().compute_score(
-        {number: list(references[number]) for number in ids}, {number: [candidates[number]] for number in ids}
-    )
-    return [float(value) for value in scores]
+    return [float(value) for value in _by_coco(Cider(), candidates, references)]
+
+
+def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:
+    """What one of pycocoevalcap's scorers gives each caption."""
+    scores: Sequence[Any] = scorer.compute_score(
+        {number: list(captions) for number, captions in enumerate(references)},
+        {number: [caption] for number, caption in enumerate(candidates)},
+    )[1]
+    return scores
 
 
 @lru_cache(maxsize=6)

@@ -12,7 +12,6 @@ import numpy as np
 from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, summed_kind
 from pytest_audiobench.metrics.labels import (
     balanced_accuracy,
-    cells,
     cohen_kappa,
     f1_by_label,
     labelled,
@@ -35,7 +34,7 @@ from pytest_audiobench.metrics.metric import (
     Statistics,
     Summed,
 )
-from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sparse, Statistic, Sums
+from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sparse, Statistic, Sums, distinct
 from pytest_audiobench.stats.intervals import Floats, none
 
 Needs: TypeAlias = Literal["each label", "two labels", "nothing", "more than there can be"]
@@ -223,13 +222,14 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
     if not statistics:
         return nothing()
     ordered = sorted(statistics, key=lambda sample: sample.get(ROW, 0.0))
-    samples = cells(ordered)
+    samples = labelled(ordered)
     if isinstance(samples, str):
         return Estimate(math.nan, None, None, len(ordered), none(samples).method)
     k = samples.labels
+    rows, row_of = distinct(*samples.rows)
     values = []
     for label in range(k):
-        said, true = (samples.kinds.column(first + label)[samples.kind_of] for first in (k, 2 * k))
+        said, true = (rows.column(first + label)[row_of] for first in (k, 2 * k))
         if said.any() or true.any():
             values.append(_precision_in_order(said, true))
     whole = math.fsum(values) / len(values) if values else 0.0

@@ -240,24 +240,24 @@ def _sample_f1(measure: str, sample: Statistics) -> float:
 
 def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The mean over samples of precision, recall or F1 at a cut."""
-    part = _part_at(cut, which)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        values = [part(sample)[0] for sample in statistics]
+        values = [_score_at(cut, which, sample) for sample in statistics]
         interval = mean(values, clusters, bounds=(0.0, 1.0))
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
 
 
+def _score_at(cut: str, which: str, sample: Statistics) -> float:
+    scores = set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"])
+    return float(getattr(scores, which))
+
+
 def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]]:
-    return lambda sample: (float(getattr(_scores_at(sample, cut), which)), 1.0)
-
-
-def _scores_at(sample: Statistics, cut: str) -> SetScores:
-    return set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"])
+    return lambda sample: (_score_at(cut, which, sample), 1.0)
 
 
 def _micro_at(sums: Floats) -> Floats:

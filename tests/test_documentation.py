@@ -1,0 +1,93 @@
+"""The documentation names what there is: linked pages and headings, imported names, options."""
+
+import ast
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.plugin.options import _LISTS, _VALUES
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/**/*.md", "benchmarks/*.md", "examples/**/*.md", "fixtures/*/*.md")
+    for path in ROOT.glob(pattern)
+)
+HISTORY = "CHANGELOG.md"
+"""The page that names what is gone."""
+
+OPTIONS = {f"--ab-{name}" for name in (*_LISTS, *_VALUES, "refresh")}
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+IMPORT = re.compile(
+    r"^(?:>>> )?(from pytest_audiobench[\w.]* import (?:\([^)]*\)|.+)|import pytest_audiobench.*)$", re.M
+)
+
+
+def anchors(path):
+    """The anchors of a page's headings, as GitHub makes them."""
+    counts, names = {}, set()
+    for heading in re.findall(r"^#+ (.*)$", FENCED.sub("", path.read_text(encoding="utf-8")), re.MULTILINE):
+        text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+        counts[name] = counts.get(name, -1) + 1
+        names.add(f"{name}-{counts[name]}" if counts[name] else name)
+    return names
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings_that_are_there(page):
+    text = re.sub(r"`[^`\n]*`", "", FENCED.sub("", (ROOT / page).read_text(encoding="utf-8")))
+    for link in LINK.findall(text):
+        if link.startswith(("http:", "https:", "mailto:")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / file if file else ROOT / page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_what_examples_import_is_there(page):
+    for statement in IMPORT.findall((ROOT / page).read_text(encoding="utf-8")):
+        (node,) = ast.parse(statement).body
+        if isinstance(node, ast.ImportFrom):
+            module = importlib.import_module(node.module)
+            missing = [name.name for name in node.names if not hasattr(module, name.name)]
+            assert not missing, statement
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != HISTORY])
+def test_options_that_are_named_exist(page):
+    assert set(re.findall(r"--ab-[a-z-]*[a-z]", (ROOT / page).read_text(encoding="utf-8"))) <= OPTIONS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_names_of_the_package_that_are_called_exist(page):
+    import pytest_audiobench
+
+    called = re.findall(r"\bpytest_audiobench\.([a-z_]+)\(", (ROOT / page).read_text(encoding="utf-8"))
+    assert [name for name in called if not hasattr(pytest_audiobench, name)] == []
+
+
+def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
+    page = (ROOT / "docs/writing-evals.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        path = tmp_path / name
+        if path.exists():  # the later conftest.py, which imports the model of the first
+            path.rename(tmp_path / "tones_model.py")
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "german.audiobench.toml").unlink()  # about speech that the reader has
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    subprocess.run([sys.executable, "make_tones.py"], cwd=tmp_path, check=True)
+    (table,) = re.findall(r"^```\n(id,audio,.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tmp_path / "data/tones.csv").write_text(table, encoding="utf-8")
+    quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=tone:good", *quiet]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "7 passed" in run.stdout
