@@ -95,6 +95,8 @@ def test_an_interrupt_is_no_verdict_on_what_was_not_run(four, workers):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # These tests may themselves run in a worker, whose name only the run's own workers should have.
+        env={name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")},
         # A shell's background job ignores interrupts, and what it starts inherits that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
