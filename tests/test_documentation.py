@@ -85,7 +85,7 @@ def test_names_of_the_package_that_are_called_exist(page):
 @pytest.mark.parametrize("page", [page for page in PAGES if page != HISTORY])
 def test_source_files_that_are_named_exist(page):
     text = FENCED.sub("", (ROOT / page).read_text(encoding="utf-8"))
-    folders = (ROOT, ROOT / "pytest_audiobench", (ROOT / page).parent)
+    folders = (ROOT, ROOT / "pytest_audiobench", ROOT / "tests", (ROOT / page).parent)
     paths = re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.py)(?:::[^`\n]*)?`", text)
     missing = {path for path in paths if not any((folder / path).exists() for folder in folders)}
     assert missing <= FILES_OF_OTHERS
