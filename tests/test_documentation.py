@@ -91,6 +91,14 @@ def test_source_files_that_are_named_exist(page):
     assert missing <= FILES_OF_OTHERS
 
 
+def test_every_section_of_the_report_is_described_by_its_title():
+    page = (ROOT / "pytest_audiobench/report/page/run.html").read_text(encoding="utf-8")
+    titles = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+    text = (ROOT / "docs/report.md").read_text(encoding="utf-8")
+    assert titles
+    assert [title for title in titles if f"*{title}*" not in text] == []
+
+
 def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
     page = (ROOT / "docs/writing-evals.md").read_text(encoding="utf-8")
     for name, text in re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
