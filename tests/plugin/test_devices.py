@@ -295,7 +295,7 @@ def _device_processes(folder):
         try:
             with open(f"/proc/{process}/cmdline", "rb") as file:
                 command = file.read()
-            if b"device_process" in command and os.readlink(f"/proc/{process}/cwd") == str(folder):
+            if b"plugin.device_process" in command and os.readlink(f"/proc/{process}/cwd") == str(folder):
                 found.append(process)
         except OSError:
             continue

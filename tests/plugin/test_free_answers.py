@@ -118,7 +118,7 @@ def test_what_a_score_lacks_is_told_before_the_model_is_asked(talk, monkeypatch)
     monkeypatch.delenv("AUDIOBENCH_FLORES101", raising=False)
     result = talk.run("--ab-scorer=bleu-flores101", "-k", "japanese", model="parrot:one")
     assert result.ret != 0
-    assert "the protocol bleu-flores101 cannot be used here" in result.stdout.str() + result.stderr.str()
+    assert "the scorer bleu-flores101 cannot be used here" in result.stdout.str() + result.stderr.str()
     assert not (talk.path / "loaded").exists()
 
 
@@ -136,13 +136,13 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     item = talk.last()[0]["items"][0]
     assert [scorer["name"] for scorer in item["scorers"]] == ["answer-contained", "question-level"]
     (note,) = [text for text in item["warnings"] if "left out" in text]
-    assert note.startswith("the protocol following was left out: sample 'j")
+    assert note.startswith("the scorer following was left out: sample 'j")
     again = rescore(source_of(talk.last()[1]), ScoringOptions(("all",)))
     assert [scorer["name"] for scorer in again.items[0]["scorers"]] == ["answer-contained", "question-level"]
     (talk.path / "loaded").unlink()
     refused = talk.run("--ab-scorer=following", "--ab-refresh", model="parrot:one")
     refused.assert_outcomes(failed=1)
-    refused.stdout.fnmatch_lines(["*the protocol following cannot be used here: sample 'j*' has no metadata*"])
+    refused.stdout.fnmatch_lines(["*the scorer following cannot be used here: sample 'j*' has no metadata*"])
     assert not (talk.path / "loaded").exists()
 
 

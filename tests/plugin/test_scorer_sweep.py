@@ -1,4 +1,4 @@
-"""One set of answers read by every protocol that the machine has the parts for."""
+"""One set of answers scored by every scorer that the machine has the parts for."""
 
 import pytest
 
@@ -14,12 +14,12 @@ def eval_by(scorers):
 from pytest_audiobench import manifest, multiple_choice
 
 def test_tones(evaluate):
-    evaluate(manifest("data/tones.jsonl"), multiple_choice(), protocols={scorers})
+    evaluate(manifest("data/tones.jsonl"), multiple_choice(), scorers={scorers})
 """
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)])
-def test_all_protocols_read_the_answers_the_default_as_the_headline(suite, workers):
+def test_all_scorers_read_the_answers_the_default_as_the_headline(suite, workers):
     suite.tones()
     suite.write(test_tones=eval_by('"all"'))
     done = suite.run(*workers)
@@ -28,10 +28,10 @@ def test_all_protocols_read_the_answers_the_default_as_the_headline(suite, worke
     names = scorers(run)
     assert names[0] == "letters"
     assert len(names) == len(set(names)) >= READINGS
-    done.stdout.fnmatch_lines(["tones: accuracy by * protocols, spread * points", "  mmau-string  *"])
+    done.stdout.fnmatch_lines(["tones: accuracy by * scorers, spread * points", "  mmau-string  *"])
 
 
-def test_protocols_are_chosen_by_name_and_the_command_line_goes_before(suite):
+def test_scorers_are_chosen_by_name_and_the_command_line_goes_before(suite):
     suite.tones()
     suite.write(test_tones=eval_by('["mmau-string", "letters"]'))
     suite.run().assert_outcomes(passed=1)
@@ -42,8 +42,8 @@ def test_protocols_are_chosen_by_name_and_the_command_line_goes_before(suite):
     assert len(scorers(suite.last()[0])) >= READINGS
 
 
-@pytest.mark.parametrize(("protocols", "says"), [('"lettres"', "no protocol 'lettres'"), ("[]", "name one")])
-def test_an_unknown_protocol_and_none_at_all_are_mistakes(suite, scorers, says):
+@pytest.mark.parametrize(("scorers", "says"), [('"lettres"', "no scorer 'lettres'"), ("[]", "name one")])
+def test_an_unknown_scorer_and_none_at_all_are_mistakes(suite, scorers, says):
     suite.tones()
     suite.write(test_tones=eval_by(scorers))
     done = suite.run()
@@ -51,7 +51,7 @@ def test_an_unknown_protocol_and_none_at_all_are_mistakes(suite, scorers, says):
     done.stdout.fnmatch_lines([f"*{says}*"])
 
 
-def test_a_protocol_whose_parts_are_missing_is_left_out_with_a_warning(suite):
+def test_a_scorer_whose_parts_are_missing_is_left_out_with_a_warning(suite):
     suite.tones()
     suite.write(
         test_tones="""
@@ -64,7 +64,7 @@ def test_tones(evaluate):
     missing = replace(whole.available["mmau-string"], missing_parts=lambda: parts)
     beside = replace(whole.available["faithfulness-recovered"], companions=("mmau-string",))
     available = {**whole.available, "mmau-string": missing, "faithfulness-recovered": beside}
-    evaluate(manifest("data/tones.jsonl"), replace(whole, available=available), protocols="all")
+    evaluate(manifest("data/tones.jsonl"), replace(whole, available=available), scorers="all")
 """
     )
     suite.run().assert_outcomes(passed=1)
@@ -72,13 +72,13 @@ def test_tones(evaluate):
     assert not {"mmau-string", "faithfulness-recovered"} & set(scorers(run))
     why = "was left out: METEOR needs nltk: pip install 'pytest-audiobench[captions]'"
     assert [text for text in run["items"][0]["warnings"] if "left out" in text] == [
-        f"the protocol mmau-string {why}",
-        f"the protocol faithfulness-recovered {why}",
+        f"the scorer mmau-string {why}",
+        f"the scorer faithfulness-recovered {why}",
     ]
 
 
 @pytest.mark.parametrize(
-    ("line", "count"), [('protocols = "all"', None), ('protocols = ["mmau-string", "letters"]', 2), ("", 1)]
+    ("line", "count"), [('scorers = "all"', None), ('scorers = ["mmau-string", "letters"]', 2), ("", 1)]
 )
 def test_an_eval_without_code_can_be_swept(suite, line, count):
     suite.tones()
@@ -90,5 +90,5 @@ def test_an_eval_without_code_can_be_swept(suite, line, count):
 
 def test_a_declared_sweep_of_another_type_is_a_mistake_in_the_file(suite):
     suite.tones()
-    (suite.path / "tones.audiobench.toml").write_text('manifest = "data/tones.jsonl"\nprotocols = 3\n')
-    suite.run().stdout.fnmatch_lines(["*protocols must be a string or a list of strings, not 3*"])
+    (suite.path / "tones.audiobench.toml").write_text('manifest = "data/tones.jsonl"\nscorers = 3\n')
+    suite.run().stdout.fnmatch_lines(["*scorers must be a string or a list of strings, not 3*"])
