@@ -1,4 +1,4 @@
-"""The documentation names what there is: linked pages and headings, imported names, options."""
+"""The documentation names what there is: linked pages and headings, imported names, source files, options."""
 
 import ast
 import importlib
@@ -19,6 +19,14 @@ PAGES = sorted(
 )
 HISTORY = "CHANGELOG.md"
 """The page that names what is gone."""
+
+FILES_OF_OTHERS = {
+    "data/asr_hallucination/procedural.py",
+    "data_processing/mask_audio_dataset.py",
+    "src/audiobench/metrics.py",
+    "utils/opus_to_wav.py",
+}
+"""Source files of the projects that the documentation compares ours with."""
 
 OPTIONS = {f"--ab-{name}" for name in (*_LISTS, *_VALUES, "refresh")}
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -72,6 +80,23 @@ def test_names_of_the_package_that_are_called_exist(page):
 
     called = re.findall(r"\bpytest_audiobench\.([a-z_]+)\(", (ROOT / page).read_text(encoding="utf-8"))
     assert [name for name in called if not hasattr(pytest_audiobench, name)] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page != HISTORY])
+def test_source_files_that_are_named_exist(page):
+    text = FENCED.sub("", (ROOT / page).read_text(encoding="utf-8"))
+    folders = (ROOT, ROOT / "pytest_audiobench", ROOT / "tests", (ROOT / page).parent)
+    paths = re.findall(r"`([\w.-]+(?:/[\w.-]+)+\.py)(?:::[^`\n]*)?`", text)
+    missing = {path for path in paths if not any((folder / path).exists() for folder in folders)}
+    assert missing <= FILES_OF_OTHERS
+
+
+def test_every_section_of_the_report_is_described_by_its_title():
+    page = (ROOT / "pytest_audiobench/report/page/run.html").read_text(encoding="utf-8")
+    titles = re.findall(r"<h2[^>]*>([^<]+)</h2>", page)
+    text = (ROOT / "docs/report.md").read_text(encoding="utf-8")
+    assert titles
+    assert [title for title in titles if f"*{title}*" not in text] == []
 
 
 def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):

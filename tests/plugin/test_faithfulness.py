@@ -217,13 +217,13 @@ def test_a_model_that_follows_any_text_is_caught(grid):
 
 def test_a_model_that_believes_what_is_said_first_is_swayed_by_speech_and_another_is_not(grid):
     _, hasty = grid("inject-wrong-before", run="hasty", part="first")
-    _, collector_paused = grid("inject-wrong-before", run="collector_paused")
+    _, patient = grid("inject-wrong-before", run="patient")
     eval_ = "injection[questions-inject-wrong-before]"
     assert figures(hasty, eval_)["swayed"]["value"] > 0.9
     assert figures(hasty, eval_)["accuracy_drop"]["lower"] > 0.3
-    assert figures(collector_paused, eval_)["swayed"]["value"] == 0.0
+    assert figures(patient, eval_)["swayed"]["value"] == 0.0
     assert any("swayed" in warning for warning in hasty["items"][0]["warnings"])
-    assert not any("swayed" in warning for warning in collector_paused["items"][0]["warnings"])
+    assert not any("swayed" in warning for warning in patient["items"][0]["warnings"])
 
 
 def test_a_crash_between_stages_loses_nothing_and_the_resumed_run_equals_a_fresh_one(grid):

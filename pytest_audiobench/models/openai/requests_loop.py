@@ -151,7 +151,7 @@ class Questioner:
                             # It answered others meanwhile: this one request is what it will not have.
                             return self._given_up(silence)
                         self.gone = True
-                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more collector_paused"), lasting=False)
+                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"), lasting=False)
                 except Broken as error:
                     broken += 1
                     if error.slow:
