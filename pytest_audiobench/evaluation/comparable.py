@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.evaluation.hashes import settings_hash
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
@@ -82,7 +82,7 @@ class ComparableEval:
     """An item's (``evaluation/hashes.py``)."""
     rows: Sequence[ComparableSample]
     noise: Mapping[str, Any] | None = None
-    """The model's noise floor where it has been measured (``evaluation/lazy_model.py``)."""
+    """The model's noise floor where it has been measured (``evaluation/model_handle.py``)."""
     perturbation: Mapping[str, Any] | None = None
     """As run.json holds it; None for none, and where the source does not know it (a baseline's file)."""
 

@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result

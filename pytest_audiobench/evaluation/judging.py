@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Answer, Earlier, Judging, Protocol, Scorer, Stage
 

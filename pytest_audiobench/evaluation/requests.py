@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.store import KEY_SCHEME
 from pytest_audiobench.identity import Payload, digest

@@ -14,7 +14,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
-from pytest_audiobench.evaluation.lazy_model import ModelHandle, store_hearing, store_noise
+from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples

@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import select
 from pytest_audiobench.evaluation.stage_execution import collect_answers
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings

@@ -20,7 +20,7 @@ from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_noise
+from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, VerdictRecord
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES

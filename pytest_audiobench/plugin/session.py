@@ -16,7 +16,7 @@ from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
-from pytest_audiobench.evaluation.lazy_model import ModelHandle, stored_hearing, stored_noise
+from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.dataset import Dataset
-    from pytest_audiobench.evaluation.lazy_model import ModelHandle
+    from pytest_audiobench.evaluation.model_handle import ModelHandle
     from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.evaluation.result import Result
     from pytest_audiobench.evaluation.scoring import ScoredSample

@@ -23,7 +23,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_audiobench.evaluation import batch_executor
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 
 from .meter import Meter

@@ -15,7 +15,7 @@ from pytest_audiobench.errors import FatalError, InfrastructureError, SampleErro
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import batching
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.judging import check_judge, with_judges
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_audiobench.evaluation.lazy_model import (
+from pytest_audiobench.evaluation.model_handle import (
     ModelHandle,
     store_hearing,
     store_noise,

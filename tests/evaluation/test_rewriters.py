@@ -9,7 +9,7 @@ import pytest
 from pytest_audiobench.errors import UnsuitableModel
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.judged.family import judged
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice

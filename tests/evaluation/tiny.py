@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, RunContext, evaluate
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.evaluation.store import Store

@@ -10,7 +10,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.judging import with_judges
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.models.messages import Message, Response

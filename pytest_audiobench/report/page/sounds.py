@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.report.json_lines import Row, read_lines, write_lines

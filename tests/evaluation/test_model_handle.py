@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_audiobench.evaluation.lazy_model import ModelHandle
+from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.model import Hearing
 
 from .meter import Meter
