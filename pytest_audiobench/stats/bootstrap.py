@@ -162,7 +162,7 @@ class Resampling(NamedTuple):
             yield self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))), generator
 
 
-def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
+def resampling(units: Floats | Rows, clusters: Clusters = None) -> Resampling:
     """Samples by their statistics, those of a cluster added up where clusters repeat."""
     grouped = repeat(clusters)
     what = "clusters" if grouped else "samples"
@@ -182,17 +182,12 @@ def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
     return Resampling(rows[order], np.ones(len(rows)), np.argsort(order), what)
 
 
-def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
-    """The interval for the value of ``sums``, by 1,000 resamples of samples or clusters.
+def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+    """The interval for the value of ``sums``, by 1,000 resamples of ``units``: its samples, or clusters of them.
 
     None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
     sparse statistics is that of the numbers that are not 0.
     """
-    return interval_of(resampling(sums.units, clusters), sums, clusters, confidence)
-
-
-def interval_of(units: Resampling, sums: Sums, clusters: Clusters, confidence: float = CONFIDENCE) -> Interval:
-    """:func:`of_sums` of samples or clusters that are ready to be resampled."""
     if (reason := _too_few(units.units, units.what)) is not None:
         return none(reason)
     if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
