@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -164,9 +164,21 @@ def summed_kind(
 def mean_kind(
     name: str, direction: Direction, unit: str, statistic: str, about: str, poolable: bool = True
 ) -> MetricKind:
-    """A metric that is the mean over samples of one statistic, within the range of its unit."""
-    estimate = mean_of(name, statistic, RANGES[unit])
+    """A metric that is the mean over samples of one statistic, within the range of its unit, else of 0 or more."""
+    estimate = mean_of(name, statistic, RANGES.get(unit, (0.0, math.inf)))
     return MetricKind(name, direction, unit, estimate, lambda sample: (sample[statistic], 1.0), about, poolable)
+
+
+def mean_kinds(abouts: Mapping[tuple[str, Direction, str, str], str]) -> Iterator[MetricKind]:
+    """Each :func:`mean_kind` of a name, direction, unit and statistic, with what it is."""
+    return (mean_kind(*key, about) for key, about in abouts.items())
+
+
+def ratio_kinds(
+    abouts: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str], str],
+) -> Iterator[MetricKind]:
+    """Each :func:`ratio_kind` of a name, direction, unit, tops, bottoms and what is empty, with what it is."""
+    return (ratio_kind(*key, about) for key, about in abouts.items())
 
 
 def ratio_kind(
