@@ -78,20 +78,12 @@ def roc_auc(truth: Floats, scores: Floats) -> float:
 
 def mean_average_precision(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over the labels with a positive (shapes (n, k)); NaN where there is none."""
-    return _mean(
-        [
-            average_precision(label_truth, label_scores)
-            for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
-        ]
-    )
+    return _mean(_by_label(average_precision, truth, scores))
 
 
 def average_precision_all_labels(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over all labels, 0 for one without a positive: scikit-learn's own mean."""
-    values = [
-        average_precision(label_truth, label_scores)
-        for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
-    ]
+    values = _by_label(average_precision, truth, scores)
     return float(np.mean(np.nan_to_num(values))) if values else math.nan
 
 
@@ -102,14 +94,16 @@ def micro_average_precision(truth: Floats, scores: Floats) -> float:
 
 def macro_roc_auc(truth: Floats, scores: Floats) -> float:
     """The mean of ROC-AUC over the labels that some samples have and some have not; NaN where there is none."""
-    return _mean(
-        [roc_auc(label_truth, label_scores) for label_truth, label_scores in zip(truth.T, scores.T, strict=True)]
-    )
+    return _mean(_by_label(roc_auc, truth, scores))
 
 
 def _needed() -> None:
     if reason := lacks_scikit_learn():
         raise UsageError(reason)
+
+
+def _by_label(value: Callable[[Floats, Floats], float], truth: Floats, scores: Floats) -> list[float]:
+    return [value(*label) for label in zip(truth.T, scores.T, strict=True)]
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -246,33 +240,25 @@ _TRIALS = (
 )
 
 KINDS = (
-    *tuple(
+    *(
         MetricKind(name, "higher", SHARE, of_whole(whole), about=f"{about} {_TIES}", whole=whole)
-        for name, whole, about in (
-            (
-                "mean_average_precision",
-                table_of(mean_average_precision),
+        for (name, whole), about in {
+            ("mean_average_precision", table_of(mean_average_precision)): (
                 "The mean of average precision over the labels that are true of a sample; NaN where none is. "
-                "(Labels without a positive would make a perfect answer score less than 1.)",
+                "(Labels without a positive would make a perfect answer score less than 1.)"
             ),
-            (
-                "average_precision_all_labels",
-                table_of(average_precision_all_labels),
+            ("average_precision_all_labels", table_of(average_precision_all_labels)): (
                 "The mean of average precision over all labels of the list, 0 for one that is true of no sample: "
-                "scikit-learn's macro mean, as published scripts take it.",
+                "scikit-learn's macro mean, as published scripts take it."
             ),
-            (
-                "micro_average_precision",
-                table_of(micro_average_precision),
-                "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true.",
+            ("micro_average_precision", table_of(micro_average_precision)): (
+                "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true."
             ),
-            (
-                "roc_auc",
-                table_of(macro_roc_auc),
+            ("roc_auc", table_of(macro_roc_auc)): (
                 "The mean of the area under the ROC curve over the labels that some samples have and some have not; "
-                "NaN where there is none.",
+                "NaN where there is none."
             ),
-        )
+        }.items()
     ),
     _kind(
         "eer_interpolated",
