@@ -197,7 +197,7 @@ def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None, confid
     if sums.ends is None:
         lower = upper = units.resampled(sums.value)
     else:
-        lengths = _lengths(len(units.kind_of) if clusters is None else len(clusters), clusters)
+        lengths = np.bincount(numbered(clusters, len(units.kind_of))).astype(np.float64)
         ends = sums.ends(units.total()[0] / lengths.sum())
         size = size_of(lengths)
         lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
@@ -272,10 +272,6 @@ class _Units(NamedTuple):
         for _ in range(FEW_RESAMPLES):
             drawn = generator.integers(0, self.number, size=self.number)
             yield self.every[drawn if self.what == "samples" else _whole(drawn, starts)], generator
-
-
-def _lengths(samples: int, clusters: Clusters) -> Floats:
-    return np.bincount(numbered(clusters, samples)).astype(np.float64)
 
 
 def _too_few(count: int, what: str) -> str | None:

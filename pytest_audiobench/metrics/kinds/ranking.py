@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, of_whole
+from pytest_audiobench.metrics.estimates import columns, of_form
 from pytest_audiobench.metrics.labels import TRUE, listed
 from pytest_audiobench.metrics.metric import SHARE, MetricKind, Statistics, Whole
 from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table
@@ -227,7 +227,7 @@ def _few(targets: npt.NDArray[np.bool_]) -> str | None:
 
 def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str, why: str = "") -> MetricKind:
     whole = trials_of(name, value, why)
-    return MetricKind(name, "lower", unit, of_whole(whole), about=f"{about} {_TRIALS}", whole=whole)
+    return MetricKind(name, "lower", unit, of_form(whole), about=f"{about} {_TRIALS}", whole=whole)
 
 
 def _cost(p_target: float, divisor: float) -> Callable[[Floats, Floats], float]:
@@ -241,7 +241,7 @@ _TRIALS = (
 
 KINDS = (
     *(
-        MetricKind(name, "higher", SHARE, of_whole(whole), about=f"{about} {_TIES}", whole=whole)
+        MetricKind(name, "higher", SHARE, of_form(whole), about=f"{about} {_TIES}", whole=whole)
         for (name, whole), about in {
             ("mean_average_precision", table_of(mean_average_precision)): (
                 "The mean of average precision over the labels that are true of a sample; NaN where none is. "

@@ -16,8 +16,8 @@ from pytest_audiobench.metrics.estimates import (
     columns,
     mean_kinds,
     nothing,
+    of_form,
     of_sample,
-    of_summed,
     ratio_kind,
     ratio_kinds,
     sums_of,
@@ -138,7 +138,7 @@ def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> 
 WORDS_PER_ANSWER = "words per answer"
 
 
-_DELTA = of_summed(
+_DELTA = of_form(
     sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
 )
 
