@@ -59,7 +59,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
     file of truths, or one of another run, lies beside.
     """
     first = next((row for _, row in records(file)), {})
-    truths = {} if _has_truth(first) else _truths(file)
+    truths = {} if "targets" in first or "ground_truth" in first else _truths(file)
     items = dict.fromkeys(_item(file, row, truths) for _, row in records(file))
     for item in items:
         seen: set[str] = set()
@@ -87,13 +87,15 @@ def _row(item: _Item, row: Mapping[str, Any], truth: _Truth) -> RecordedRow:
     said = row.get("predictions", row.get("raw_predictions")) or [""]
     text = said[0] if isinstance(said, list) and isinstance(said[0], str) else ""
     error = row.get("error") or (_NO_TARGET if truth.target is None else None)
+    labels = truth.target if isinstance(truth.target, list) else ()
+    references = tuple(label for label in labels if isinstance(label, str))
     sample = Sample(
         id=str(row["sample_id"]),
         clips=(clip_named(str(row["sample_id"])),),
         question="",
-        reference=_reference(truth.target),
+        reference=truth.target if isinstance(truth.target, str) else next(iter(references), ""),
         metadata={"task": truth.task},
-        references=_references(truth.target),
+        references=references,
     )
     return RecordedRow(
         sample=sample,
@@ -134,10 +136,6 @@ def _family(row: Mapping[str, Any], task: str) -> str:
     return "bioacoustic" if kind == "classification" else ""
 
 
-def _has_truth(row: Mapping[str, Any]) -> bool:
-    return "targets" in row or "ground_truth" in row
-
-
 def _own_truth(row: Mapping[str, Any]) -> _Truth:
     target = row.get("targets", row.get("ground_truth"))
     stored = {name: row[name] for name in _STORED if row.get(name) is not None}
@@ -151,13 +149,3 @@ def _truths(file: Path) -> dict[str, _Truth]:
         if beside.is_file() and beside != file:
             return {str(row.get("sample_id")): _own_truth(row) for _, row in records(beside)}
     raise UsageError(f"{file} holds answers and no truths, and neither {' nor '.join(_BESIDE)} lies beside it")
-
-
-def _reference(target: Any) -> str:
-    if isinstance(target, list):
-        return next((label for label in target if isinstance(label, str)), "")
-    return target if isinstance(target, str) else ""
-
-
-def _references(target: Any) -> tuple[str, ...]:
-    return tuple(label for label in target if isinstance(label, str)) if isinstance(target, list) else ()

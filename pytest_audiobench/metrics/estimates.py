@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,10 +17,11 @@ from pytest_audiobench.metrics.metric import (
     MetricKind,
     Statistics,
     Summed,
-    Whole,
 )
-from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, interval_of, of_rows, resampling
+from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, Table, interval_of, of_rows, resampling
 from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
+
+Estimation: TypeAlias = Callable[[Sequence[Statistics], Clusters], Estimate]
 
 
 def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Floats:
@@ -37,9 +39,7 @@ def columns(statistics: Sequence[Statistics], metric: str, *names: str) -> Float
     )
 
 
-def mean_of(
-    metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+def mean_of(metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0)) -> Estimation:
     """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -55,7 +55,7 @@ def mean_of(
 
 def ratio_of(
     metric: str, tops: Sequence[str], bottoms: Sequence[str], empty: str, most: float = math.inf
-) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+) -> Estimation:
     """The sum of all ``tops`` over the sum of all ``bottoms``, such as sum(S + D + I) / sum(N), at most ``most``.
 
     Where the bottoms add up to nothing the value is NaN, and ``method`` says that ``empty``.
@@ -99,18 +99,21 @@ def of_sample(summed: Summed) -> Callable[[Statistics], float]:
     return score
 
 
-def of_summed(summed: Summed) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The estimate of a function of sums, with a bootstrap interval; NaN, with the reason, where there is none."""
+def of_form(form_of: Callable[[Sequence[Statistics]], Sums | Table | str]) -> Estimation:
+    """The estimate of a function of sums, or of whole samples, with a bootstrap interval; NaN and why, without one."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
             return nothing()
-        sums = summed(statistics)
-        if isinstance(sums, str):
-            return Estimate(math.nan, None, None, len(statistics), none(sums).method)
-        units = resampling(sums.units, clusters)
-        interval = interval_of(units, sums, clusters)
-        return Estimate(sums.at(units.total()), interval.lower, interval.upper, len(statistics), interval.method)
+        form = form_of(statistics)
+        if isinstance(form, str):
+            return Estimate(math.nan, None, None, len(statistics), none(form).method)
+        if isinstance(form, Table):
+            value, interval = form.whole(), of_rows(form, clusters)
+        else:
+            units = resampling(form.units, clusters)
+            value, interval = form.at(units.total()), interval_of(units, form, clusters)
+        return Estimate(value, interval.lower, interval.upper, len(statistics), interval.method)
 
     return estimate
 
@@ -121,24 +124,7 @@ def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
     if form_of is None or not statistics:
         return kind.estimate(statistics, None).value
     form = form_of(statistics)
-    if isinstance(form, str):
-        return math.nan
-    return form.whole()
-
-
-def of_whole(whole: Whole) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The value of a whole set, with a bootstrap interval; NaN, with the reason as its method, where there is none."""
-
-    def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        if not statistics:
-            return nothing()
-        table = whole(statistics)
-        if isinstance(table, str):
-            return Estimate(math.nan, None, None, len(statistics), none(table).method)
-        interval = of_rows(table, clusters)
-        return Estimate(table.value(table.rows), interval.lower, interval.upper, len(statistics), interval.method)
-
-    return estimate
+    return math.nan if isinstance(form, str) else form.whole()
 
 
 def summed_kind(
@@ -154,7 +140,7 @@ def summed_kind(
         name,
         direction,
         unit,
-        of_summed(summed),
+        of_form(summed),
         about=about,
         summed=summed,
         sample_score=sample_score or of_sample(summed),
@@ -164,9 +150,21 @@ def summed_kind(
 def mean_kind(
     name: str, direction: Direction, unit: str, statistic: str, about: str, poolable: bool = True
 ) -> MetricKind:
-    """A metric that is the mean over samples of one statistic, within the range of its unit."""
-    estimate = mean_of(name, statistic, RANGES[unit])
+    """A metric that is the mean over samples of one statistic, within the range of its unit, else of 0 or more."""
+    estimate = mean_of(name, statistic, RANGES.get(unit, (0.0, math.inf)))
     return MetricKind(name, direction, unit, estimate, lambda sample: (sample[statistic], 1.0), about, poolable)
+
+
+def mean_kinds(abouts: Mapping[tuple[str, Direction, str, str], str]) -> Iterator[MetricKind]:
+    """Each :func:`mean_kind` of a name, direction, unit and statistic, with what it is."""
+    return (mean_kind(*key, about) for key, about in abouts.items())
+
+
+def ratio_kinds(
+    abouts: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str], str],
+) -> Iterator[MetricKind]:
+    """Each :func:`ratio_kind` of a name, direction, unit, tops, bottoms and what is empty, with what it is."""
+    return (ratio_kind(*key, about) for key, about in abouts.items())
 
 
 def ratio_kind(

@@ -135,7 +135,7 @@ def _scorer(tokenizer: str, model: Path | None) -> Any:
     # force: whether the text looks tokenized already is no business of a score.
     scorer = BLEU(tokenize=tokenizer if model is None else "none", force=True)
     if model is not None:
-        scorer.tokenizer = _Pieces(str(model))
+        scorer.tokenizer = _by_pieces(str(model))
     elif tokenizer.endswith("mecab"):
         scorer.tokenizer = _by_parts(scorer.tokenizer)
     return scorer
@@ -151,18 +151,13 @@ def _by_parts(tokenize: Callable[[str], str]) -> Callable[[str], str]:
     return tokenize_parts
 
 
-class _Pieces:
+def _by_pieces(path: str) -> Callable[[str], str]:
     """A text's SentencePiece pieces with spaces between, as sacrebleu's own class makes them of a downloaded model."""
+    import sentencepiece
 
-    def __init__(self, path: str) -> None:
-        import sentencepiece
-
-        self._processor = sentencepiece.SentencePieceProcessor()
-        self._processor.Load(path)
-        self._joined = lru_cache(maxsize=2**16)(lambda line: " ".join(self._processor.EncodeAsPieces(line)))
-
-    def __call__(self, line: str) -> str:
-        return self._joined(line)
+    processor = sentencepiece.SentencePieceProcessor()
+    processor.Load(path)
+    return lru_cache(maxsize=2**16)(lambda line: " ".join(processor.EncodeAsPieces(line)))
 
 
 def _variable(tokenizer: str) -> str:

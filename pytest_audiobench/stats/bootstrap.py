@@ -162,7 +162,7 @@ class Resampling(NamedTuple):
             yield self.weighted(_weights(generator, self.counts, min(at_once, RESAMPLES - at))), generator
 
 
-def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
+def resampling(units: Floats | Rows, clusters: Clusters = None) -> Resampling:
     """Samples by their statistics, those of a cluster added up where clusters repeat."""
     grouped = repeat(clusters)
     what = "clusters" if grouped else "samples"
@@ -182,17 +182,12 @@ def resampling(units: Floats | Rows, clusters: Clusters) -> Resampling:
     return Resampling(rows[order], np.ones(len(rows)), np.argsort(order), what)
 
 
-def of_sums(sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
-    """The interval for the value of ``sums``, by 1,000 resamples of samples or clusters.
+def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+    """The interval for the value of ``sums``, by 1,000 resamples of ``units``: its samples, or clusters of them.
 
     None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
     sparse statistics is that of the numbers that are not 0.
     """
-    return interval_of(resampling(sums.units, clusters), sums, clusters, confidence)
-
-
-def interval_of(units: Resampling, sums: Sums, clusters: Clusters, confidence: float = CONFIDENCE) -> Interval:
-    """:func:`of_sums` of samples or clusters that are ready to be resampled."""
     if (reason := _too_few(units.units, units.what)) is not None:
         return none(reason)
     if not isinstance(units.distinct, Sparse) and not np.isfinite(units.distinct).all():
@@ -202,7 +197,7 @@ def interval_of(units: Resampling, sums: Sums, clusters: Clusters, confidence: f
     if sums.ends is None:
         lower = upper = units.resampled(sums.value)
     else:
-        lengths = _lengths(len(units.kind_of) if clusters is None else len(clusters), clusters)
+        lengths = np.bincount(numbered(clusters, len(units.kind_of))).astype(np.float64)
         ends = sums.ends(units.total()[0] / lengths.sum())
         size = size_of(lengths)
         lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
@@ -277,10 +272,6 @@ class _Units(NamedTuple):
         for _ in range(FEW_RESAMPLES):
             drawn = generator.integers(0, self.number, size=self.number)
             yield self.every[drawn if self.what == "samples" else _whole(drawn, starts)], generator
-
-
-def _lengths(samples: int, clusters: Clusters) -> Floats:
-    return np.bincount(numbered(clusters, samples)).astype(np.float64)
 
 
 def _too_few(count: int, what: str) -> str | None:

@@ -34,10 +34,17 @@ def t_quantile(probability: float, degrees: int) -> float:
         raise ValueError(f"Student's t needs at least 1 degree of freedom, not {degrees}")
     if probability < 0.5:
         return -t_quantile(1.0 - probability, degrees)
-    start = normal_quantile(probability)
+    t = normal_quantile(probability)
     if degrees >= _EXPANSION_FROM:
-        return _expanded(start, degrees)
-    return _inverted_t(probability, start, degrees)
+        return _expanded(t, degrees)
+    # The distribution function is concave above 0 and the normal quantile lies below the root,
+    # so every step of Newton's method moves up towards the root and none passes it.
+    for _ in range(200):
+        step = (probability - _t_cdf(t, degrees)) / _t_density(t, degrees)
+        t += step
+        if abs(step) <= 1e-13 * max(1.0, t):
+            break
+    return t
 
 
 def t_tail(t: float, degrees: int) -> float:
@@ -56,18 +63,6 @@ def t_tail(t: float, degrees: int) -> float:
         middle = (low + high) / 2.0
         low, high = (middle, high) if _expanded(middle, degrees) < t else (low, middle)
     return 0.5 * math.erfc(low / math.sqrt(2.0))
-
-
-def _inverted_t(probability: float, start: float, degrees: int) -> float:
-    # The distribution function is concave above 0 and the normal quantile lies below the root,
-    # so every step of Newton's method moves up towards the root and none passes it.
-    t = start
-    for _ in range(200):
-        step = (probability - _t_cdf(t, degrees)) / _t_density(t, degrees)
-        t += step
-        if abs(step) <= 1e-13 * max(1.0, t):
-            break
-    return t
 
 
 def _t_cdf(t: float, degrees: int) -> float:

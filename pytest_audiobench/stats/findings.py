@@ -155,7 +155,7 @@ def weigh(units: Sequence[Unit], seed: str) -> list[Finding]:
         findings.append(Finding(part, status, why, discovery, holdout, p[part][0], q[part], p[part][1]))
     return sorted(
         findings,
-        key=lambda finding: (STATUSES.index(finding.status), -_or_zero(finding.discovery.uplift), finding.part),
+        key=lambda finding: (STATUSES.index(finding.status), -np.nan_to_num(finding.discovery.uplift), finding.part),
     )
 
 
@@ -298,7 +298,3 @@ def _hypergeometric(seen: int, drawn: int, marked: int, total: int) -> float:
 def _rate(units: Sequence[Unit]) -> float:
     clips = sum(unit.clips for unit in units)
     return sum(unit.hits for unit in units) / clips if clips else math.nan
-
-
-def _or_zero(value: float) -> float:
-    return 0.0 if math.isnan(value) else value

@@ -215,7 +215,11 @@ def gamma_bound(centre: float, variance: float, probability: float) -> float:
 def standard_error(values: npt.ArrayLike, clusters: Clusters = None) -> float:
     """The standard error of the mean of ``values``; NaN for fewer than 2 samples or clusters."""
     scores, codes, count = _prepared(values, clusters)
-    return _error(scores - scores.mean(), codes, count, len(scores)) if count > 1 else math.nan
+    if count < 2:
+        return math.nan
+    residuals = scores - scores.mean()
+    sums = residuals if codes is None else np.bincount(codes, weights=residuals, minlength=count)
+    return math.sqrt(float(sums @ sums) * count / (count - 1)) / len(scores)
 
 
 def none(reason: str) -> Interval:
@@ -234,11 +238,6 @@ def _prepared(values: npt.ArrayLike, clusters: Clusters) -> tuple[Floats, npt.ND
         return scores, None, len(scores)
     codes = numbered(clusters, len(scores))
     return scores, codes, int(codes.max()) + 1
-
-
-def _error(residuals: Floats, codes: npt.NDArray[np.intp] | None, count: int, total: float) -> float:
-    sums = residuals if codes is None else np.bincount(codes, weights=residuals, minlength=count)
-    return math.sqrt(float(sums @ sums) * count / (count - 1)) / total
 
 
 def _unfit(scores: Floats, count: int, clustered: bool) -> str | None:

@@ -13,7 +13,6 @@ By enumeration of all outcomes (``benchmarks/calibration.py``) neither side's er
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -63,7 +62,11 @@ class Flips:
 
     def lower(self, level: float) -> float:
         """The lower bound of the drop at 1 - ``level``: the least that is not refuted, so that p(x) <= level below."""
-        return _crossing(self.p, level)
+        low, high = -1.0, 1.0
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self.p(middle) <= level else (low, middle)
+        return low
 
 
 def flips_drop(
@@ -104,22 +107,9 @@ def worse_needed(pairs: int, better: int, question: Question) -> int:
     few, many = 0, pairs - better + 1
     while few < many:
         worse = (few + many) // 2
-        if Flips(pairs, worse, better).p(question.margin) > question.level:
-            few = worse + 1
-        else:
-            many = worse
+        is_few = Flips(pairs, worse, better).p(question.margin) > question.level
+        few, many = (worse + 1, many) if is_few else (few, worse)
     return few
-
-
-def _crossing(p: Callable[[float], float], level: float) -> float:
-    low, high = -1.0, 1.0
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2.0
-        if p(middle) <= level:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _heads_at_most(heads: int, tosses: int, half: float) -> Floats:

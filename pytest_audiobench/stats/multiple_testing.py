@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -32,24 +31,10 @@ def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
 
 def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
     """The false discovery rate at which each is found, for independent tests (Benjamini and Hochberg 1995)."""
-    ordered, order = _sorted(p_values)
-    factors = len(ordered) / np.arange(1, len(ordered) + 1)
-    return _restored(np.minimum.accumulate((ordered * factors)[::-1])[::-1], order)
-
-
-def benjamini_yekutieli(p_values: npt.ArrayLike) -> Floats:
-    """:func:`benjamini_hochberg` under any dependence (Benjamini and Yekutieli 2001)."""
-    count = np.size(p_values)
-    ordered, order = _sorted(p_values)
-    factors = math.fsum(1.0 / k for k in range(1, count + 1)) * count / np.arange(1, count + 1)
-    return _restored(np.minimum.accumulate((ordered * factors)[::-1])[::-1], order)
-
-
-def _sorted(p_values: npt.ArrayLike) -> tuple[Floats, npt.NDArray[np.intp]]:
     p = np.asarray(p_values, dtype=np.float64)
     _check(p)
     order = np.argsort(p, kind="stable")
-    return p[order], order
+    return _restored(np.minimum.accumulate((p[order] * (len(p) / np.arange(1, len(p) + 1)))[::-1])[::-1], order)
 
 
 def _check(p_values: Floats) -> None:

@@ -223,21 +223,13 @@ def _by_t(value: float, spread: Spread, question: Question) -> Drop:
 
 
 def _more_careful(drop: Drop, other: Drop) -> Drop:
-    def most(a: float | None, b: float | None) -> float | None:
-        return None if a is None or b is None else max(a, b)
-
+    upper, bound, p, detectable = (
+        None if a is None or b is None else max(a, b) for a, b in zip(drop[2:6], other[2:6], strict=True)
+    )
     assert drop.lower is not None
     assert other.lower is not None
-    return Drop(
-        drop.value,
-        min(drop.lower, other.lower),
-        most(drop.upper, other.upper),
-        most(drop.bound, other.bound),
-        most(drop.p, other.p),
-        most(drop.detectable, other.detectable),
-        drop.method,
-        drop.error,
-    )
+    lower = min(drop.lower, other.lower)
+    return drop._replace(lower=lower, upper=upper, bound=bound, p=p, detectable=detectable)
 
 
 def _degrees(levered: Floats, effective: float, resamples: float) -> int:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.labels import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.bootstrap import Rows, Sums, of_sums
+from pytest_audiobench.stats.bootstrap import Rows, Sums, interval_of, resampling
 
 LABELS = ("angry", "happy", "neutral", "sad")
 REFUSAL = "refusal"
@@ -157,9 +157,9 @@ def test_samples_that_are_alike_are_drawn_as_samples_are() -> None:
     once = metric_kind("micro_f1").estimate(answers, None)
     rows = np.array([[1.0, 0.0]] * 30 + [[0.0, 1.0]] * 45)
     share = lambda sums: sums[:, 0] / sums.sum(axis=1)  # noqa: E731
-    each = of_sums(Sums(rows, share))
-    alike = of_sums(Sums(Rows([((0, 1.0),)] * 30 + [((1, 1.0),)] * 45, 2), share))
-    assert alike[:2] == pytest.approx(each[:2], abs=0.02)
+    sparse = Rows([((0, 1.0),)] * 30 + [((1, 1.0),)] * 45, 2)
+    full_interval, sparse_interval = (interval_of(resampling(units), Sums(units, share)) for units in (rows, sparse))
+    assert sparse_interval[:2] == pytest.approx(full_interval[:2], abs=0.02)
     assert once.lower < once.value < once.upper
     assert once.method == "bootstrap 95 %, 75 samples, 1000 resamples"
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.report.formatting import value_text
-from pytest_audiobench.stats.bootstrap import Ends, Sums, of_sums
+from pytest_audiobench.stats.bootstrap import Ends, Sums, interval_of, resampling
 
 NAMES = ("wer", "wer_mean", "wer_capped", "wer_over_one", "mer", "wil")
 
@@ -101,7 +101,8 @@ def test_the_interval_of_information_lost_is_the_bootstraps():
         n = own[3]
         return Ends(np.array([[0.0, 0.0, 0.0, n]]), np.array([[n, 0.0, 0.0, n]]))
 
-    drawn = of_sums(Sums(np.array([list(one.values()) for one in statistics], dtype=float), lost, ends))
+    sums = Sums(np.array([list(sample.values()) for sample in statistics], dtype=float), lost, ends)
+    drawn = interval_of(resampling(sums.units), sums)
     assert found.lower == pytest.approx(drawn.lower, abs=0.005)
     assert found.upper == pytest.approx(drawn.upper, abs=0.005)
 

@@ -15,7 +15,7 @@ from pytest_audiobench.compat.faithfulness_study import recorded_answers
 from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT
-from pytest_audiobench.protocols.reasoned_choice.styles import Style, StyleName, model_style, style_named, style_scorers
+from pytest_audiobench.protocols.reasoned_choice.styles import StyleName, model_style, style_named, style_scorers
 from pytest_audiobench.published.registry import Published, values
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.stats.intervals import proportion
@@ -24,7 +24,7 @@ _MODELS = MappingProxyType({"af3": "Audio-Flamingo-3", "qwen": "Qwen2.5-Omni-7B"
 _DATASETS = ("animal", "language", "emotion", "gender", "mmau", "mmar")
 _TRACKS = _DATASETS[:4]
 _MASKS = (20, 40, 60, 80, 100)
-_NO_READING = "–"
+_BLANK = "–"
 _NOT_HERE = "outputs not here"
 
 _NULLS = MappingProxyType(
@@ -55,7 +55,7 @@ _CONDITIONS = MappingProxyType(
 )
 
 
-class _Reading(NamedTuple):
+class _Scores(NamedTuple):
     """What one rule makes of the answers of a file: shares in percent, counts of samples."""
 
     n: int
@@ -66,6 +66,10 @@ class _Reading(NamedTuple):
     upper: float
     right: dict[str, bool]
     letters: dict[str, str | None]
+
+    @property
+    def percent(self) -> str:
+        return f"{self.accuracy:.2f}"
 
     @property
     def answered(self) -> float:
@@ -97,7 +101,7 @@ def table(folder: Path, manifests: Path | None = None) -> str:
     outputs = _Outputs(folder, manifests)
     parts = [
         _section("With reasoning", _HEAD_REASONED, _reasoned(outputs)),
-        _section("Without reasoning", _HEAD, _direct(outputs)),
+        _section("Without reasoning", _HEAD, (_row(outputs, *pair, "no_reas", False) for pair in _pairs(_DATASETS))),
         _section("Two-step sanity check", _HEAD_TWO_STEP, _two_step(outputs)),
         _section("Injected speech", _HEAD_INJECTED, _injected(outputs)),
         _section("Masked audio", _HEAD_MASKED, _masked(outputs)),
@@ -122,58 +126,56 @@ def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_DATASETS):
         rows = outputs.rows(style, dataset, "reas")
         published = _published_cells(style, dataset, "reas")
-        missed = str(_MISSED[style][dataset]) if style in _MISSED else _NO_READING
-        head = (_MODELS[style], dataset, str(len(rows)) if rows else _NO_READING, *published, missed)
+        missed = str(_MISSED[style][dataset]) if style in _MISSED else _BLANK
+        head = (_MODELS[style], dataset, str(len(rows)) if rows else _BLANK, *published, missed)
         if not rows:
-            yield *head, _NOT_HERE, *[_NO_READING] * 6
+            yield *head, _NOT_HERE, *[_BLANK] * 6
             continue
         _, runtime, *recovered = style_scorers(style, dataset)
         rule = (recovered or [runtime])[-1]
-        theirs = _reading(rows, rule)
-        recomputed = (_percent(theirs), str(theirs.nulls), str(_missed(rows, style_named(style))), f"`{rule}`")
-        yield *head, *recomputed, _percent(_reading(rows, runtime)), *_strict_cells(rows)
-
-
-def _direct(outputs: _Outputs) -> Iterator[Sequence[str]]:
-    for style, dataset in _pairs(_DATASETS):
-        yield _row(outputs, style, dataset, "no_reas", style_scorers(style, dataset, reasoning=False)[-1])
+        theirs = _scores(rows, rule)
+        split = style_named(style).split
+        here = sum(not split(row.responses["answer"].text).reasoning for row in rows)
+        recomputed = (theirs.percent, str(theirs.nulls), str(here), f"`{rule}`")
+        yield *head, *recomputed, _scores(rows, runtime).percent, *_strict_cells(rows)
 
 
 def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for which in ("correct", "wrong"):
         for style, dataset in _pairs(_TRACKS):
-            row = _row(outputs, style, dataset, f"adv_{which}_reas", style_scorers(style, dataset)[-1])
-            before, after = (_accuracy(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
-            by_figures = f"{after - before:+.2f}" if before is not None and after is not None else _NO_READING
-            change = _CHANGES[which][dataset] if style == "af3" else _NO_READING
+            row = _row(outputs, style, dataset, f"adv_{which}_reas", True)
+            before, after = (_figure(style, dataset, variant) for variant in ("reas", f"adv_{which}_reas"))
+            by_figures = f"{after.value - before.value:+.2f}" if before and after else _BLANK
+            change = _CHANGES[which][dataset] if style == "af3" else _BLANK
             yield row[0], f"{dataset}, {which} option", *row[2:4], change, by_figures, *row[4:]
 
 
-def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, rule: str) -> Sequence[str]:
+def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, reasoning: bool) -> Sequence[str]:
     rows = outputs.rows(style, dataset, variant)
     head = (
         _MODELS[style],
         dataset,
-        str(len(rows)) if rows else _NO_READING,
+        str(len(rows)) if rows else _BLANK,
         *_published_cells(style, dataset, variant),
     )
     if not rows:
-        return *head, _NOT_HERE, *[_NO_READING] * 4
-    theirs = _reading(rows, rule)
-    return *head, _percent(theirs), str(theirs.nulls), f"`{rule}`", *_strict_cells(rows)
+        return *head, _NOT_HERE, *[_BLANK] * 4
+    rule = style_scorers(style, dataset, reasoning)[-1]
+    theirs = _scores(rows, rule)
+    return *head, theirs.percent, str(theirs.nulls), f"`{rule}`", *_strict_cells(rows)
 
 
 def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
     rows, before = outputs.rows("af3", "animal", "reas_condition"), outputs.rows("af3", "animal", "reas")
-    n, published = str(len(rows)) if rows else _NO_READING, _published("af3", "animal", "reas_condition")
+    n, published = str(len(rows)) if rows else _BLANK, _published("af3", "animal", "reas_condition")
     head = (_MODELS["af3"], "animal", n, published)
     if not rows:
-        yield *head, "110", _NOT_HERE, *[_NO_READING] * 4
+        yield *head, "110", _NOT_HERE, *[_BLANK] * 4
         return
     rule = style_scorers("af3", "animal")[-1]
-    theirs, first = _reading(rows, rule), _reading(before, rule)
+    theirs, first = _scores(rows, rule), _scores(before, rule)
     changed = sum(letter != first.letters.get(id_) for id_, letter in theirs.letters.items())
-    yield *head, "110", _percent(theirs), str(changed), f"`{rule}`", *_strict_cells(rows)
+    yield *head, "110", theirs.percent, str(changed), f"`{rule}`", *_strict_cells(rows)
 
 
 def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
@@ -184,10 +186,10 @@ def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
             masked = outputs.rows(style, dataset, f"mask_p{_MASKS[0]}_reas") if not percent else rows
             if not rows or not masked:
                 continue
-            theirs = _reading(rows, rule)
+            theirs = _scores(rows, rule)
             read = theirs.n - theirs.nulls - theirs.out_of_range
-            valid = f"{100 * sum(theirs.right.values()) / read:.2f}" if read else _NO_READING
-            counts = (_percent(theirs), str(theirs.nulls), str(theirs.out_of_range), valid)
+            valid = f"{100 * sum(theirs.right.values()) / read:.2f}" if read else _BLANK
+            counts = (theirs.percent, str(theirs.nulls), str(theirs.out_of_range), valid)
             yield _MODELS[style], dataset, f"{percent} %", str(theirs.n), *counts, *_strict_cells(rows)
 
 
@@ -195,13 +197,13 @@ def _hops(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_TRACKS):
         if rows := outputs.rows(style, dataset, "reas"):
             rules = (style_scorers(style, dataset)[-1], STRICT)
-            shares = [_of_hop(_reading(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
+            shares = [_of_hop(_scores(rows, rule), rows, hop) for rule in rules for hop in recorded_answers.HOPS]
             yield _MODELS[style], dataset, *shares
 
 
-def _of_hop(read: _Reading, rows: Sequence[RecordedRow], hop: str) -> str:
+def _of_hop(read: _Scores, rows: Sequence[RecordedRow], hop: str) -> str:
     right = [read.right[row.sample.id] for row in rows if row.sample.metadata.get("hop") == hop]
-    return f"{100 * sum(right) / len(right):.2f}" if right else _NO_READING
+    return f"{100 * sum(right) / len(right):.2f}" if right else _BLANK
 
 
 def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
@@ -211,17 +213,12 @@ def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
 
 def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
     nulls = _NULLS.get((style, variant), {})
-    return _published(style, dataset, variant), str(nulls.get(dataset, _NO_READING))
+    return _published(style, dataset, variant), str(nulls.get(dataset, _BLANK))
 
 
 def _published(style: StyleName, dataset: str, variant: str) -> str:
     figure = _figure(style, dataset, variant)
-    return f"{figure.value:.2f}{' †' if figure.disputed else ''}" if figure else _NO_READING
-
-
-def _accuracy(style: StyleName, dataset: str, variant: str) -> float | None:
-    figure = _figure(style, dataset, variant)
-    return figure.value if figure else None
+    return f"{figure.value:.2f}{' †' if figure.disputed else ''}" if figure else _BLANK
 
 
 def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
@@ -229,7 +226,7 @@ def _figure(style: StyleName, dataset: str, variant: str) -> Published | None:
     return next((figure for figure in figures if figure.conditions == _CONDITIONS[variant]), None)
 
 
-def _reading(rows: Sequence[RecordedRow], rule: str) -> _Reading:
+def _scores(rows: Sequence[RecordedRow], rule: str) -> _Scores:
     right: dict[str, bool] = {}
     letters: dict[str, str | None] = {}
     beyond = 0
@@ -245,19 +242,11 @@ def _reading(rows: Sequence[RecordedRow], rule: str) -> _Reading:
         [float(is_right) for is_right in right.values()], clusters if len(set(clusters)) < len(clusters) else None
     )
     lower, upper = 100 * (share.lower or 0.0), 100 * (1.0 if share.upper is None else share.upper)
-    return _Reading(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
-
-
-def _missed(rows: Sequence[RecordedRow], style: Style) -> int:
-    return sum(not style.split(row.responses["answer"].text).reasoning for row in rows)
-
-
-def _percent(read: _Reading) -> str:
-    return f"{read.accuracy:.2f}"
+    return _Scores(len(rows), 100 * sum(right.values()) / len(rows), nulls, beyond, lower, upper, right, letters)
 
 
 def _strict_cells(rows: Sequence[RecordedRow]) -> tuple[str, str]:
-    strict = _reading(rows, STRICT)
+    strict = _scores(rows, STRICT)
     return f"{strict.accuracy:.1f} ({strict.lower:.1f} to {strict.upper:.1f})", f"{strict.answered:.1f} %"
 
 

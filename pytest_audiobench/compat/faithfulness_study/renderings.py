@@ -71,14 +71,12 @@ def _prepare(tree: str, places: Places) -> Change:
 def _clip_in_tree(clip: Clip, tree: FileSource) -> Clip:
     if not isinstance(clip.source, FileSource) or clip.edits:
         raise UsageError(f"{clip} is no plain file, so that no rendering of it can be looked for in {tree}")
-    paths = [relative_path(f"{tree.path}/{path}") for path in _paths(clip.source)]
+    # As the manifests have it, as its data set has it, by its name alone.
+    path = clip.source.path
+    places = (f"{clip.source.root.name}/{path}", path, path.rpartition("/")[2])
+    paths = [relative_path(f"{tree.path}/{place}") for place in places]
     here = next((path for path in paths if (tree.root.folder / path).exists()), paths[-1])
     return Clip(FileSource(tree.root, here))
-
-
-def _paths(source: FileSource) -> tuple[str, ...]:
-    """Where a clip may lie in a tree: as the manifests have it, as its data set has it, by its name alone."""
-    return f"{source.root.name}/{source.path}", source.path, source.path.rpartition("/")[2]
 
 
 def _tree(written: str, roots: Sequence[DataRoot]) -> FileSource:

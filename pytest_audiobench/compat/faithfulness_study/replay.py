@@ -151,11 +151,8 @@ def files_of_answers(folder: Path) -> list[Path]:
 
 
 def _may_be_answers(name: str) -> bool:
-    return name.endswith(".jsonl") and not name.startswith(".") and not _is_other(name)
-
-
-def _is_other(name: str) -> bool:
-    return name in _NO_ANSWERS or name.endswith(f"{SUFFIX}.jsonl")
+    is_other = name in _NO_ANSWERS or name.endswith(f"{SUFFIX}.jsonl")
+    return name.endswith(".jsonl") and not name.startswith(".") and not is_other
 
 
 def _is_judged(file: Path) -> bool:

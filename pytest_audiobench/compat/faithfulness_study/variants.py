@@ -85,24 +85,12 @@ def asks_for_reasoning(said: str, question: str, choices: Sequence[str]) -> bool
 def change_of(request: Request) -> str | None:
     """What was done to a request's one clip, as variants call it; "" for nothing, None for what the study never did."""
     clip = request.clips[0]
-    if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone":
+    if (isinstance(clip.source, CombinedSource) and clip.source.rule != "alone") or len(clip.edits) > 1:
         return None
-    return _edited(clip)
-
-
-def _change_text(clip: Clip) -> str:
-    """The changes of a clip, without its name: evals with the same sentence are reported together."""
-    rules = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
-    return " and ".join([*rules, *(edit.name for edit in clip.edits)])
-
-
-def _edited(clip: Clip) -> str | None:
     if not clip.edits:
         source = file_of(clip)
         tree = TREE.search(source.path) if source else None
         return "_".join(filter(None, tree.groups())) if tree else ""
-    if len(clip.edits) > 1:
-        return None
     edit, parameters = clip.edits[0], dict(clip.edits[0].parameters)
     if edit.name == "mask":
         how = [
@@ -112,3 +100,9 @@ def _edited(clip: Clip) -> str | None:
     if edit.name == "white_noise":
         return f"noise_snr{float(parameters['snr_db']):g}"
     return "mask_p100" if edit.name == "silence" else None
+
+
+def _change_text(clip: Clip) -> str:
+    """The changes of a clip, without its name: evals with the same sentence are reported together."""
+    rules = [clip.source.rule] if isinstance(clip.source, CombinedSource) and clip.source.rule != "alone" else []
+    return " and ".join([*rules, *(edit.name for edit in clip.edits)])

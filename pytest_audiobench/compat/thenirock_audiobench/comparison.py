@@ -19,7 +19,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     Artifact,
     stable_digest,
 )
-from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_files import Heading, collect
@@ -81,13 +81,9 @@ def _renamed(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str
         spec=f"{run.suite} {run.content['revision']}",
         # Of the hashes that scoring again makes only this one says something of what was asked.
         hashes={"data": side.hashes["data"]},
-        rows=[_row(row, heard) for row in side.rows],
+        # The digest of a mixture's recipe stands for its audio: where that differs the audio does.
+        rows=[row._replace(audio=heard.get(row.sample_id.rpartition("/")[0])) for row in side.rows],
     )
-
-
-def _row(row: ComparableSample, heard: Mapping[str, str]) -> ComparableSample:
-    """The row with the digest of its mixture's recipe for its audio: where that differs the audio does."""
-    return row._replace(audio=heard.get(row.sample_id.rpartition("/")[0]))
 
 
 def _named_sounds(run: Artifact) -> dict[str, str]:

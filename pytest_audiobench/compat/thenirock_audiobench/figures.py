@@ -7,6 +7,7 @@ one), sound_id_metrics.py (a ratio without a denominator is 0) and suites/.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact, Json
@@ -70,37 +71,27 @@ def _wer(pairs: Iterable[tuple[str, str]]) -> float:
 
 
 def _sound(run: Artifact) -> dict[Place, float | None]:
-    packs = [str(asked_probe) for asked_probe in run.content["packs"]]
+    packs = [str(pack) for pack in run.content["packs"]]
     by_pack: dict[str, dict[str, list[Probe]]] = {pack: {} for pack in packs}
-    for mixture, probe in run.probes():
+    for mixture, answer in run.probes():
         # Mixtures of a user's own are counted with the first pack, whichever they are of.
         pack = packs[0] if mixture["condition"] == CUSTOM else mixture["pack"]
-        asked_probe = Probe(probe["label"], probe["expected"], answered_yes(probe))
-        by_pack[pack].setdefault(mixture["condition"], []).append(asked_probe)
+        probe = Probe(answer["label"], answer["expected"], answered_yes(answer))
+        by_pack[pack].setdefault(mixture["condition"], []).append(probe)
     values: dict[Place, float | None] = {}
     for pack, conditions in by_pack.items():
         place = ("pack_summaries", pack)
-        every = [asked_probe for condition_probes in conditions.values() for asked_probe in condition_probes]
-        for condition, condition_probes in conditions.items():
-            values |= _counted((*place, "per_condition", condition), condition_probes)
-        for label in sorted({asked_probe.label for asked_probe in every}):
-            values |= _counted(
-                (*place, "per_class", label), [asked_probe for asked_probe in every if asked_probe.label == label]
-            )
+        every = list(chain.from_iterable(conditions.values()))
+        for condition, probes in conditions.items():
+            values |= _counted((*place, "per_condition", condition), probes)
+        for label in sorted({probe.label for probe in every}):
+            values |= _counted((*place, "per_class", label), [probe for probe in every if probe.label == label])
         values |= _counted((*place, "totals"), every)
-    total = _counts(
-        [
-            asked_probe
-            for conditions in by_pack.values()
-            for condition_probes in conditions.values()
-            for asked_probe in condition_probes
-        ]
-    )
+    total = _counts([probe for conditions in by_pack.values() for probe in chain.from_iterable(conditions.values())])
     heading = {name: total[name] for name in ("components_present", "components_understood")}
     heading |= {"weighted_recall": total["recall"], "weighted_fpr": total["fpr"]}
-    cliff = _cliff(by_pack.values())
     values |= {("headline", name): value for name, value in heading.items()}
-    return {**values, ("headline", "solo_quad_cliff"): cliff}
+    return {**values, ("headline", "solo_quad_cliff"): _cliff(by_pack.values())}
 
 
 def _cliff(packs: Iterable[Mapping[str, Sequence[Probe]]]) -> float | None:

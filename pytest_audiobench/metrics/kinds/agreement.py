@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, mean_kind, not_of_samples, summed_kind
+from pytest_audiobench.metrics.estimates import columns, mean_kinds, not_of_samples, summed_kind
 from pytest_audiobench.metrics.metric import AGREEMENT, POINTS, SHARE, MetricKind, Statistics
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Sums
 from pytest_audiobench.stats.intervals import Floats
@@ -79,21 +79,22 @@ def _agreement(statistics: Sequence[Statistics]) -> Sums:
 SPREAD, DEVIATION = "wording_spread", "wording_sd"
 
 KINDS = (
-    mean_kind(
-        "judge_score",
-        "higher",
-        SHARE,
-        "points",
-        'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict could be '
-        "read.",
-    ),
-    mean_kind(
-        "judge_agreement",
-        "higher",
-        SHARE,
-        "agree",
-        "The share of answers that two ways of scoring, of which one at least is a judge, both take for right or both "
-        "for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 on.",
+    *mean_kinds(
+        {
+            ("judge_score", "higher", SHARE, "points"): (
+                'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict '
+                "could be read."
+            ),
+            ("judge_agreement", "higher", SHARE, "agree"): (
+                "The share of answers that two ways of scoring, of which one at least is a judge, both take for right "
+                "or both for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 "
+                "on."
+            ),
+            ("wording_agreement", "higher", SHARE, "wordings_agreeing"): (
+                "The mean share of wordings in the largest camp: those that read as one value, or those that could "
+                "not be read. 1 where all wordings of every question have one answer."
+            ),
+        }
     ),
     summed_kind(
         "judge_kappa",
@@ -104,30 +105,14 @@ KINDS = (
         "chance), by chance from the two shares of right answers. No number where both say one thing only.",
         sample_score=lambda sample: sample["agree"],
     ),
-    mean_kind(
-        "wording_agreement",
-        "higher",
-        SHARE,
-        "wordings_agreeing",
-        "The mean share of wordings in the largest camp: those that read as one value, or those that could not be "
-        "read. 1 where all wordings of every question have one answer.",
-    ),
-    MetricKind(
-        SPREAD,
-        "lower",
-        POINTS,
-        not_of_samples,
-        about="The largest less the smallest value that the headline metric has over the wordings, in its own unit; "
-        "in points where that is a share. No interval: the range of several noisy values is too large in resamples.",
-        poolable=False,
-    ),
-    MetricKind(
-        DEVIATION,
-        "lower",
-        POINTS,
-        not_of_samples,
-        about="The sample standard deviation of the headline metric over the wordings, in its own unit; in points "
-        "where that is a share. No interval: the wordings are no sample of all there could be.",
-        poolable=False,
+    *(
+        MetricKind(name, "lower", POINTS, not_of_samples, about=about, poolable=False)
+        for name, about in {
+            SPREAD: "The largest less the smallest value that the headline metric has over the wordings, in its own "
+            "unit; in points where that is a share. No interval: the range of several noisy values is too large in "
+            "resamples.",
+            DEVIATION: "The sample standard deviation of the headline metric over the wordings, in its own unit; in "
+            "points where that is a share. No interval: the wordings are no sample of all there could be.",
+        }.items()
     ),
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import cast
@@ -11,12 +10,11 @@ import numpy as np
 
 from pytest_audiobench.metrics.estimates import (
     average,
-    mean_kind,
-    mean_of,
+    mean_kinds,
     not_of_samples,
     nothing,
     quotient,
-    ratio_kind,
+    ratio_kinds,
     summed_kind,
     sums_of,
 )
@@ -72,12 +70,32 @@ def moving_average_ratio(words: Sequence[str], window: int) -> float:
 
 
 KINDS = (
-    mean_kind(
-        "accuracy",
-        "higher",
-        SHARE,
-        "correct",
-        'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.',
+    *mean_kinds(
+        {
+            ("accuracy", "higher", SHARE, "correct"): (
+                'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.'
+            ),
+            ("exact_match", "higher", SHARE, "em"): (
+                "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. "
+                "2016). An empty answer matches only an empty text."
+            ),
+            ("token_f1", "higher", SHARE, "f1"): (
+                "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the "
+                "best accepted text of each (SQuAD). An empty answer has 0 against a text with words."
+            ),
+            ("following", "higher", SHARE, "followed"): (
+                "The share of answers that did the task they were asked to do, by the protocol's own rule for it."
+            ),
+            ("diversity", "higher", "words", "types"): (
+                "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has "
+                "0. It grows with the answer's length."
+            ),
+            ("mattr", "higher", SHARE, "mattr"): (
+                "The mean over answers of their moving-average type-token ratio: the share of different words in a "
+                "stretch of 50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer "
+                "words has 0."
+            ),
+        }
     ),
     MetricKind(
         "coverage", "higher", SHARE, share_of("parsed"), _part("parsed"), "The share of samples whose answer was read."
@@ -102,47 +120,16 @@ KINDS = (
             "runaway": "The share of answers longer than three times the longest reference and five words more.",
         }.items()
     ),
-    mean_kind(
-        "exact_match",
-        "higher",
-        SHARE,
-        "em",
-        "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. 2016). "
-        "An empty answer matches only an empty text.",
-    ),
-    mean_kind(
-        "token_f1",
-        "higher",
-        SHARE,
-        "f1",
-        "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the best "
-        "accepted text of each (SQuAD). An empty answer has 0 against a text with words.",
-    ),
-    mean_kind(
-        "following",
-        "higher",
-        SHARE,
-        "followed",
-        "The share of answers that did the task they were asked to do, by the protocol's own rule for it.",
-    ),
-    ratio_kind(
-        "question_precision",
-        "higher",
-        SHARE,
-        ("right",),
-        ("answered",),
-        "no question was answered",
-        "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). NaN where "
-        "none was answered.",
-    ),
-    ratio_kind(
-        "question_recall",
-        "higher",
-        SHARE,
-        ("right",),
-        ("answerable",),
-        "no question has an answer",
-        "Questions answered rightly over questions that have an accepted answer. NaN where none has.",
+    *ratio_kinds(
+        {
+            ("question_precision", "higher", SHARE, ("right",), ("answered",), "no question was answered"): (
+                "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). "
+                "NaN where none was answered."
+            ),
+            ("question_recall", "higher", SHARE, ("right",), ("answerable",), "no question has an answer"): (
+                "Questions answered rightly over questions that have an accepted answer. NaN where none has."
+            ),
+        }
     ),
     summed_kind(
         "question_f1",
@@ -151,23 +138,6 @@ KINDS = (
         sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda mean_sample: _ENDS),
         "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
         "where no question was answered and none has an answer.",
-    ),
-    MetricKind(
-        "diversity",
-        "higher",
-        "words",
-        mean_of("diversity", "types", (0.0, math.inf)),
-        lambda sample: (sample["types"], 1.0),
-        "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has 0. It "
-        "grows with the answer's length.",
-    ),
-    mean_kind(
-        "mattr",
-        "higher",
-        SHARE,
-        "mattr",
-        "The mean over answers of their moving-average type-token ratio: the share of different words in a stretch of "
-        "50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer words has 0.",
     ),
     *tuple(
         MetricKind(name, cast(Direction, direction), unit, not_of_samples, about=about)

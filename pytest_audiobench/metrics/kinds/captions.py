@@ -40,7 +40,11 @@ def cider_d(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> l
     neither a subset nor a shard has the same values. n-grams that all references share weigh nothing, so one caption
     alone comes out as 0: its ``CIDER_SET`` of 1 tells the metric that this is no value.
     """
-    return _cider(candidates, references)
+    from pycocoevalcap.cider.cider import Cider
+
+    if not any(reference.split() for row in references for reference in row):
+        return [0.0] * len(candidates)
+    return [float(value) for value in _by_coco(Cider(), candidates, references)]
 
 
 def cider_beans_next(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
@@ -51,7 +55,7 @@ def cider_beans_next(candidates: Sequence[str], references: Sequence[str]) -> li
     """
     if len(candidates) < 2:
         return [0.0] * len(candidates)
-    return [value / 10.0 for value in _cider(candidates, [[reference] for reference in references])]
+    return [value / 10.0 for value in cider_d(candidates, [[reference] for reference in references])]
 
 
 def rouge_l(candidate: str, references: Sequence[str]) -> float:
@@ -119,14 +123,6 @@ def lacks_spice() -> str:
     return "" if shutil.which("java") else "SPICE is a Java program, and there is no java on the PATH: install one"
 
 
-def _cider(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
-    from pycocoevalcap.cider.cider import Cider
-
-    if not any(reference.split() for row in references for reference in row):
-        return [0.0] * len(candidates)
-    return [float(value) for value in _by_coco(Cider(), candidates, references)]
-
-
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:
     """What one of pycocoevalcap's scorers gives each caption."""
     scores: Sequence[Any] = scorer.compute_score(
@@ -164,11 +160,6 @@ def _directions(rows: Floats) -> Floats:
         lengths = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
         directions: Floats = np.divide(scaled, lengths, where=lengths > 0.0, out=scaled)
     return directions
-
-
-def _share(name: str, about: str) -> MetricKind:
-    """The mean over samples of the statistic that is called as the metric, within 0 and 1."""
-    return mean_kind(name, "higher", SHARE, name, about)
 
 
 def _over_set(name: str, largest: float) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
@@ -213,36 +204,6 @@ KINDS = (
         "0 for fewer than two captions.",
         poolable=False,
     ),
-    _share(
-        "rouge_l",
-        "COCO's ROUGE-L (Lin 2004; pycocoevalcap), the mean over captions of the F-score (β = 1.2) of the longest "
-        "common subsequence of words, best recall and best precision over the references. Empty answers are 0.",
-    ),
-    _share(
-        "rouge_l_google",
-        "ROUGE-L of google's rouge_score: the mean F1 of the longest common subsequence of runs of a to z and 0 to 9. "
-        "Text in another script has no such run, and scores 0.",
-    ),
-    _share(
-        "rouge_l_recall",
-        "The recall part of google's ROUGE-L, with Porter's stems: how much of the reference's longest common "
-        "subsequence the answer holds. A long answer loses nothing by its length.",
-    ),
-    _share(
-        "meteor_nosyn",
-        "METEOR by nltk from exact words and Porter stems, without synonyms (α 0.9, β 3, γ 0.5), the best over "
-        "references; the mean over captions. Needs no data, and lies below METEOR with WordNet. No words are 0.",
-    ),
-    _share(
-        "meteor",
-        "METEOR by nltk with WordNet's synonyms (α 0.9, β 3, γ 0.5), the mean over captions. It is not the Java "
-        "program's METEOR 1.5, which was half of it on the same captions.",
-    ),
-    _share(
-        "spice",
-        "SPICE (Anderson et al. 2016), by its Java program: the mean F1 of the scene graphs' tuples. Never 0 for "
-        "want of the program.",
-    ),
     MetricKind(
         "spider",
         "higher",
@@ -264,19 +225,30 @@ KINDS = (
         for order in (1, 2, 3, 4)
     ),
     *(
-        _share(
-            name,
-            f"nltk's sentence_bleu called with texts in place of words, so that characters are its words: {grams}. "
-            "The mean over captions. Empty answers are 0.",
-        )
-        for name, grams in (
-            ("bleu_characters", "1- to 4-grams of characters, not smoothed"),
-            ("bleu4_characters", "the precision of 4-grams of characters alone, times the brevity penalty"),
-        )
-    ),
-    _share(
-        "bertscore",
-        "BERTScore (Zhang et al. 2020) by bert_score, the mean F1, not rescaled; the model is in the signature.",
+        mean_kind(name, "higher", SHARE, name, about)
+        for name, about in {
+            "rouge_l": "COCO's ROUGE-L (Lin 2004; pycocoevalcap), the mean over captions of the F-score (β = 1.2) of "
+            "the longest common subsequence of words, best recall and best precision over the references. Empty "
+            "answers are 0.",
+            "rouge_l_google": "ROUGE-L of google's rouge_score: the mean F1 of the longest common subsequence of runs "
+            "of a to z and 0 to 9. Text in another script has no such run, and scores 0.",
+            "rouge_l_recall": "The recall part of google's ROUGE-L, with Porter's stems: how much of the reference's "
+            "longest common subsequence the answer holds. A long answer loses nothing by its length.",
+            "meteor_nosyn": "METEOR by nltk from exact words and Porter stems, without synonyms (α 0.9, β 3, γ 0.5), "
+            "the best over references; the mean over captions. Needs no data, and lies below METEOR with WordNet. No "
+            "words are 0.",
+            "meteor": "METEOR by nltk with WordNet's synonyms (α 0.9, β 3, γ 0.5), the mean over captions. It is not "
+            "the Java program's METEOR 1.5, which was half of it on the same captions.",
+            "spice": "SPICE (Anderson et al. 2016), by its Java program: the mean F1 of the scene graphs' tuples. "
+            "Never 0 for want of the program.",
+            "bertscore": "BERTScore (Zhang et al. 2020) by bert_score, the mean F1, not rescaled; the model is in the "
+            "signature.",
+            "bleu_characters": "nltk's sentence_bleu called with texts in place of words, so that characters are its "
+            "words: 1- to 4-grams of characters, not smoothed. The mean over captions. Empty answers are 0.",
+            "bleu4_characters": "nltk's sentence_bleu called with texts in place of words, so that characters are its "
+            "words: the precision of 4-grams of characters alone, times the brevity penalty. The mean over captions. "
+            "Empty answers are 0.",
+        }.items()
     ),
     mean_kind(
         "cosine",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -100,85 +100,43 @@ _ON_THE_LIST = (
 )
 _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's labels= counts others as 0)"
 
-_LABELLED: tuple[tuple[str, str, Statistic, bool, Needs, str], ...] = (
-    (
-        "macro_f1",
-        SHARE,
-        macro_f1,
-        False,
-        "each label",
-        f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label.",
+_LABELLED: Mapping[tuple[str, str, Statistic, bool, Needs], str] = {
+    ("macro_f1", SHARE, macro_f1, False, "each label"): (
+        f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label."
     ),
-    (
-        "micro_f1",
-        SHARE,
-        micro_f1,
-        False,
-        "nothing",
-        "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a "
-        "wrong one. NaN where nothing is said and nothing true.",
+    ("micro_f1", SHARE, micro_f1, False, "nothing"): (
+        "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a wrong "
+        "one. NaN where nothing is said and nothing true."
     ),
-    (
-        "weighted_f1",
-        SHARE,
-        weighted_f1,
-        False,
-        "nothing",
-        "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label.",
+    ("weighted_f1", SHARE, weighted_f1, False, "nothing"): (
+        "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label."
     ),
-    (
-        "micro_precision",
-        SHARE,
-        micro_precision,
-        False,
-        "nothing",
-        "Hits over labels said, those beyond the list among them. NaN where nothing is said.",
+    ("micro_precision", SHARE, micro_precision, False, "nothing"): (
+        "Hits over labels said, those beyond the list among them. NaN where nothing is said."
     ),
-    (
-        "micro_recall",
-        SHARE,
-        micro_recall,
-        False,
-        "nothing",
-        "Hits over true labels. NaN where nothing is true.",
+    ("micro_recall", SHARE, micro_recall, False, "nothing"): "Hits over true labels. NaN where nothing is true.",
+    ("balanced_accuracy", SHARE, balanced_accuracy, False, "each label"): (
+        f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. NaN where no sample has a "
+        "true label."
     ),
-    (
-        "balanced_accuracy",
-        SHARE,
-        balanced_accuracy,
-        False,
-        "each label",
-        f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. "
-        "NaN where no sample has a true label.",
+    ("cohen_kappa", AGREEMENT, cohen_kappa, True, "two labels"): (
+        "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. NaN where all truths "
+        "and answers are one label."
     ),
-    (
-        "cohen_kappa",
-        AGREEMENT,
-        cohen_kappa,
-        True,
-        "two labels",
-        "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. "
-        "NaN where all truths and answers are one label.",
+    ("mcc", CORRELATION, mcc, True, "two labels"): (
+        "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own among the "
+        "answers. 0 where either side is one label only."
     ),
-    (
-        "mcc",
-        CORRELATION,
-        mcc,
-        True,
-        "two labels",
-        "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own "
-        "among the answers. 0 where either side is one label only.",
-    ),
-)
+}
 
 
 ROW = "row"
 """The statistic that says which row a sample was in BEANS-Next's order."""
 
 
-def mean_of_scored(metric: str, statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of a statistic over the samples that have it."""
-    whole = mean_of(metric, statistic)
+def mean_of_scored(statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+    """The mean of a statistic, which is called as the metric, over the samples that have it."""
+    whole = mean_of(statistic, statistic)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         scored = [place for place, sample in enumerate(statistics) if statistic in sample]
@@ -248,7 +206,7 @@ _SKIPS = (
 KINDS = (
     *(
         summed_kind(name, "higher", unit, of_labels(value, one_label, needs), f"{about} {_ON_THE_LIST}", sample_f1)
-        for name, unit, value, one_label, needs, about in _LABELLED
+        for (name, unit, value, one_label, needs), about in _LABELLED.items()
     ),
     *(
         mean_kind(name, "higher", SHARE, name, about)
@@ -269,24 +227,16 @@ KINDS = (
         sample_f1,
     ),
     *(
-        MetricKind(
-            f"beans_{name}", "higher", SHARE, mean_of_scored(*[f"beans_{name}"] * 2), _where(f"beans_{name}"), about
-        )
-        for name, about in (
-            ("accuracy", f"BEANS-Next's accuracy of a detection: the answer is the target as it is written. {_SKIPS}"),
-            ("top1_accuracy", f"BEANS-Next's accuracy against any part of the target between commas. {_SKIPS}"),
-            (
-                "precision",
-                f"BEANS-Next's precision of a sample's labels; its accuracy where the target is a text. {_SKIPS}",
-            ),
-            ("recall", f"BEANS-Next's recall of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
-            ("f1", f"BEANS-Next's F1 of a sample's labels; its accuracy where the target is a text. {_SKIPS}"),
-            (
-                "average_precision",
-                "BEANS-Next's average precision within one sample, over the labels said or true of it: a missed label "
-                f"costs nothing, and saying nothing scores 1. {_SKIPS}",
-            ),
-        )
+        MetricKind(name, "higher", SHARE, mean_of_scored(name), _where(name), f"BEANS-Next's {about}. {_SKIPS}")
+        for name, about in {
+            "beans_accuracy": "accuracy of a detection: the answer is the target as it is written",
+            "beans_top1_accuracy": "accuracy against any part of the target between commas",
+            "beans_precision": "precision of a sample's labels; its accuracy where the target is a text",
+            "beans_recall": "recall of a sample's labels; its accuracy where the target is a text",
+            "beans_f1": "F1 of a sample's labels; its accuracy where the target is a text",
+            "beans_average_precision": "average precision within one sample, over the labels said or true of it: a "
+            "missed label costs nothing, and saying nothing scores 1",
+        }.items()
     ),
     summed_kind(
         "beans_macro_f1",

@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kind, summed_kind
+from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kinds, summed_kind
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
 from pytest_audiobench.stats.distributions import normal_quantile
@@ -146,33 +146,20 @@ _DETECTION = (
 )
 
 KINDS = (
-    ratio_kind(
-        "recall",
-        "higher",
-        SHARE,
-        ("hits",),
-        ("present",),
-        "no probe asks for a sound that is there",
-        f"Present probes answered yes over all present probes. {_PROBES} NaN where none is present (published: 0).",
-    ),
-    ratio_kind(
-        "precision",
-        "higher",
-        SHARE,
-        ("hits",),
-        ("hits", "alarms"),
-        "no probe was answered yes",
-        "Present probes answered yes over all probes answered yes. NaN where none was (published: 0).",
-    ),
-    ratio_kind(
-        "fpr",
-        "lower",
-        SHARE,
-        ("alarms",),
-        ("absent",),
-        "no probe asks for a sound that is not there",
-        f"False alarms: distractors answered yes over all distractors. {_PROBES} NaN without distractors (published: "
-        "0).",
+    *ratio_kinds(
+        {
+            ("recall", "higher", SHARE, ("hits",), ("present",), "no probe asks for a sound that is there"): (
+                f"Present probes answered yes over all present probes. {_PROBES} NaN where none is present "
+                "(published: 0)."
+            ),
+            ("precision", "higher", SHARE, ("hits",), ("hits", "alarms"), "no probe was answered yes"): (
+                "Present probes answered yes over all probes answered yes. NaN where none was (published: 0)."
+            ),
+            ("fpr", "lower", SHARE, ("alarms",), ("absent",), "no probe asks for a sound that is not there"): (
+                f"False alarms: distractors answered yes over all distractors. {_PROBES} NaN without distractors "
+                "(published: 0)."
+            ),
+        }
     ),
     summed_kind(
         "f1",

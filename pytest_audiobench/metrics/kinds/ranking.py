@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import columns, of_whole
+from pytest_audiobench.metrics.estimates import columns, of_form
 from pytest_audiobench.metrics.labels import TRUE, listed
 from pytest_audiobench.metrics.metric import SHARE, MetricKind, Statistics, Whole
 from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table
@@ -78,20 +78,12 @@ def roc_auc(truth: Floats, scores: Floats) -> float:
 
 def mean_average_precision(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over the labels with a positive (shapes (n, k)); NaN where there is none."""
-    return _mean(
-        [
-            average_precision(label_truth, label_scores)
-            for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
-        ]
-    )
+    return _mean(_by_label(average_precision, truth, scores))
 
 
 def average_precision_all_labels(truth: Floats, scores: Floats) -> float:
     """The mean of average precision over all labels, 0 for one without a positive: scikit-learn's own mean."""
-    values = [
-        average_precision(label_truth, label_scores)
-        for label_truth, label_scores in zip(truth.T, scores.T, strict=True)
-    ]
+    values = _by_label(average_precision, truth, scores)
     return float(np.mean(np.nan_to_num(values))) if values else math.nan
 
 
@@ -102,14 +94,16 @@ def micro_average_precision(truth: Floats, scores: Floats) -> float:
 
 def macro_roc_auc(truth: Floats, scores: Floats) -> float:
     """The mean of ROC-AUC over the labels that some samples have and some have not; NaN where there is none."""
-    return _mean(
-        [roc_auc(label_truth, label_scores) for label_truth, label_scores in zip(truth.T, scores.T, strict=True)]
-    )
+    return _mean(_by_label(roc_auc, truth, scores))
 
 
 def _needed() -> None:
     if reason := lacks_scikit_learn():
         raise UsageError(reason)
+
+
+def _by_label(value: Callable[[Floats, Floats], float], truth: Floats, scores: Floats) -> list[float]:
+    return [value(*label) for label in zip(truth.T, scores.T, strict=True)]
 
 
 def _mean(values: Sequence[float]) -> float:
@@ -233,7 +227,7 @@ def _few(targets: npt.NDArray[np.bool_]) -> str | None:
 
 def _kind(name: str, unit: str, value: Callable[[Floats, Floats], float], about: str, why: str = "") -> MetricKind:
     whole = trials_of(name, value, why)
-    return MetricKind(name, "lower", unit, of_whole(whole), about=f"{about} {_TRIALS}", whole=whole)
+    return MetricKind(name, "lower", unit, of_form(whole), about=f"{about} {_TRIALS}", whole=whole)
 
 
 def _cost(p_target: float, divisor: float) -> Callable[[Floats, Floats], float]:
@@ -246,33 +240,25 @@ _TRIALS = (
 )
 
 KINDS = (
-    *tuple(
-        MetricKind(name, "higher", SHARE, of_whole(whole), about=f"{about} {_TIES}", whole=whole)
-        for name, whole, about in (
-            (
-                "mean_average_precision",
-                table_of(mean_average_precision),
+    *(
+        MetricKind(name, "higher", SHARE, of_form(whole), about=f"{about} {_TIES}", whole=whole)
+        for (name, whole), about in {
+            ("mean_average_precision", table_of(mean_average_precision)): (
                 "The mean of average precision over the labels that are true of a sample; NaN where none is. "
-                "(Labels without a positive would make a perfect answer score less than 1.)",
+                "(Labels without a positive would make a perfect answer score less than 1.)"
             ),
-            (
-                "average_precision_all_labels",
-                table_of(average_precision_all_labels),
+            ("average_precision_all_labels", table_of(average_precision_all_labels)): (
                 "The mean of average precision over all labels of the list, 0 for one that is true of no sample: "
-                "scikit-learn's macro mean, as published scripts take it.",
+                "scikit-learn's macro mean, as published scripts take it."
             ),
-            (
-                "micro_average_precision",
-                table_of(micro_average_precision),
-                "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true.",
+            ("micro_average_precision", table_of(micro_average_precision)): (
+                "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true."
             ),
-            (
-                "roc_auc",
-                table_of(macro_roc_auc),
+            ("roc_auc", table_of(macro_roc_auc)): (
                 "The mean of the area under the ROC curve over the labels that some samples have and some have not; "
-                "NaN where there is none.",
+                "NaN where there is none."
             ),
-        )
+        }.items()
     ),
     _kind(
         "eer_interpolated",

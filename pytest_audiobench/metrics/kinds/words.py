@@ -14,11 +14,12 @@ import numpy as np
 from pytest_audiobench.metrics.estimates import (
     average,
     columns,
-    mean_kind,
+    mean_kinds,
     nothing,
+    of_form,
     of_sample,
-    of_summed,
     ratio_kind,
+    ratio_kinds,
     sums_of,
 )
 from pytest_audiobench.metrics.metric import (
@@ -32,7 +33,7 @@ from pytest_audiobench.metrics.metric import (
     Statistics,
 )
 from pytest_audiobench.metrics.tokens import rate
-from pytest_audiobench.stats.intervals import Floats, linearised, mean, none, proportion, ratio
+from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
 
 _COUNTS = ("S", "D", "I", "N")
 
@@ -137,30 +138,41 @@ def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> 
 WORDS_PER_ANSWER = "words per answer"
 
 
-def _inserted(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-    if not statistics:
-        return nothing()
-    values = columns(statistics, "inserted_tokens", "inserted")[:, 0]
-    interval = mean(values, clusters, bounds=(0.0, math.inf))
-    return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
-
-
-_DELTA = of_summed(
+_DELTA = of_form(
     sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
 )
 
 KINDS = (
     *_rates("wer", "", WORD_ERRORS, "word"),
     *_rates("cer", "C", CHARACTER_ERRORS, "character"),
-    ratio_kind(
-        "mer",
-        "lower",
-        SHARE,
-        ("S", "D", "I"),
-        ("N", "I"),
-        "neither references nor answers hold words",
-        "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the split of "
-        "errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN.",
+    *ratio_kinds(
+        {
+            ("mer", "lower", SHARE, ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"): (
+                "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the "
+                "split of errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN."
+            ),
+            ("per", "lower", PHONE_ERRORS, ("S", "D", "I"), ("N",), "the references hold no phones"): (
+                "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they "
+                "are folded to. An answer without phones is all deletions; no phones in all references is NaN."
+            ),
+            ("other_tokens", "lower", SHARE, ("other",), ("said",), "the answers hold no tokens"): (
+                "The share of all answers' tokens that are no phones (words, letters of another alphabet): near 1 "
+                "where another task was done. No tokens in all answers is NaN."
+            ),
+            ("cpwer", "lower", WORD_ERRORS, ("S", "D", "I"), ("N",), "the references hold no words"): (
+                "Concatenated minimum-permutation word error rate: sum(S + D + I) / sum(N) over the best assignment of "
+                "heard to true talkers in every sample; talkers left over are deleted or inserted whole (CHiME-6; "
+                "meeteval). An answer without words is all deletions; no words in all references is NaN."
+            ),
+            ("osr_wer", "lower", WORD_ERRORS, ("S", "D", "I"), ("N",), "the references hold no words"): (
+                "Word error rate of overlapped speech: sum(S + D + I) / sum(N) over the best permutation in every "
+                "sample that the protocol scores. No words in all references is NaN."
+            ),
+            ("insertion_rate", "lower", WORD_ERRORS, ("I",), ("N",), "the references hold no words"): (
+                "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, "
+                "not the mean of the samples' rates."
+            ),
+        }
     ),
     MetricKind(
         "wil",
@@ -181,116 +193,46 @@ KINDS = (
         about="How many samples have a reference without words, once normalised. Pooled rates take their insertions "
         "and no words.",
     ),
-    ratio_kind(
-        "per",
-        "lower",
-        PHONE_ERRORS,
-        ("S", "D", "I"),
-        ("N",),
-        "the references hold no phones",
-        "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they are "
-        "folded to. An answer without phones is all deletions; no phones in all references is NaN.",
-    ),
-    ratio_kind(
-        "other_tokens",
-        "lower",
-        SHARE,
-        ("other",),
-        ("said",),
-        "the answers hold no tokens",
-        "The share of all answers' tokens that are no phones (words, letters of another alphabet): near 1 where "
-        "another task was done. No tokens in all answers is NaN.",
-    ),
-    *(
-        ratio_kind(
-            name,
-            "lower",
-            WORD_ERRORS,
-            ("S", "D", "I"),
-            ("N",),
-            "the references hold no words",
-            about,
-        )
-        for name, about in {
-            "cpwer": "Concatenated minimum-permutation word error rate: sum(S + D + I) / sum(N) over the best "
-            "assignment of heard to true talkers in every sample; talkers left over are deleted or inserted whole "
-            "(CHiME-6; meeteval). An answer without words is all deletions; no words in all references is NaN.",
-            "osr_wer": "Word error rate of overlapped speech: sum(S + D + I) / sum(N) over the best permutation in "
-            "every sample that the protocol scores. No words in all references is NaN.",
-        }.items()
-    ),
-    *(
-        mean_kind(name, "higher", SHARE, name, about)
-        for name, about in {
-            "one_talker": "The share of scored answers that were split into one talker.",
-            "two_talkers": "The share of scored answers that were split into two talkers.",
-            "more_talkers": "The share of scored answers that were split into three talkers or more.",
-            "talkers_right": "The share of scored answers with as many talkers as there are.",
-        }.items()
-    ),
-    mean_kind(
-        "hallucination_rate",
-        "lower",
-        SHARE,
-        "hallucinated",
-        "The share of clips without speech that were answered with words. What counts as a word is the scorer's to "
-        "say.",
-    ),
-    MetricKind(
-        "inserted_tokens",
-        "lower",
-        WORDS_PER_ANSWER,
-        _inserted,
-        lambda sample: (sample["inserted"], 1.0),
-        "The mean number of words with which clips without speech were answered; none counts as 0. One runaway answer "
-        "can decide it.",
-    ),
-    mean_kind(
-        "silent_rate",
-        "higher",
-        SHARE,
-        "silent",
-        "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing.",
-    ),
-    mean_kind(
-        "declined_rate",
-        "higher",
-        SHARE,
-        "declined",
-        "The share of clips without speech that were answered by a plain statement that nobody speaks. It is neither a "
-        "hallucinated transcript nor an empty one: the three rates add up to 1.",
-    ),
-    ratio_kind(
-        "insertion_rate",
-        "lower",
-        WORD_ERRORS,
-        ("I",),
-        ("N",),
-        "the references hold no words",
-        "Inserted words per word of the references: sum(I) / sum(N), of a shortest alignment. Corpus-wide, not the "
-        "mean of the samples' rates.",
-    ),
-    mean_kind(
-        "truncation_rate",
-        "lower",
-        SHARE,
-        "stopped_early",
-        "The share of answers that stop before the reference does: some words are said, and no way to match them with "
-        "the reference by the fewest edits uses its last word.",
-    ),
-    mean_kind(
-        "longer_rate",
-        "lower",
-        SHARE,
-        "longer",
-        "The share of answers with more words than their reference, whatever the words.",
-    ),
-    mean_kind(
-        "shorter_rate",
-        "lower",
-        SHARE,
-        "shorter",
-        "The share of answers with fewer words than their reference, an empty one too.",
+    *mean_kinds(
+        {
+            ("one_talker", "higher", SHARE, "one_talker"): (
+                "The share of scored answers that were split into one talker."
+            ),
+            ("two_talkers", "higher", SHARE, "two_talkers"): (
+                "The share of scored answers that were split into two talkers."
+            ),
+            ("more_talkers", "higher", SHARE, "more_talkers"): (
+                "The share of scored answers that were split into three talkers or more."
+            ),
+            ("talkers_right", "higher", SHARE, "talkers_right"): (
+                "The share of scored answers with as many talkers as there are."
+            ),
+            ("hallucination_rate", "lower", SHARE, "hallucinated"): (
+                "The share of clips without speech that were answered with words. What counts as a word is the "
+                "scorer's to say."
+            ),
+            ("inserted_tokens", "lower", WORDS_PER_ANSWER, "inserted"): (
+                "The mean number of words with which clips without speech were answered; none counts as 0. One runaway "
+                "answer can decide it."
+            ),
+            ("silent_rate", "higher", SHARE, "silent"): (
+                "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing."
+            ),
+            ("declined_rate", "higher", SHARE, "declined"): (
+                "The share of clips without speech that were answered by a plain statement that nobody speaks. It is "
+                "neither a hallucinated transcript nor an empty one: the three rates add up to 1."
+            ),
+            ("truncation_rate", "lower", SHARE, "stopped_early"): (
+                "The share of answers that stop before the reference does: some words are said, and no way to match "
+                "them with the reference by the fewest edits uses its last word."
+            ),
+            ("longer_rate", "lower", SHARE, "longer"): (
+                "The share of answers with more words than their reference, whatever the words."
+            ),
+            ("shorter_rate", "lower", SHARE, "shorter"): (
+                "The share of answers with fewer words than their reference, an empty one too."
+            ),
+        }
     ),
     MetricKind(
         "token_delta",

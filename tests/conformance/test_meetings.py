@@ -4,14 +4,11 @@ import logging
 
 import pytest
 
-from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import talkers
-from pytest_audiobench.metrics.talkers import Segment, mimo_errors, orc_errors, segment_errors
+from .meetings import LACKING, Segment, mimo_errors, orc_errors, segment_errors
 
-installed = pytest.mark.skipif(bool(talkers.lacks_meeteval()), reason=talkers.lacks_meeteval())
+pytestmark = pytest.mark.skipif(bool(LACKING), reason=LACKING)
 
 
-@installed
 def test_talkers_may_change_streams_between_utterances() -> None:
     references = ["a b", "c d", "e f"]
     assert orc_errors(references, ["a b e f", "c d"]).errors == 0
@@ -19,22 +16,19 @@ def test_talkers_may_change_streams_between_utterances() -> None:
     assert orc_errors(references, ["a b", "c d"])[:4] == (0, 2, 0, 6)
 
 
-@installed
 def test_words_count_only_near_their_time_when_a_collar_is_given() -> None:
     said, late = Segment("A", "hello there", 0, 2), Segment("x", "hello there", 20, 22)
     assert segment_errors([said], [late]).errors == 0
     assert segment_errors([said], [late], collar_s=5).errors == 4
 
 
-@installed
 def test_a_silent_system_has_every_word_deleted() -> None:
     said = [Segment("A", "hello there", 0, 2)]
-    for found in (orc_errors(["hello there"], []), mimo_errors([["hello there"]], []), segment_errors(said, [])):
-        assert found[:4] == (0, 2, 0, 2)
+    for errors in (orc_errors(["hello there"], []), mimo_errors([["hello there"]], []), segment_errors(said, [])):
+        assert errors[:4] == (0, 2, 0, 2)
     assert segment_errors(said, [], collar_s=5).deletions == 2
 
 
-@installed
 def test_nothing_is_logged_and_the_logger_stays_as_it_was(caplog) -> None:
     logger = logging.getLogger("preprocess")
     before = logger.level
@@ -42,9 +36,3 @@ def test_nothing_is_logged_and_the_logger_stays_as_it_was(caplog) -> None:
         orc_errors(["a b"], ["a b"])
     assert not caplog.records
     assert logger.level == before
-
-
-def test_without_meeteval_one_sentence_names_the_extra(monkeypatch) -> None:
-    monkeypatch.setattr(talkers.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"need meeteval .*pip install 'pytest-audiobench\[meeting\]'"):
-        orc_errors(["a"], ["a"])
