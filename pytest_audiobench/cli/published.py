@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-HELP = "list published figures with their perturbations, or say which of them cannot be right"
+HELP = "list published figures and how they were measured, or say which of them cannot be right"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:

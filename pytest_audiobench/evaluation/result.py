@@ -1,4 +1,4 @@
-"""What ``evaluate`` returns: numbers to assert on, each with its perturbations, and the samples behind them."""
+"""What ``evaluate`` returns: numbers to assert on, each with what it was measured under, and the samples behind them."""
 
 from __future__ import annotations
 
