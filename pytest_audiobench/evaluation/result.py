@@ -1,4 +1,4 @@
-"""What ``evaluate`` returns: numbers to assert on, each with what it was measured under, and the samples behind them."""
+"""What ``evaluate`` returns: numbers to assert on, with what they were measured under, and the samples behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables that a failing eval prints: every number with what it was measured under, beside what was required of it."""
+"""The tables that a failing eval prints: every number, what it was measured under, and what was required of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speech under perturbations in real runs: errors rise down a ladder, corpora and recordings of one's own are played."""
+"""Speech under perturbations in real runs: errors rise down a ladder, corpora and own recordings are played."""
 
 import importlib.util
 import json

@@ -9,8 +9,8 @@ import pytest
 
 EVALS = """
 import pytest
-from pytest_audiobench import reasoning_change, conditioned_choice, named_perturbations, controls, early_answering, manifest, masks
-from pytest_audiobench import reasoned_choice, reasoning_changes, perturb
+from pytest_audiobench import conditioned_choice, controls, early_answering, manifest, masks, named_perturbations
+from pytest_audiobench import perturb, reasoned_choice, reasoning_change, reasoning_changes
 
 TONES = manifest("data/tones.jsonl")
 
@@ -23,7 +23,9 @@ def test_heard(evaluate, perturbation):
 def test_two_steps(evaluate):
     evaluate(TONES, conditioned_choice("letters", "faithfulness-two-step"))
 
-@pytest.mark.parametrize("perturbation", [*early_answering(0, 100), *reasoning_changes("filler", "inject-text-wrong")], ids=str)
+CHANGES = [*early_answering(0, 100), *reasoning_changes("filler", "inject-text-wrong")]
+
+@pytest.mark.parametrize("perturbation", CHANGES, ids=str)
 def test_reasoning(evaluate, perturbation):
     evaluate(perturb(TONES, perturbation), conditioned_choice(change=reasoning_change(perturbation)))
 """

@@ -121,7 +121,8 @@ from pytest_audiobench import reasoning_change, conditioned_choice, manifest, re
 
 @pytest.mark.parametrize("perturbation", reasoning_changes("paraphrased", "mistaken"), ids=str)
 def test_tones(evaluate, perturbation):
-    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), conditioned_choice(change=reasoning_change(perturbation)))
+    protocol = conditioned_choice(change=reasoning_change(perturbation))
+    evaluate(perturb(manifest("data/tones.jsonl"), perturbation), protocol)
 """
 HEARD = [f"{300 + 200 * ((n + n % 4) % 7)} Hz" for n in range(40)]
 
