@@ -12,7 +12,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -71,18 +70,13 @@ def decode_bytes(
     return _cut_to_window(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
+def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> tuple[SourceSound, Samples]:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
     reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     excerpt = _excerpt(clip, reach_s, most_values)
     sound = excerpt or _source_sound(clip, rate_hz, reach_s, most_values)
     left = clip.edits[1:] if excerpt else clip.edits
-    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz))
-
-
-class _Played(NamedTuple):
-    sound: SourceSound
-    samples: Samples
+    return sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz)
 
 
 def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> Samples:
@@ -103,6 +97,7 @@ def _cut_to_window(
     """The window of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
     samples = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
+    truncated_s = 0.0 if max_s is None else length_s - max_s
     return PlayedAudio(
         samples=samples,
         rate_hz=rate_hz,
@@ -110,7 +105,7 @@ def _cut_to_window(
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),
-        truncated_s=_truncated_s(length_s, sound, max_s),
+        truncated_s=truncated_s if truncated_s * sound.rate_hz > 1 else 0.0,
     )
 
 
@@ -157,7 +152,7 @@ def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     left = min(most_values, MOST_VALUES_OF_PARTS)
     played: list[Samples] = []
     for clip in source.clips:
-        played.append(_played(clip, source.rate_hz, None, left).samples)
+        played.append(_played(clip, source.rate_hz, None, left)[1])
         left -= 2 * len(played[-1])
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -190,16 +185,6 @@ def _check(name: str, samples: Samples) -> None:
     if not len(samples):
         raise AudioError(f"{name}: no sound in it (zero frames); leave it out, or fetch or edit it anew")
     if not np.isfinite(samples).all():
-        raise AudioError(f"{name}: {_count_bad(samples)}; repair it or leave it out")
-
-
-def _count_bad(samples: Samples) -> str:
-    nan, infinite = int(np.isnan(samples).sum()), int(np.isinf(samples).sum())
-    return f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
-
-
-def _truncated_s(length_s: float, sound: SourceSound, max_s: float | None) -> float:
-    if max_s is None:
-        return 0.0
-    cut_s = length_s - max_s
-    return cut_s if cut_s * sound.rate_hz > 1 else 0.0
+        nan, infinite = int(np.isnan(samples).sum()), int(np.isinf(samples).sum())
+        bad = f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
+        raise AudioError(f"{name}: {bad}; repair it or leave it out")

@@ -52,7 +52,7 @@ def voice(name: str, rate_wpm: int) -> Voice:
     if not SLOWEST_WPM <= rate_wpm <= FASTEST_WPM:
         raise UsageError(f"rate_wpm={rate_wpm} is none that espeak-ng speaks at; give {SLOWEST_WPM} to {FASTEST_WPM}")
     match = _VOICE.fullmatch(name)
-    variants = _places().data / "voices" / "!v"
+    variants = _places()[1] / "voices" / "!v"
     # An unknown variant would be passed over in silence: the voice would be another than its name says.
     if match is None or (match[1] and not (variants / match[1]).is_file()):
         raise _no_voice(name)
@@ -123,18 +123,14 @@ _LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
 """What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
 
 
-class _Places(NamedTuple):
-    library: Path
-    data: Path
-
-
 @cache
-def _places() -> _Places:
+def _places() -> tuple[Path, Path]:
+    """The library and its folder of data."""
     try:
         import espeakng_loader
     except ImportError:
         raise DataNotFound(f"espeak-ng is not installed: {_EXTRA}") from None
-    return _Places(Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path()))
+    return Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path())
 
 
 def _run(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[Outcome, bytes]]]:

@@ -36,10 +36,6 @@ class FreshFacts(NamedTuple):
     at_ns: int
     """When reading ended."""
 
-    def is_settled(self, settle_s: float) -> bool:
-        """Whether a later change of the file is sure to show in its key."""
-        return self.key is not None and self.key.age_s(self.at_ns) >= settle_s
-
 
 def read_facts(path: str) -> FreshFacts:
     """The facts of the file at ``path``, read once for its bytes and a little for its header. Raises OSError."""

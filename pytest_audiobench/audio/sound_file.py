@@ -125,7 +125,11 @@ def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float 
     wanted = _wanted(sound.frames, sound.samplerate, reach_s)
     _check_amount(name, wanted, sound.channels, sound.samplerate, most_values)
     samples = _mono(name, sound, wanted)
-    _check_count(name, sound, len(samples), wanted)
+    if len(samples) < wanted and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
+        raise AudioError(
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {len(samples)}; "
+            "fetch it again"
+        )
     reaches_end = wanted == sound.frames or len(samples) < wanted
     return Recording(samples, sound.samplerate, sound.frames, sound.channels, reaches_end)
 
@@ -188,15 +192,6 @@ def _averaged(block: Samples) -> Samples:
     return total / np.float32(block.shape[1])
 
 
-def _check_count(name: str, sound: soundfile.SoundFile, frames: int, wanted: int) -> None:
-    """An MP3's count may be an estimate; the true one wins."""
-    if frames < wanted and sound.format != "MP3":
-        raise AudioError(
-            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {frames}; "
-            "fetch it again"
-        )
-
-
 LOWEST_RATE_HZ = 1000
 """Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
 HIGHEST_RATE_HZ = 384_000
@@ -219,15 +214,8 @@ _SLOPPY_BYTES = 64
 """Some writers count the header as data; so little is no missing audio."""
 
 
-class _CutData(NamedTuple):
-    """A data chunk that is cut off."""
-
-    promised_bytes: int
-    actual_bytes: int
-
-
-def _cut_wav(file: BinaryIO) -> _CutData | None:
-    """The data chunk of a RIFF file when its end is missing; None when all is there or the format is another."""
+def _cut_wav(file: BinaryIO) -> tuple[int, int] | None:
+    """The bytes that a RIFF file's data chunk promises and has; None when all are there or the format is another."""
     if file.read(4) != b"RIFF":
         return None
     end = file.seek(0, 2)
@@ -240,15 +228,16 @@ def _cut_wav(file: BinaryIO) -> _CutData | None:
         size, start = int.from_bytes(header[4:], "little"), position + 8
         if header[:4] == b"data":
             missing = start + size - end
-            return _CutData(size, end - start) if missing > _SLOPPY_BYTES and size < _UNKNOWN_BYTES else None
+            return (size, end - start) if missing > _SLOPPY_BYTES and size < _UNKNOWN_BYTES else None
         position = start + size + size % 2
     return None
 
 
-def _cut_mp3(file: BinaryIO) -> _CutData | None:
-    """An MP3 whose Xing (or Info) header counts more bytes than there are; None when none are missing."""
+def _cut_mp3(file: BinaryIO) -> tuple[int, int] | None:
+    """The bytes that an MP3's Xing (or Info) header counts and those there are; None when none are missing."""
     tag = file.read(10)
-    sound_start = 10 + _syncsafe(tag[6:10]) if tag[:3] == b"ID3" else 0
+    tag_bytes = sum(byte << shift for byte, shift in zip(tag[6:10], (21, 14, 7, 0), strict=False))
+    sound_start = 10 + tag_bytes if tag[:3] == b"ID3" else 0
     actual = file.seek(0, 2) - sound_start
     file.seek(sound_start)
     beginning = file.read(_FIRST_FRAME_BYTES)
@@ -258,11 +247,7 @@ def _cut_mp3(file: BinaryIO) -> _CutData | None:
         return None
     counted = fields[8:12] if fields[3] & _HAS_FRAMES else fields[4:8]
     promised = int.from_bytes(counted, "big")
-    return _CutData(promised, actual) if actual < promised * _MP3_COMPLETE else None
-
-
-def _syncsafe(size: bytes) -> int:
-    return sum(byte << shift for byte, shift in zip(size, (21, 14, 7, 0), strict=False))
+    return (promised, actual) if actual < promised * _MP3_COMPLETE else None
 
 
 _FIRST_FRAME_BYTES = 2048

@@ -36,17 +36,8 @@ def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
 
 def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:
     width = np.dtype(pcm).itemsize
-    form = struct.pack(
-        "<4sIHHIIHH",
-        b"fmt ",
-        16,
-        _FLOAT if pcm == "float32" else _INTEGER,
-        1,
-        rate_hz,
-        rate_hz * width,
-        width,
-        8 * width,
-    )
+    coding = _FLOAT if pcm == "float32" else _INTEGER
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, coding, 1, rate_hz, rate_hz * width, width, 8 * width)
     if pcm == "float32":  # formats other than integers also say how many frames there are
         form += struct.pack("<4sII", b"fact", 4, frames)
     size = frames * width

@@ -124,9 +124,6 @@ class _Window:
             raise UsageError(f"{self._path} is not UTF-8; fetch it again") from None
         self.end = not data
 
-    def drop(self, characters: int) -> None:
-        self.text = self.text[characters:]
-
 
 def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
     begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
@@ -134,7 +131,7 @@ def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
         if window.end:
             raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
         window.grow()
-    window.drop(match.end())
+    window.text = window.text[match.end() :]
     decode, place = json.JSONDecoder().raw_decode, 0
     while True:
         start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
@@ -148,8 +145,7 @@ def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
         except (ValueError, RecursionError) as error:
             if window.end or isinstance(error, RecursionError | UnicodeEncodeError):
                 raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
-            window.drop(place)
-            place = 0
+            window.text, place = window.text[place:], 0
             window.grow()
             continue
         yield element

@@ -119,7 +119,8 @@ def _files(root: DataRoot) -> Iterator[PurePosixPath]:
     for folder, below, files in os.walk(root.folder):
         below[:] = sorted(name for name in below if not name.startswith("."))
         inside = Path(folder).relative_to(root.folder)
-        paths += [(inside / file).as_posix() for file in files if _is_recording(file)]
+        visible = [inside / file for file in files if not file.startswith(".")]
+        paths += [path.as_posix() for path in visible if path.suffix.lower() in _SUFFIXES]
         if len(paths) > _MOST_FILES:
             raise UsageError(f"{root.folder} has more than {_MOST_FILES:,} recordings: name a smaller folder")
     loose = sorted(path for path in paths if "/" not in path)
@@ -133,10 +134,6 @@ def _files(root: DataRoot) -> Iterator[PurePosixPath]:
             yield PurePosixPath(relative_path(path))
         except ValueError as error:
             raise UsageError(f"{root.folder} has a recording that cannot be used: {error}; rename it") from None
-
-
-def _is_recording(file: str) -> bool:
-    return Path(file).suffix.lower() in _SUFFIXES and not file.startswith(".")
 
 
 def _samples(root: DataRoot, path: PurePosixPath, lengths: Sequence[float]) -> Iterator[Sample]:

@@ -126,7 +126,14 @@ def speech_files(name: str = "injection") -> Voices:
         clips = [speech.get(spelled(line.words)) or speech.get(spelled(line.option)) for line in lines]
         _refuse_gaps(root, lines, clips)
         if not listed:
-            _refuse_ambiguous(root, [line.option for line in lines])
+            options_by_name: dict[str, str] = {}
+            for _, option, _ in lines:
+                other = options_by_name.setdefault(_name(option), option)
+                if _caseless(other) != _caseless(option):
+                    raise UsageError(
+                        f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
+                        f"{root.folder / MANIFEST} which file says which"
+                    )
         return [Speech(clip, name) for clip in clips if clip is not None]
 
     return speak
@@ -214,17 +221,6 @@ def _refuse_gaps(root: DataRoot, lines: Sequence[Line], clips: Sequence[Clip | N
         f"{root.folder} has no speech for {len(missing)} of the options ({examples}); add files that are called so, or "
         f"say in {MANIFEST} which file says which"
     )
-
-
-def _refuse_ambiguous(root: DataRoot, options: Iterable[str]) -> None:
-    options_by_name: dict[str, str] = {}
-    for option in options:
-        other = options_by_name.setdefault(_name(option), option)
-        if _caseless(other) != _caseless(option):
-            raise UsageError(
-                f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
-                f"{root.folder / MANIFEST} which file says which"
-            )
 
 
 def _caseless(text: str) -> str:

@@ -96,15 +96,11 @@ def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: 
     return steps / np.float32(32768)
 
 
-def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    return np.zeros_like(samples)
-
-
 KINDS = (
     EditKind("gain", 1, _gain),
     EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s),
     EditKind("pad", 1, _pad, _pad_length_s),
     EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s),
     EditKind("sixteen_bits", 1, _sixteen_bits),
-    EditKind("silence", 1, _silence),
+    EditKind("silence", 1, lambda samples, rate_hz, parameters, seed: np.zeros_like(samples)),
 )

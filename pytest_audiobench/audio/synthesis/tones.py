@@ -53,10 +53,6 @@ def _chirp(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _sine(start_hz * time_s + slope / 2 * time_s**2, parameters)
 
 
-def _silence(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return np.zeros(frames, dtype=np.float32)
-
-
 def _white_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return noise.at_rms(noise.white(frames, seed(parameters)), level(parameters))
 
@@ -72,7 +68,7 @@ def _sine(cycles: Wave, parameters: Parameters) -> Samples:
 RENDERS: dict[tuple[str, int], Render] = {
     ("tone", 1): _tone,
     ("chirp", 1): _chirp,
-    ("silence", 1): _silence,
+    ("silence", 1): lambda frames, rate_hz, parameters: np.zeros(frames, dtype=np.float32),
     ("white_noise", 1): _white_noise,
     ("pink_noise", 1): _pink_noise,
 }

@@ -16,7 +16,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -130,7 +129,11 @@ def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
 
 
 def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
-    with _tar(archive, most_bytes) as opened:
+    opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
+    with (
+        opener(archive, "rb") as stream,
+        tarfile.open(fileobj=_Bounded(archive, stream, most_bytes), mode="r:") as opened,
+    ):  # type: ignore[call-overload]
         for member in opened:
             if member.isdir():
                 yield member.name, None
@@ -140,13 +143,6 @@ def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
             content = opened.extractfile(member)
             assert content is not None  # as it is for every ordinary file
             yield member.name, content
-
-
-@contextmanager
-def _tar(archive: Path, most_bytes: int) -> Iterator[tarfile.TarFile]:
-    opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
-    with opener(archive, "rb") as stream, tarfile.open(fileobj=_Bounded(archive, stream, most_bytes), mode="r:") as tar:  # type: ignore[call-overload]
-        yield tar
 
 
 class _Bounded:

@@ -148,7 +148,13 @@ def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
     file_column, label_column = columns
     beside = table.parent.relative_to(root).as_posix()
     folders = [folder for folder in dict.fromkeys((beside, "audio", ".")) if (root / folder).is_dir()]
-    for number, row in _rows(table):
+    cells = _cells(table)
+    _, header = next(cells)
+    for number, values in cells:
+        if len(values) != len(header):
+            widths = f"{len(values)} cells under a header of {len(header)}"
+            raise UsageError(f"{table}, line {number} has {widths}; correct it")
+        row = dict(zip(header, values, strict=True))
         label = slug(row.get(label_column) or "")
         if not label:
             raise UsageError(f"{table}, line {number} has no {label_column}; say what is heard")
@@ -168,15 +174,6 @@ def _columns(table: Path) -> tuple[str, str] | None:
     file = next((name for name in FILES if name in header), None)
     label = next((name for name in LABELS if name in header), None)
     return (file, label) if file and label else None
-
-
-def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    cells = _cells(table)
-    _, header = next(cells)
-    for number, row in cells:
-        if len(row) != len(header):
-            raise UsageError(f"{table}, line {number} has {len(row)} cells under a header of {len(header)}; correct it")
-        yield number, dict(zip(header, row, strict=True))
 
 
 def _cells(table: Path) -> Iterator[tuple[int, list[str]]]:

@@ -138,11 +138,9 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     return pack_of(manifest, clips_in(DataRoot(name, clip_folder.resolve())), str(clip_folder))
 
 
-def _demo(places: Places) -> Pack:
-    return pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
-
-
-BUNDLED: dict[str, Callable[[Places], Pack]] = {"demo": _demo}
+BUNDLED: dict[str, Callable[[Places], Pack]] = {
+    "demo": lambda places: pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
+}
 """The packs that come with the package; no other may take their names."""
 
 

@@ -58,11 +58,8 @@ def controls() -> tuple[Perturbation, ...]:
 
     Every clip as silence of its length; every question with the clips of another sample that has as many; no clips.
     """
-    changes: dict[str, Change] = {
-        "silence": _silent,
-        "swapped": partial(_swapped, "the data set"),
-        "text": _without_clips,
-    }
+    swap = partial(_swapped, "the data set")
+    changes: dict[str, Change] = {"silence": _silent, "swapped": swap, "text": _without_clips}
     return tuple(Perturbation(name, "control", _without_places(change)) for name, change in changes.items())
 
 
@@ -109,12 +106,10 @@ def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Se
 
 
 def _silent(samples: Sequence[Sample]) -> list[Sample]:
-    """As :func:`with_silence` does it."""
     return [replace(sample, clips=tuple(clip.edited(edits.silence()) for clip in sample.clips)) for sample in samples]
 
 
 def _without_clips(samples: Sequence[Sample]) -> list[Sample]:
-    """As :func:`without_audio` does it."""
     return [replace(sample, clips=()) for sample in samples]
 
 

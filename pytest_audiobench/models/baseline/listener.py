@@ -78,7 +78,10 @@ class Listener:
             return Response.of(self._sphinx.transcript(ask.audio[0].samples))
         choices = ask.request.choices
         if len(choices) == 2 and choices[1] == SOMETHING_ELSE:
-            return _probe_answer(choices, trained, _features_of(ask.audio[0], features_by_clip))
+            if not trained.knows(choices[0]):
+                return Response.of(UNKNOWN)
+            hears = trained.hears(choices[0], _features_of(ask.audio[0], features_by_clip))
+            return Response.of(choice_text(choices, 0 if hears else 1))
         head = trained.head_for(choices, _text_of(ask.request.messages))
         if head is None:
             return Response.of(UNKNOWN)
@@ -91,13 +94,6 @@ def _features_of(clip: PlayedAudio, features_by_clip: dict[str, Array]) -> Array
     if clip.pcm_digest not in features_by_clip:
         features_by_clip[clip.pcm_digest] = features(clip.samples)
     return features_by_clip[clip.pcm_digest]
-
-
-def _probe_answer(choices: Sequence[str], trained: Trained, vector: Array) -> Response:
-    """Whether the first of ``choices`` is heard, or something else; unknown for a sound that it was not trained on."""
-    if not trained.knows(choices[0]):
-        return Response.of(UNKNOWN)
-    return Response.of(choice_text(choices, 0 if trained.hears(choices[0], vector) else 1))
 
 
 def _text_of(messages: Sequence[Message]) -> str:
@@ -173,18 +169,15 @@ def _load() -> Any:
     with tempfile.TemporaryDirectory() as folder:
         # Reading the whole dictionary takes most of a second; the grammar needs thirty words of it.
         words = Path(folder) / "words.dict"
-        words.write_text(_pronunciations(Path(get_model_path("en-us/cmudict-en-us.dict")), rules), encoding="utf-8")
+        spoken = set(rules.replace("(", " ").replace(")", " ").replace(";", " ").split())
+        dictionary = Path(get_model_path("en-us/cmudict-en-us.dict")).read_text(encoding="utf-8")
+        lines = dictionary.splitlines(keepends=True)  # variants are written the(2)
+        needed = (line for line in lines if line.split(maxsplit=1)[0].partition("(")[0] in spoken)
+        words.write_text("".join(needed), encoding="utf-8")
         decoder = Decoder(lm=None, dict=str(words), cmn="batch", loglevel="FATAL")
     decoder.add_jsgf_string("bundled", rules)
     decoder.activate_search("bundled")
     return decoder
-
-
-def _pronunciations(dictionary: Path, rules: str) -> str:
-    """The dictionary's lines for the words of a grammar, with their variants (``the(2)``)."""
-    words = set(rules.replace("(", " ").replace(")", " ").replace(";", " ").split())
-    lines = dictionary.read_text(encoding="utf-8").splitlines(keepends=True)
-    return "".join(line for line in lines if line.split(maxsplit=1)[0].partition("(")[0] in words)
 
 
 def _pcm16(samples: Samples) -> bytes:

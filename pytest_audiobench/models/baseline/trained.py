@@ -68,12 +68,6 @@ class Head:
     groups: tuple[str, ...]
     counts: str | None = None
 
-    def could_answer(self, choices: Sequence[str]) -> bool:
-        return all(normalised(option) in self.labels for option in choices)
-
-    def is_meant(self, question: str) -> bool:
-        return re.search(self.cue, question, re.IGNORECASE) is not None
-
 
 def normalised(option: str) -> str:
     """An option's text as the labels are written."""
@@ -119,14 +113,18 @@ class Trained:
         """The bundled one. Raises FatalError when its files are missing or of another version."""
         from safetensors.numpy import load_file
 
-        heads = tuple(_parsed_head(described) for described in read_description()["heads"])
+        heads = tuple(
+            Head(**{**described, "labels": tuple(described["labels"]), "groups": tuple(described["groups"])})
+            for described in read_description()["heads"]
+        )
         tensors = load_file(listener_folder() / "listener.safetensors")
         return cls(heads, {head.name: Network.read(tensors, head.name) for head in heads if not head.counts})
 
     def head_for(self, choices: Sequence[str], question: str) -> Head | None:
         """The head whose labels hold every option: the first whose cue is in the question, else the first at all."""
-        able = [head for head in self.heads if choices and head.could_answer(choices)]
-        meant = [head for head in able if head.is_meant(question)]
+        options = {normalised(option) for option in choices}
+        able = [head for head in self.heads if options and options <= set(head.labels)]
+        meant = [head for head in able if re.search(head.cue, question, re.IGNORECASE)]
         return next(iter(meant + [head for head in able if not head.only_with_cue]), None)
 
     def scores(self, head: Head, vector: Array) -> Array:
@@ -156,14 +154,3 @@ class Trained:
         """The place of the option with the highest score, the first among equals."""
         scores = self.scores(head, vector)
         return int(np.argmax([scores[head.labels.index(normalised(option))] for option in choices]))
-
-
-def _parsed_head(described: Mapping[str, Any]) -> Head:
-    return Head(
-        name=described["name"],
-        labels=tuple(described["labels"]),
-        cue=described["cue"],
-        only_with_cue=described["only_with_cue"],
-        groups=tuple(described["groups"]),
-        counts=described["counts"],
-    )

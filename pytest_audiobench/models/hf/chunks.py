@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from pytest_audiobench.models.messages import Ask, Finish, Output, Part, Response
 
 
-class Pieces(NamedTuple):
-    """Requests to be asked in place of others: all of them in order, and how many stand for each."""
+def cut(batch: Sequence[Ask], window_s: float | None) -> tuple[list[Ask], list[int]]:
+    """Requests of one clip beyond the window become one for each window's length of it; others stay as they are.
 
-    asks: list[Ask]
-    counts: list[int]
-
-
-def cut(batch: Sequence[Ask], window_s: float | None) -> Pieces:
-    """Requests of one clip beyond the window become one for each window's length of it; others stay as they are."""
+    All of them in order, and how many stand for each of ``batch``.
+    """
     pieces_of_each = [_pieces(ask, window_s) for ask in batch]
-    return Pieces([piece for pieces in pieces_of_each for piece in pieces], [len(pieces) for pieces in pieces_of_each])
+    return [piece for pieces in pieces_of_each for piece in pieces], [len(pieces) for pieces in pieces_of_each]
 
 
 def joined(replies: Sequence[Response], counts: Sequence[int]) -> list[Response]:

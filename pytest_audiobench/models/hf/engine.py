@@ -144,7 +144,6 @@ def peak_memory_bytes(device: str) -> int:
     if device.startswith("cuda"):
         return sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
     import resource
-    import sys
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
