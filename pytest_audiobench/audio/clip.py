@@ -21,6 +21,8 @@ Samples: TypeAlias = npt.NDArray[np.float32]
 Parameters: TypeAlias = tuple[tuple[str, str], ...]
 """Names and texts: what edits, recipes and rules are identified by, the same on every machine."""
 
+_MOST_NAMES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class DataRoot:
@@ -125,8 +127,6 @@ class CombinedSource:
             names.append(f"{len(self.clips) - _MOST_NAMES} more")
         return f"{self.rule}({', '.join(names)})"
 
-
-_MOST_NAMES = 5
 
 Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
 

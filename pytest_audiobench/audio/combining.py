@@ -30,6 +30,8 @@ MOST_CLIPS = 100
 LONGEST_GAP_S = 60.0
 
 Combine: TypeAlias = Callable[[Sequence[Samples], int, Parameters, str | None], Samples]
+_MIXTURE_PEAK = 0.95
+_BABBLE_RMS = 0.05
 
 
 @dataclass(frozen=True)
@@ -177,9 +179,6 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
     return total.astype(np.float32)
 
 
-_MIXTURE_PEAK = 0.95
-
-
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     speech, under = clips
     looped = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
@@ -204,9 +203,6 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
             raise ValueError(_silent(place, len(clips)))
         total += noise.scaled_to_rms(voice, 1.0)
     return noise.within_full_scale(noise.scaled_to_rms(total, _BABBLE_RMS))
-
-
-_BABBLE_RMS = 0.05
 
 
 def _preceded(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

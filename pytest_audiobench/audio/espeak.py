@@ -34,6 +34,10 @@ SLOWEST_WPM, FASTEST_WPM = 80, 450
 """The bounds of espeak-ng's own parameter."""
 
 _EXTRA = "pip install 'pytest-audiobench[tts]'"
+_VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
+"""What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
 
 
 class Voice(NamedTuple):
@@ -59,9 +63,6 @@ def voice(name: str, rate_wpm: int) -> Voice:
     return Voice(name, rate_wpm, release())
 
 
-_VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
-
-
 def validated_text(text: str) -> str:
     """``text`` with single spaces for all white space.
 
@@ -77,9 +78,6 @@ def validated_text(text: str) -> str:
     if _UNSPEAKABLE.search(spaced):
         raise UsageError(f"{spaced[:80]!r} holds a control character, which cannot be spoken; remove it")
     return spaced
-
-
-_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @cache
@@ -117,10 +115,6 @@ def _trimmed(voice: Voice, text: str, outcome: Outcome, pcm: bytes) -> Pcm:
     if not len(loud):
         raise UsageError(f"nothing is heard when espeak-ng says {text[:80]!r}; say it in words")
     return samples[max(0, loud[0] - _MARGIN) : loud[-1] + _MARGIN]
-
-
-_LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
-"""What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
 
 
 @cache

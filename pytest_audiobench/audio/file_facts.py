@@ -17,6 +17,26 @@ import soundfile
 from pytest_audiobench.audio.location import FileKey
 from pytest_audiobench.io.network_disk import network_file_system
 
+_BLOCK_BYTES = 1 << 20
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files_1 (
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    duration_s REAL,
+    UNIQUE (inode, device)
+)
+"""
+_RECALL = """
+SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
+FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
+"""
+_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE_S = 10.0
+
 
 class FileFacts(NamedTuple):
     """What identifies a file, and how long it says it sounds."""
@@ -65,9 +85,6 @@ def _header_duration_s(descriptor: int) -> float | None:
         return None
 
 
-_BLOCK_BYTES = 1 << 20
-
-
 class FileMemory:
     """A small SQLite file of facts by :class:`FileKey`; ``path`` None keeps them in memory only.
 
@@ -111,26 +128,6 @@ class FileMemory:
         self._database.close()
         self._database, self.is_persistent = _opened(None)
         return self._database
-
-
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS files_1 (
-    device INTEGER NOT NULL,
-    inode INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    ctime_ns INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    duration_s REAL,
-    UNIQUE (inode, device)
-)
-"""
-_RECALL = """
-SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
-FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
-"""
-_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
-_PATIENCE_S = 10.0
 
 
 def _opened(path: Path | None) -> tuple[sqlite3.Connection, bool]:

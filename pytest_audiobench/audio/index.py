@@ -15,6 +15,9 @@ from pytest_audiobench.audio.location import FileKey, Located, Locator
 from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
 from pytest_audiobench.identity import digest
 
+_PORTION = 64
+_THREADS = 8
+
 
 class ClipFacts(NamedTuple):
     """A clip's identity and how long it lasts."""
@@ -170,7 +173,3 @@ def _combined(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, 
     whole = len(lengths_s) == len(parts)
     length_s = combining.rule_of(source).length_s(lengths_s, source.parameters) if whole else None
     return digest(source.payload(keys)), length_s
-
-
-_PORTION = 64
-_THREADS = 8

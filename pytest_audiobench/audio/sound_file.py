@@ -23,6 +23,29 @@ from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.wav import plain_wav
 from pytest_audiobench.errors import AudioError, FileUnreachable
 
+LOWEST_RATE_HZ = 1000
+"""Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
+HIGHEST_RATE_HZ = 384_000
+"""The highest at which sound is recorded; a compressed second at more would be a weapon."""
+_COUNTED_RATE_HZ = 16_000
+"""Sound at a lower rate grows when it is brought to a listener's."""
+_BLOCK_VALUES = 1 << 20
+_INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
+_ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
+    "FLAC": _INTEGERS,
+    "OGG": ("VORBIS",),
+}
+"""Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""
+_UNKNOWN_BYTES = 0x7FFFF000
+"""Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
+_MOST_CHUNKS = 1000
+_SLOPPY_BYTES = 64
+"""Some writers count the header as data; so little is no missing audio."""
+_FIRST_FRAME_BYTES = 2048
+_HAS_FRAMES, _HAS_BYTES = 1, 2
+_MP3_COMPLETE = 0.99
+"""Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
+
 
 class SourceSound(NamedTuple):
     """A source's samples from its beginning, at its own rate."""
@@ -192,28 +215,6 @@ def _averaged(block: Samples) -> Samples:
     return total / np.float32(block.shape[1])
 
 
-LOWEST_RATE_HZ = 1000
-"""Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
-HIGHEST_RATE_HZ = 384_000
-"""The highest at which sound is recorded; a compressed second at more would be a weapon."""
-_COUNTED_RATE_HZ = 16_000
-"""Sound at a lower rate grows when it is brought to a listener's."""
-_BLOCK_VALUES = 1 << 20
-_INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
-_ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
-    "FLAC": _INTEGERS,
-    "OGG": ("VORBIS",),
-}
-"""Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""
-
-
-_UNKNOWN_BYTES = 0x7FFFF000
-"""Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
-_MOST_CHUNKS = 1000
-_SLOPPY_BYTES = 64
-"""Some writers count the header as data; so little is no missing audio."""
-
-
 def _cut_wav(file: BinaryIO) -> tuple[int, int] | None:
     """The bytes that a RIFF file's data chunk promises and has; None when all are there or the format is another."""
     if file.read(4) != b"RIFF":
@@ -250,8 +251,4 @@ def _cut_mp3(file: BinaryIO) -> tuple[int, int] | None:
     return (promised, actual) if actual < promised * _MP3_COMPLETE else None
 
 
-_FIRST_FRAME_BYTES = 2048
-_HAS_FRAMES, _HAS_BYTES = 1, 2
-_MP3_COMPLETE = 0.99
-"""Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
 _CUT_DATA = {"WAV": _cut_wav, "WAVEX": _cut_wav, "MP3": _cut_mp3}

@@ -15,6 +15,8 @@ from pytest_audiobench.audio.clip import Samples
 Pcm: TypeAlias = Literal["int16", "float32"]
 
 _INTEGER, _FLOAT = 1, 3
+_HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
+_PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
 
 def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
@@ -42,11 +44,6 @@ def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:
         form += struct.pack("<4sII", b"fact", 4, frames)
     size = frames * width
     return struct.pack("<4sI4s", b"RIFF", 4 + len(form) + 8 + size, b"WAVE") + form + struct.pack("<4sI", b"data", size)
-
-
-_HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
-
-_PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
 
 class PlainWav(NamedTuple):

@@ -32,6 +32,8 @@ GigaSpeechSubset: TypeAlias = Literal["test", "dev", "xs", "s", "m", "l", "xl"]
 _FILE = "GigaSpeech.json"
 _GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
 _PUNCTUATION = re.compile(r"<(?:COMMA|EXCLAMATIONPOINT|PERIOD|QUESTIONMARK)>")
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def gigaspeech(subset: GigaSpeechSubset) -> Dataset:
@@ -84,10 +86,6 @@ def _clip(root: DataRoot, recording: Entry) -> Clip:
 
 def _is_there(clip: Clip) -> bool:
     return isinstance(clip.source, FileSource) and clip.source.location.is_file()
-
-
-_CHUNK_BYTES = 1 << 20
-_BETWEEN = re.compile(r"[\s,]*")
 
 
 def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:

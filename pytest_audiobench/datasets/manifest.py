@@ -31,6 +31,10 @@ from pytest_audiobench.datasets.table import FIELDS, Row, csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
 
 _READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}
+_LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
+_PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
+_TEXT = frozenset({str})
+_LARGEST = 2**53 - 1
 
 
 def manifest(
@@ -95,12 +99,6 @@ def _rows(file: Path) -> Iterator[tuple[int, Row]]:
     if reader is None:
         raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(_READERS)}")
     return reader(file)
-
-
-_LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
-_PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
-_TEXT = frozenset({str})
-_LARGEST = 2**53 - 1
 
 
 class RowError(Exception):

@@ -23,6 +23,9 @@ from pytest_audiobench.errors import DataNotFound, UsageError
 MANIFEST = "speech.jsonl"
 """The manifest of a folder of ready speech."""
 
+_MOST_EXAMPLES = 5
+_NO_LETTERS = re.compile(r"[\W_]+")
+
 
 class Line(NamedTuple):
     """What is to be said to a sample: one of its options, and the words that are made of it."""
@@ -139,9 +142,6 @@ def speech_files(name: str = "injection") -> Voices:
     return speak
 
 
-_MOST_EXAMPLES = 5
-
-
 def bundled_digits() -> Voices:
     """The bundled recordings of spoken digits say the option alone, never by the recording that it is injected into.
 
@@ -230,6 +230,3 @@ def _caseless(text: str) -> str:
 def _name(text: str) -> str:
     """What is left of a text in a file's name: its letters and digits, in words."""
     return " ".join(_NO_LETTERS.sub(" ", _caseless(text)).split())
-
-
-_NO_LETTERS = re.compile(r"[\W_]+")

@@ -24,11 +24,7 @@ KINDS: dict[str, str | Factory] = {
 }
 
 
-RUN_WIDE: Mapping[str, tuple[str, ...]] = {
-    "base_url": ("openai",),
-    "url_file": ("http",),
-    "trust": ("hf",),
-}
+RUN_WIDE: Mapping[str, tuple[str, ...]] = {"base_url": ("openai",), "url_file": ("http",), "trust": ("hf",)}
 """Options that the run may give to all models of some kinds, where a model's own spec does not say otherwise."""
 
 

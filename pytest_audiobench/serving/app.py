@@ -30,6 +30,8 @@ from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question
 from pytest_audiobench.serving.served_model import Answered, ServedModel
 
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
 
 def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:
     """The application around a model; the caller starts the model's loading."""
@@ -193,9 +195,6 @@ async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
 
 async def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
     return HttpResponse(status_code=499)  # nobody reads it
-
-
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Guard:

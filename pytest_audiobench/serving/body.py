@@ -22,6 +22,11 @@ from pytest_audiobench.serving.admission import Refused
 _PATIENCE_S = 10
 """How long a client that was refused may go on sending."""
 
+_KEY = b'"data"'
+_SHORTEST = 1024
+_MARK = secrets.token_hex(16)
+"""No client knows it, so that none can send a text that stands for another's audio."""
+
 
 async def read(request: HttpRequest, most_bytes: int) -> bytearray:
     """The body. Raises Refused (413) for a longer one."""
@@ -72,12 +77,6 @@ def _no_number(word: str) -> NoReturn:
 def _promised(request: HttpRequest) -> int:
     length = request.headers.get("content-length", "0")
     return int(length) if length.isascii() and length.isdigit() else 0
-
-
-_KEY = b'"data"'
-_SHORTEST = 1024
-_MARK = secrets.token_hex(16)
-"""No client knows it, so that none can send a text that stands for another's audio."""
 
 
 def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:

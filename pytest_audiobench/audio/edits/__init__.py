@@ -30,6 +30,10 @@ from pytest_audiobench.audio.edits.noises import cafe_noise as cafe_noise
 from pytest_audiobench.audio.edits.noises import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.noises import white_noise as white_noise
 
+_KINDS = {
+    (kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *noises.KINDS, *channels.KINDS, *masks.KINDS)
+}
+
 
 def kind_of(edit: Edit) -> EditKind:
     """The registered kind of ``edit``. Raises UsageError, which names what is known."""
@@ -61,8 +65,3 @@ def excerpt_s(edits: tuple[Edit, ...]) -> tuple[float, float] | None:
     if not edits or kind_of(edits[0]).name != "trim":
         return None
     return number(edits[0].parameters, "start_s"), number(edits[0].parameters, "end_s")
-
-
-_KINDS = {
-    (kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *noises.KINDS, *channels.KINDS, *masks.KINDS)
-}

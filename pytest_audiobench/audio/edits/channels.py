@@ -11,6 +11,10 @@ from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
 from pytest_audiobench.audio.noise import Wave, filtered, low_pass
 from pytest_audiobench.errors import UsageError
 
+_NOTHING = 4000 / 3400
+_RING_CYCLES = 20
+_ECHOES = 40
+
 
 def band_limit(cutoff_hz: float) -> Edit:
     """Nothing but the band below ``cutoff_hz``, as on a telephone: 3400 is what a line of 8 kHz carries.
@@ -69,10 +73,6 @@ def _band_limit(samples: Samples, rate_hz: int, parameters: Parameters, seed: st
     return filtered(samples.astype(np.float64), rate_hz, magnitude, ring_s).astype(np.float32)
 
 
-_NOTHING = 4000 / 3400
-_RING_CYCLES = 20
-
-
 def _reverb(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     wet, length_s = number(parameters, "wet"), number(parameters, "length_s")
     draw = noise.stream("reverb", 1, seed or "")
@@ -86,9 +86,6 @@ def _reverb(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | 
             room[late:] += echo * dry[:-late]
     mixed = (1 - wet) * dry + wet / (1 + float(np.sum(echoes))) * room
     return noise.within_full_scale(noise.scaled_to_rms(mixed, noise.rms(samples)))
-
-
-_ECHOES = 40
 
 
 def _codec(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

@@ -10,6 +10,8 @@ from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, num
 from pytest_audiobench.audio.edits.kind import EditKind
 from pytest_audiobench.errors import UsageError
 
+_FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
+
 
 def gain(db: float) -> Edit:
     """Louder or softer by ``db`` decibels of amplitude; samples beyond [-1, 1] are kept, not clipped."""
@@ -86,9 +88,6 @@ def _speed_length_s(duration_s: float, parameters: Parameters) -> float:
 
 def _speed_reach_s(duration_s: float, parameters: Parameters) -> float:
     return duration_s * number(parameters, "factor") + _FILTER_S
-
-
-_FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
 
 
 def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

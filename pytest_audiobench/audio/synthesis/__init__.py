@@ -24,6 +24,8 @@ from pytest_audiobench.audio.synthesis.tones import silence as silence
 from pytest_audiobench.audio.synthesis.tones import tone as tone
 from pytest_audiobench.audio.synthesis.tones import white_noise as white_noise
 
+_RECIPES = tones.RENDERS | scenes.RENDERS | text_to_speech.RENDERS
+
 
 def render(source: SynthesisSource, rate_hz: int) -> Samples:
     """The sound, shape (frames,), at ``rate_hz``.
@@ -32,6 +34,3 @@ def render(source: SynthesisSource, rate_hz: int) -> Samples:
     """
     recipe = registered("recipe", _RECIPES, source.recipe, source.version)
     return recipe(round(source.duration_s * rate_hz), rate_hz, source.parameters)
-
-
-_RECIPES = tones.RENDERS | scenes.RENDERS | text_to_speech.RENDERS

@@ -16,6 +16,14 @@ from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, d
 from pytest_audiobench.audio.noise import Wave, band_pass, coloured_noise
 from pytest_audiobench.audio.synthesis.recipe import Render, level, playable_frequency, recipe, seed
 
+_HARMONICS = 10
+_ROOT_HZ, _WAVER_HZ, _WAVER_DEPTH_HZ = 220.0, 0.15, 8.0
+_CHORD = ((1.0, 0.35, 0.0), (5 / 4, 0.22, 0.3), (3 / 2, 0.18, 0.6))
+"""Ratio to the root, amplitude, phase."""
+_EVENTS_A_SECOND = 1.25
+_LATEST = 0.6
+_HIGHEST_HZ = 2000.0
+
 
 def silence_floor(duration_s: float, seed: int | str, level_db: float = -62.0) -> SynthesisSource:
     """The hiss of a quiet recording: white Gaussian noise; -62 dB is an RMS of 0.0008."""
@@ -65,9 +73,6 @@ def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _at_level(sound, parameters)
 
 
-_HARMONICS = 10
-
-
 def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _at_level(noise.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
 
@@ -84,11 +89,6 @@ def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     )
     beat = 0.6 + 0.4 * np.sin(2 * np.pi * 1.2 * time_s + pulse)
     return _at_level(chord * beat + 0.02 * _hiss(frames, rate_hz, 6000.0, 7800.0, *identity), parameters)
-
-
-_ROOT_HZ, _WAVER_HZ, _WAVER_DEPTH_HZ = 220.0, 0.15, 8.0
-_CHORD = ((1.0, 0.35, 0.0), (5 / 4, 0.22, 0.3), (3 / 2, 0.18, 0.6))
-"""Ratio to the root, amplitude, phase."""
 
 
 def _hiss(frames: int, rate_hz: int, low_hz: float, high_hz: float, *identity: str | int) -> Wave:
@@ -125,11 +125,6 @@ def _events(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
         sound[start : start + len(audible)] += audible
     sound *= level(parameters) / float(np.max(np.abs(sound)))
     return sound.astype(np.float32)
-
-
-_EVENTS_A_SECOND = 1.25
-_LATEST = 0.6
-_HIGHEST_HZ = 2000.0
 
 
 def _knock(rate_hz: int, draw: np.random.RandomState) -> Wave:

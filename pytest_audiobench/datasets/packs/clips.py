@@ -22,6 +22,10 @@ _MOST_CLIPS = 1_000_000
 _MOST_INDEX_BYTES = 50_000_000
 
 ClipsByLabel: TypeAlias = Mapping[str, tuple[Clip, ...]]
+FILES = ("filename", "slice_file_name", "file", "path", "audio")
+LABELS = ("category", "class", "attribute_label", "label", "sound")
+_FOLDERS = ("", "meta", "metadata")
+_LONGEST_LINE_BYTES = 100_000
 
 
 def clips_in(root: DataRoot) -> ClipsByLabel:
@@ -114,13 +118,6 @@ def _names(folder: Path, root: Path) -> list[str]:
     except OSError as error:
         raise UsageError(f"{folder} cannot be read ({error.strerror}); correct its permissions") from None
     return sorted(names)
-
-
-FILES = ("filename", "slice_file_name", "file", "path", "audio")
-LABELS = ("category", "class", "attribute_label", "label", "sound")
-
-_FOLDERS = ("", "meta", "metadata")
-_LONGEST_LINE_BYTES = 100_000
 
 
 def table_in(folder: Path) -> Path | None:

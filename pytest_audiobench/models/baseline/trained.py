@@ -17,6 +17,9 @@ from pytest_audiobench.models.baseline.features import VERSION, Array, columns
 _LARGEST = 5.0
 """Standardised inputs are clipped to this many standard deviations."""
 
+SCHEMA = "audiobench.listener/1"
+_SPEECH = "speech"
+
 
 class Network(NamedTuple):
     """Inputs are standardised by ``mean`` and ``scale``; the hidden layer is rectified.
@@ -47,10 +50,6 @@ class Network(NamedTuple):
         """
         activity = np.maximum(self.standardised(inputs) @ self.hidden + self.hidden_bias, 0)
         return np.round(activity @ self.output + self.output_bias, 6)
-
-
-SCHEMA = "audiobench.listener/1"
-_SPEECH = "speech"
 
 
 @dataclass(frozen=True)

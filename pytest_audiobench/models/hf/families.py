@@ -22,6 +22,7 @@ Hook: TypeAlias = "str | Callable[..., Any]"
 _HERE = "pytest_audiobench.models.hf"
 ALL_TASKS = ("choice", "transcription", "open")
 _DECODING = ("beams", "repetition_penalty")
+_ADDED: dict[str, Family] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +169,6 @@ HEADS: Mapping[str, Family] = {
     "ForAudioClassification": _CLASSES,
 }
 """Families by the end of the architecture's name: Wav2Vec2, HuBERT and others carry one head or another."""
-
-_ADDED: dict[str, Family] = {}
 
 
 def register_family(name: str, family: Family) -> None:

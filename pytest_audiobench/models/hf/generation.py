@@ -14,17 +14,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.engine import Engine, Setup
-from pytest_audiobench.models.messages import (
-    Ask,
-    AudioSlot,
-    Finish,
-    Message,
-    Output,
-    Part,
-    Request,
-    Response,
-    Settings,
-)
+from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
 
 _SMUGGLED = Response(error="the question holds the model's own audio token, so its clips cannot be told apart")

@@ -74,12 +74,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        url: str,
-        patience: Patience,
-        key: Key | None,
-        connections: int,
-        check_alive: Callable[[], None],
+        self, url: str, patience: Patience, key: Key | None, connections: int, check_alive: Callable[[], None]
     ) -> None:
         """Raises FatalError when httpx is not installed, or the environment's proxy cannot be used."""
         try:
