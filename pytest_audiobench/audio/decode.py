@@ -1,9 +1,8 @@
 """From a clip to what a model is played: decode, average channels, edit, resample, cut to the window.
 
-Edits are applied at the source's own rate, before resampling, so that their result does not depend on the
-listener. Where a window is given, only the part of a file on which it depends is read; an edit that looks
-at the whole clip (noise at a ratio to its level) makes the whole file be read. Samples beyond [-1, 1] are
-kept as they are.
+Edits are applied at the source's own rate, before resampling, so that their result does not depend on the listener.
+Where a window is given, only the part of a file on which it depends is read; an edit that looks at the whole clip
+(noise at a ratio to its level) makes the whole file be read. Samples beyond [-1, 1] are kept as they are.
 """
 
 from __future__ import annotations

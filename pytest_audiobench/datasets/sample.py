@@ -49,10 +49,7 @@ class Sample:
 
 
 def letter_of(sample: Sample) -> str:
-    """The letter of the first option that is the sample's reference.
-
-    Raises UsageError when there is none.
-    """
+    """The letter of the first option that is the sample's reference. Raises UsageError when there is none."""
     for spelled in (lambda text: text, tidy_caseless):
         for letter, choice in zip(LETTERS, sample.choices, strict=False):
             if spelled(choice) == spelled(sample.reference):

@@ -51,10 +51,7 @@ def parse_spec(text: str) -> ModelSpec:
 
 
 def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
-    """Read several specs, in order.
-
-    Raises UsageError when one has not the form, or when two have one alias.
-    """
+    """Read several specs, in order. Raises UsageError when one has not the form, or when two have one alias."""
     specs: dict[str, ModelSpec] = {}
     for spec in map(parse_spec, texts):
         if other := specs.get(spec.alias):

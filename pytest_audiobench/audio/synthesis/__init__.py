@@ -1,10 +1,9 @@
 """Sounds from a recipe: name, version and string parameters; rendered at the rate they are played at.
 
-A recipe is made by the functions of this package (``tone(440, 1)``). It is exact at every rate, so it is
-rendered at the listener's and never resampled; noise therefore differs between rates, in its samples
-though not in its level. Levels are in decibels of full scale: of the peak for tone, chirp and events (a sine of
-amplitude 1 is at 0), of the RMS for all others (0 is an RMS of 1). Speech alone has a rate of its own, from which it is
-resampled.
+A recipe is made by the functions of this package (``tone(440, 1)``). It is exact at every rate, so it is rendered at
+the listener's and never resampled; noise therefore differs between rates, in its samples though not in its level.
+Levels are in decibels of full scale: of the peak for tone, chirp and events (a sine of amplitude 1 is at 0), of the RMS
+for all others (0 is an RMS of 1). Speech alone has a rate of its own, from which it is resampled.
 """
 
 from __future__ import annotations

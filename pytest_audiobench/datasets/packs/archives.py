@@ -130,10 +130,9 @@ def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
 
 def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
     opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
-    with (
-        opener(archive, "rb") as stream,
-        tarfile.open(fileobj=_Bounded(archive, stream, most_bytes), mode="r:") as opened,
-    ):  # type: ignore[call-overload]
+    with opener(archive, "rb") as stream:
+        bounded: Any = _Bounded(archive, stream, most_bytes)
+        opened = tarfile.open(fileobj=bounded, mode="r:")
         for member in opened:
             if member.isdir():
                 yield member.name, None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +46,12 @@ class Generator(Engine):
 
     def prove(self) -> Hearing:
         """A processor that is none drops the audio, and generation runs happily without it."""
-        self._prepare_tokenizer()
+        self._tokenizer = self.processor.tokenizer
+        self._tokenizer.padding_side = "left"
+        if self._tokenizer.pad_token_id is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        ends = self.model.generation_config.eos_token_id
+        self._ends = {ends} if isinstance(ends, int) else set(ends or ())
         heard, unheard = self._prompt(_trial(self.setup.rate_hz, 1)), self._prompt(_trial(self.setup.rate_hz, 0))
         deaf = FatalError(
             f"the prompt of {self.setup.folder} does not grow with the audio: its chat template or processor drops it; "
@@ -65,30 +70,19 @@ class Generator(Engine):
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         prompts = [self._prompt(ask) for ask in batch]
         answers = [None if self._is_sound(prompt) else _SMUGGLED for prompt in prompts]
-        for positions in self._calls(prompts, answers):
+        calls: dict[int, list[int]] = {}  # one of all, or one for each number of clips
+        for i, prompt in enumerate(prompts):
+            if answers[i] is None:
+                calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
+        for positions in calls.values():
             replies = self._generate([prompts[i] for i in positions], settings)
             for i, reply in zip(positions, replies, strict=True):
                 answers[i] = reply
         return [answer for answer in answers if answer is not None]
 
-    def _calls(self, prompts: Sequence[Prompt], answers: Sequence[Response | None]) -> list[list[int]]:
-        """Positions that are asked in one call: all, or those with equally many clips."""
-        calls: dict[int, list[int]] = {}
-        for i, prompt in enumerate(prompts):
-            if answers[i] is None:
-                calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
-        return list(calls.values())
-
-    def _prepare_tokenizer(self) -> None:
-        self._tokenizer = self.processor.tokenizer
-        self._tokenizer.padding_side = "left"
-        if self._tokenizer.pad_token_id is None:
-            self._tokenizer.pad_token = self._tokenizer.eos_token
-        self._ends = _end_tokens(self.model.generation_config.eos_token_id)
-
     def _generate(self, prompts: Sequence[Prompt], settings: Settings) -> list[Response]:
         inputs = self.on_device(self._inputs(prompts))
-        with self._seeded([prompt.key for prompt in prompts], settings):
+        with _seeded([prompt.key for prompt in prompts], settings, self.setup.load.device):
             tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
         asked = inputs["attention_mask"].sum(dim=1).tolist()
@@ -133,11 +127,6 @@ class Generator(Engine):
             )
         return inputs
 
-    def _seeded(self, keys: Sequence[str], settings: Settings) -> Any:
-        if settings.temperature == "0":
-            return nullcontext()
-        return _Seeded(seed("sampling", *keys), self.setup.load.device)
-
 
 def _by_template(processor: Any, turns: list[dict[str, Any]]) -> str:
     return str(processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
@@ -158,19 +147,15 @@ def _trial(rate_hz: int, clips: int) -> Ask:
     return Ask(request, (silence,) * clips)
 
 
-class _Seeded:
+@contextmanager
+def _seeded(keys: Sequence[str], settings: Settings, device: str) -> Iterator[None]:
     """Sampling from a seed of its own, with the global random state left as it was."""
-
-    def __init__(self, value: int, device: str) -> None:
-        self._value = value
-        self._fork = torch.random.fork_rng(devices=[device] if device.startswith("cuda") else [])
-
-    def __enter__(self) -> None:
-        self._fork.__enter__()
-        torch.manual_seed(self._value)
-
-    def __exit__(self, *error: Any) -> None:
-        self._fork.__exit__(*error)
+    if settings.temperature == "0":
+        yield
+        return
+    with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
+        torch.manual_seed(seed("sampling", *keys))
+        yield
 
 
 def how(settings: Settings, options: Any) -> dict[str, Any]:
@@ -186,9 +171,3 @@ def how(settings: Settings, options: Any) -> dict[str, Any]:
 
 def _content(part: str | AudioSlot) -> dict[str, str]:
     return {"type": "audio"} if isinstance(part, AudioSlot) else {"type": "text", "text": part}
-
-
-def _end_tokens(configured: int | list[int] | None) -> frozenset[int]:
-    if configured is None:
-        return frozenset()
-    return frozenset([configured] if isinstance(configured, int) else configured)

@@ -77,7 +77,10 @@ class HfModel:
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
-        self._trusted = self._trust(self._options.get("trust"))
+        trusted = self._options.get("trust")
+        if trusted not in (None, self._target, self._base):
+            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
+        self._trusted = trusted is not None
         self._engine: Any = None
 
     @cached_property
@@ -140,8 +143,8 @@ class HfModel:
     @property
     def hearing(self) -> Hearing | None:
         """Whether audio reaches the model, found when it was loaded."""
-        found: Hearing | None = self._engine.hearing if self._engine else None
-        return found
+        hearing: Hearing | None = self._engine.hearing if self._engine else None
+        return hearing
 
     @property
     def oom_splits(self) -> int:
@@ -174,6 +177,7 @@ class HfModel:
             from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
             raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
+        own_code = "; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
         load = Load(
             self._checkpoint.folder,
             family,
@@ -183,7 +187,7 @@ class HfModel:
             device_map=self._options.get("device_map"),
             lora=self._lora.folder if self._lora else None,
             trust=self._trusted,
-            trust_hint=self._trust_hint(),
+            trust_hint="" if self._trusted or not self._checkpoint.has_code() else own_code + self._target,
         )
         setup = Setup(
             load,
@@ -216,18 +220,15 @@ class HfModel:
             self._engine = None
 
     def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
-        """RecordedQuestion as they are where all fit into the window; else in pieces, a batch's worth at a time."""
+        """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
         pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
-        width = len(pieces) if len(pieces) == len(asks) else self._pieces_at_once
+        window_s = self.limits.max_clip_s or self.limits.max_batch_s
+        pieces_at_once = max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
+        width = len(pieces) if len(pieces) == len(asks) else pieces_at_once
         replies: list[Response] = []
         for start in range(0, len(pieces), width):
             replies += self._engine.answer(pieces[start : start + width], settings)
         return chunks.joined(replies, counts)
-
-    @property
-    def _pieces_at_once(self) -> int:
-        window_s = self.limits.max_clip_s or self.limits.max_batch_s
-        return max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
@@ -284,18 +285,3 @@ class HfModel:
     @cached_property
     def _family(self) -> Family:
         return family_of(self._checkpoint.config())
-
-    def _trust(self, trusted: str | None) -> bool:
-        if trusted is None:
-            return False
-        if trusted not in (self._target, self._base):
-            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
-        return True
-
-    def _trust_hint(self) -> str:
-        if self._trusted or not self._checkpoint.has_code():
-            return ""
-        return (
-            f"; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
-            f"{self._target}"
-        )

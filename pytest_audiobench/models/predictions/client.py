@@ -215,8 +215,9 @@ class Client:
             # Zero, or a date that is past, is no leave to ask without a pause.
             wait_s = max(failure.after_s or 0.0, pause_s * random.uniform(1 - _JITTER, 1 + _JITTER))
             if now + wait_s > deadline:
+                times = "once" if tries == 1 else f"{tries} times"
                 raise Gone(
-                    f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
+                    f"{self.url} cannot be asked: {failure} (tried {times}); what it had answered is kept, "
                     "so mend the server or the URL and run again, or give it more time with retry_s="
                 ) from None
             await self._slept(wait_s)
@@ -299,7 +300,3 @@ def _seconds(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
-
-
-def _times(tries: int) -> str:
-    return "tried once" if tries == 1 else f"tried {tries} times"

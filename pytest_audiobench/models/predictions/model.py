@@ -103,8 +103,9 @@ class PredictionsModel:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connected.run(self._check_same())
         else:
+            placeholder = self._settled.form.placeholder
             self.hearing = find_hearing(
-                self._info.name, self._probed, self.limits.rate_hz, self._settled.form.placeholder
+                self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, placeholder
             )
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
@@ -219,9 +220,6 @@ class PredictionsModel:
                 f"{self._connected.url} came back as another model ({now.named}, before {self._info.named}); "
                 "what the first had answered is kept: run again to ask this one"
             )
-
-    def _probed(self, ask: Ask) -> Response:
-        return self.ask([ask])[0]
 
     @cached_property
     def _info(self) -> Info:

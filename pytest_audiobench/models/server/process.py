@@ -36,9 +36,9 @@ _NEWS_S = 2.0
 
 def free_port() -> int:
     """A port of the loopback that nobody uses at the moment."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def check_command(command: str) -> None:
