@@ -220,7 +220,6 @@ def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, se
 
 
 def _levelled(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
-    """``by`` at its level above ``clip``."""
     levels = noise.rms(clip), noise.rms(by)
     if not all(levels):
         raise ValueError(_silent(1 + levels.index(0.0), len(levels)))

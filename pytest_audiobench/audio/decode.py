@@ -93,7 +93,6 @@ def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> 
 def _cut_to_window(
     name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    """The window of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
     samples = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
     truncated_s = 0.0 if max_s is None else length_s - max_s

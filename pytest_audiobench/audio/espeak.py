@@ -64,10 +64,7 @@ def voice(name: str, rate_wpm: int) -> Voice:
 
 
 def validated_text(text: str) -> str:
-    """``text`` with single spaces for all white space.
-
-    Raises UsageError for one that is empty, longer than :data:`LONGEST_TEXT` or holds control characters.
-    """
+    """``text`` with single spaces. Raises UsageError where it is empty, too long or holds control characters."""
     spaced = " ".join(text.split())
     if not spaced:
         raise UsageError("an empty text cannot be spoken; give it words")
@@ -128,7 +125,6 @@ def _places() -> tuple[Path, Path]:
 
 
 def _run(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[Outcome, bytes]]]:
-    """The release, and the outcome of each text with its PCM."""
     command = [sys.executable, "-I", "-S", espeak_process.__file__, *map(str, _places())]
     request = json.dumps({"voice": name, "rate_wpm": rate_wpm, "texts": list(texts)}).encode()
     environment = {**os.environ, "LC_ALL": "C"}

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -62,11 +63,15 @@ def read_facts(path: str) -> FreshFacts:
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         before = FileKey.of(os.fstat(descriptor))
-        facts = FileFacts(_digest(descriptor), _header_duration_s(descriptor))
+        digest, duration_s = _digest(descriptor), None
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        unreadable = suppress(soundfile.SoundFileError, ZeroDivisionError)
+        with unreadable, soundfile.SoundFile(descriptor, closefd=False) as header:
+            duration_s = float(header.frames / header.samplerate)
         after = FileKey.of(os.fstat(descriptor))
     finally:
         os.close(descriptor)
-    return FreshFacts(facts, before if before == after else None, time.time_ns())
+    return FreshFacts(FileFacts(digest, duration_s), before if before == after else None, time.time_ns())
 
 
 def _digest(descriptor: int) -> str:
@@ -74,15 +79,6 @@ def _digest(descriptor: int) -> str:
     while block := os.read(descriptor, _BLOCK_BYTES):
         content.update(block)
     return content.hexdigest()
-
-
-def _header_duration_s(descriptor: int) -> float | None:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    try:
-        with soundfile.SoundFile(descriptor, closefd=False) as header:
-            return float(header.frames / header.samplerate)
-    except (soundfile.SoundFileError, ZeroDivisionError):
-        return None
 
 
 class FileMemory:
@@ -131,7 +127,6 @@ class FileMemory:
 
 
 def _opened(path: Path | None) -> tuple[sqlite3.Connection, bool]:
-    """A database and whether it outlives the process."""
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -67,10 +67,7 @@ class AudioIndex:
         return [_clip_facts(clip, facts) for clip in clips]
 
     def digest_of(self, path: Path) -> str:
-        """The SHA-256 of any file (weights, a manifest), by the same memory.
-
-        Raises UsageError when it cannot be read.
-        """
+        """The SHA-256 of any file, by the same memory. Raises UsageError when it cannot be read."""
         try:
             key = FileKey.of(os.stat(path))
             facts = self._memory.recall([key]).get(key)

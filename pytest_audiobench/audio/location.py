@@ -81,7 +81,6 @@ class Locator:
 
     @staticmethod
     def _real(source: FileSource, folder: str) -> str:
-        """The source's folder with all links resolved and a separator at its end."""
         if os.path.isabs(folder) or "\\" in folder or ".." in folder.split("/"):
             raise _leaving(source)
         root = source.root.folder

@@ -111,10 +111,7 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 
 
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
-    """The recordings, all of them below a domain's folder, as paths within the root, in the order of their names.
-
-    Links are left to the reader of audio, which refuses those that lead out; a linked folder is not entered.
-    """
+    """The recordings in domains' folders, by name. Links are left to the reader of audio; linked folders are not entered."""
     paths: list[str] = []
     for folder, below, files in os.walk(root.folder):
         below[:] = sorted(name for name in below if not name.startswith("."))

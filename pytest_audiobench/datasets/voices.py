@@ -79,10 +79,7 @@ def _validated_text(line: Line) -> str:
 
 
 def _unclear(lines: Sequence[Line], voice: Voice) -> list[bool]:
-    """Whether nobody could tell which option was said.
-
-    A voice leaves out signs, and calls all letters that it does not know by one name.
-    """
+    """Whether nobody could tell which option was said: voices leave out signs, and call unknown letters by one name."""
     doubtful = [_doubtful_options(line) for line in lines]
     with suppress(UsageError):  # those that can be said, many at a time
         utterances.frames_of(voice, list(dict.fromkeys(option for each in doubtful for option in each)))
@@ -105,7 +102,6 @@ def _doubtful_options(line: Line) -> list[str]:
 
 
 def _speech_bytes(option: str, voice: Voice) -> bytes:
-    """What is heard of an option that is said alone."""
     try:
         return utterances.pcm_of(voice, validated_text(option)).tobytes()
     except UsageError:

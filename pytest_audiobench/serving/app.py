@@ -131,7 +131,6 @@ class _Routes:
     def _prepared(
         self, received: bytearray, until: float
     ) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
-        """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
         items = predictions.items(*body.parse_with_audio(received), self._served.limits, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
@@ -172,8 +171,6 @@ class _Routes:
 
 
 class _Bounded:
-    """A request's messages, up to a number of bytes."""
-
     def __init__(self, request: HttpRequest, most_bytes: int) -> None:
         self._request, self._most, self._left = request, most_bytes, most_bytes
 

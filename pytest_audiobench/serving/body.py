@@ -13,11 +13,12 @@ import json
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import Request as HttpRequest
 
 from pytest_audiobench.serving.admission import Refused
+from pytest_audiobench.serving.probe import refuse_constant
 
 _PATIENCE_S = 10
 """How long a client that was refused may go on sending."""
@@ -60,7 +61,7 @@ async def discard(request: HttpRequest, most_bytes: int) -> None:
 def parse(body: bytes | bytearray) -> Any:
     """The JSON value. Raises Refused (422) for anything else, NaN and Infinity among it."""
     try:
-        return json.loads(body, parse_constant=_no_number)
+        return json.loads(body, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(422, f"the body is not JSON: {str(error)[:200]}") from None
 
@@ -69,10 +70,6 @@ def parse_with_audio(body: bytearray) -> tuple[Any, Mapping[str, bytes]]:
     """The JSON value, with short texts for long base64 ones, and the bytes that these stand for."""
     short, audio = lifted(body)
     return parse(short), audio
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON number")
 
 
 def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
@@ -102,7 +99,6 @@ def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
 
 
 def _value(body: bytearray, position: int) -> int:
-    """Where the text behind a key begins, or -1 when the value is no text."""
     position = _beyond_space(body, position)
     if body[position : position + 1] != b":":
         return -1

@@ -206,7 +206,6 @@ class Checker:
         return f"answers {status}"
 
     def _rows(self, requests: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The responses to requests that are to be accepted, one for each, matched by id."""
         answer = self._answer(self._probe.post("/predict", json.dumps(call(requests)).encode()))
         expect(answer, 200)
         envelope = json_object(answer)

@@ -22,8 +22,6 @@ _BLOCK_FRAMES = 1 << 16
 
 
 class _Codec(NamedTuple):
-    """A codec in libsndfile's words."""
-
     container: str
     coding: str
     rates_hz: tuple[int, ...] = ()

@@ -132,16 +132,16 @@ def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
     opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
     with opener(archive, "rb") as stream:
         bounded: Any = _Bounded(archive, stream, most_bytes)
-        opened = tarfile.open(fileobj=bounded, mode="r:")
-        for member in opened:
-            if member.isdir():
-                yield member.name, None
-                continue
-            if not member.isreg() or member.issparse():
-                raise _no_file(archive, member.name)
-            content = opened.extractfile(member)
-            assert content is not None  # as it is for every ordinary file
-            yield member.name, content
+        with tarfile.open(fileobj=bounded, mode="r:") as opened:
+            for member in opened:
+                if member.isdir():
+                    yield member.name, None
+                    continue
+                if not member.isreg() or member.issparse():
+                    raise _no_file(archive, member.name)
+                content = opened.extractfile(member)
+                assert content is not None  # as it is for every ordinary file
+                yield member.name, content
 
 
 class _Bounded:

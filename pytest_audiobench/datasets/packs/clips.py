@@ -35,7 +35,14 @@ def clips_in(root: DataRoot) -> ClipsByLabel:
     labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
     """
     paths_by_label: dict[str, set[str]] = {}
-    for count, (label, path) in enumerate(_labelled_paths(root.folder)):
+    folder = root.folder
+    if (folder / INDEX).is_file():
+        rows = _index_rows(checked_inside(folder / INDEX, folder))
+    elif (table := table_in(folder)) is not None:
+        rows = labelled_rows(checked_inside(table, folder), folder)
+    else:
+        rows = _folder_rows(folder)
+    for count, (label, path) in enumerate(rows):
         if not path.isprintable():
             raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if count == _MOST_CLIPS:
@@ -52,14 +59,6 @@ def checked_inside(path: Path, root: Path) -> Path:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path} is a link that leads out of {root}; put the file itself there")
     return path
-
-
-def _labelled_paths(folder: Path) -> Iterator[tuple[str, str]]:
-    if (folder / INDEX).is_file():
-        return _index_rows(checked_inside(folder / INDEX, folder))
-    if (table := table_in(folder)) is not None:
-        return labelled_rows(checked_inside(table, folder), folder)
-    return _folder_rows(folder)
 
 
 def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
@@ -121,10 +120,7 @@ def _names(folder: Path, root: Path) -> list[str]:
 
 
 def table_in(folder: Path) -> Path | None:
-    """The CSV file of ``folder`` (or of its ``meta`` or ``metadata``) that lists labelled clips; None without one.
-
-    Raises UsageError where there are two.
-    """
+    """The CSV file in ``folder``, ``meta`` or ``metadata`` that lists labelled clips. Raises UsageError for two."""
     for name in _FOLDERS:
         tables = [path for path in sorted((folder / name).glob("*.csv")) if path.is_file() and _columns(path)]
         if len(tables) > 1:

@@ -11,10 +11,7 @@ _WORDS = {"baby_cry": "crying baby", "dishes": "dishes clattering", "frying": "f
 
 
 def slug(written: str) -> str:
-    """``Dog bark`` and ``dog-bark`` as ``dog_bark``: lower case, words joined by underscores, no other marks.
-
-    Empty where nothing of ``written`` is left.
-    """
+    """``Dog bark`` as ``dog_bark``: lower case, words joined by underscores, no other marks; empty for marks alone."""
     text = unicodedata.normalize("NFKC", written).casefold()
     spaced = (" " if c.isspace() or c in "-_" else c for c in text)
     characters = (c for c in spaced if c.isalnum() or c == " " or unicodedata.category(c).startswith("M"))

@@ -97,7 +97,12 @@ def _course(frames: _Frames) -> Array:
     inside = _inside(frames.active)
     cepstra = frames.cepstra[inside] - frames.cepstra[frames.active].mean(axis=0)
     energy = frames.energy_db[inside] - frames.energy_db.max()
-    return _in_segments(np.column_stack([cepstra, energy / 10])).ravel()
+    values = np.column_stack([cepstra, energy / 10])
+    # Means over equal parts; parts of few frames share frames.
+    edges = np.linspace(0, len(values), _SEGMENTS + 1)
+    starts = np.minimum(edges[:-1].astype(int), len(values) - 1)
+    ends = np.maximum(np.ceil(edges[1:]).astype(int), starts + 1)
+    return np.array([values[a:b].mean(axis=0) for a, b in zip(starts, ends, strict=True)]).ravel()
 
 
 def _prosody(frames: _Frames, wave: Array, level: float) -> Array:
@@ -178,17 +183,8 @@ def _active(energy_db: Array) -> npt.NDArray[np.bool_]:
 
 
 def _inside(active: npt.NDArray[np.bool_]) -> slice:
-    """From the first active frame to the last."""
     places = np.flatnonzero(active)
     return slice(int(places[0]), int(places[-1]) + 1)
-
-
-def _in_segments(values: Array) -> Array:
-    """Means over equal parts of the first axis; parts of few frames share frames."""
-    edges = np.linspace(0, len(values), _SEGMENTS + 1)
-    starts = np.minimum(edges[:-1].astype(int), len(values) - 1)
-    ends = np.maximum(np.ceil(edges[1:]).astype(int), starts + 1)
-    return np.array([values[a:b].mean(axis=0) for a, b in zip(starts, ends, strict=True)])
 
 
 @cache

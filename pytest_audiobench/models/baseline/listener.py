@@ -122,10 +122,7 @@ class Sphinx:
         return {"pocketsphinx": version, "vocabulary": file_digest(_vocabulary_file())}
 
     def transcript(self, samples: Samples) -> str:
-        """What is said in a clip at 16 kHz, or "" when nothing fits the grammar.
-
-        Raises FatalError when pocketsphinx is not installed.
-        """
+        """What is said in a clip at 16 kHz, "" where no sentence fits. Raises FatalError without pocketsphinx."""
         if self._decoder is None:
             self._decoder = _load()
         # Its front end remembers earlier clips: unless it is made anew, 3 of 70 transcripts depend on the order.

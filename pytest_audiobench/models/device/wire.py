@@ -112,17 +112,8 @@ def _request(request: Request) -> dict[str, Any]:
         [role, [{"clip": part.clip} if isinstance(part, AudioSlot) else part for part in parts]]
         for role, parts in request.messages
     ]
-    return {
-        "key": request.key,
-        "dataset": request.dataset,
-        "sample_id": request.sample_id,
-        "stage": request.stage,
-        "task": request.task,
-        "messages": messages,
-        "choices": request.choices,
-        "settings": asdict(request.settings),
-        "epoch": request.epoch,
-    }
+    values = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "clips"}
+    return {**values, "messages": messages, "settings": asdict(request.settings)}
 
 
 def _request_from(content: Mapping[str, Any]) -> Request:

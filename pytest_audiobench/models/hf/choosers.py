@@ -125,7 +125,6 @@ def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
 
 
 def _named(request: Request) -> list[str]:
-    """What CLAP is to compare the clip with, one text for each option."""
     tidied = [tidy(choice) for choice in request.choices]
     if sorted(tidied) != ["no", "yes"]:
         return list(request.choices)

@@ -219,7 +219,6 @@ def family_of(config: Mapping[str, Any]) -> Family:
 
 
 def _source_of(module: str) -> str:
-    """The digest of a module's file, found without importing it."""
     try:
         spec = importlib.util.find_spec(module)
         return hashlib.sha256(Path(str(spec and spec.origin)).read_bytes()).hexdigest()

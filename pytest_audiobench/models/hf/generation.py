@@ -140,7 +140,6 @@ def by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any
 
 
 def _trial(rate_hz: int, clips: int) -> Ask:
-    """A question about a second of silence, or about nothing."""
     parts: tuple[str | AudioSlot, ...] = (*(AudioSlot(i) for i in range(clips)), "What is heard?")
     request = Request("", "", "", "", "open", (Message("user", parts),), clips=())
     silence = PlayedAudio(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import file_digest
-from pytest_audiobench.models.hf import chunks, lora
+from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
 from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
 from pytest_audiobench.models.hf.options import (
@@ -28,7 +29,7 @@ from pytest_audiobench.models.hf.options import (
     label_map,
     split_target,
 )
-from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
+from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
@@ -221,14 +222,16 @@ class HfModel:
 
     def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
         """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
-        pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
+        pieces_of_each = [_pieces(ask, self.limits.max_clip_s) for ask in asks]
+        pieces = [piece for parts in pieces_of_each for piece in parts]
         window_s = self.limits.max_clip_s or self.limits.max_batch_s
         pieces_at_once = max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
         width = len(pieces) if len(pieces) == len(asks) else pieces_at_once
         replies: list[Response] = []
         for start in range(0, len(pieces), width):
             replies += self._engine.answer(pieces[start : start + width], settings)
-        return chunks.joined(replies, counts)
+        left = iter(replies)
+        return [_joined([next(left) for _ in parts]) for parts in pieces_of_each]
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
@@ -285,3 +288,36 @@ class HfModel:
     @cached_property
     def _family(self) -> Family:
         return family_of(self._checkpoint.config())
+
+
+def _pieces(ask: Ask, window_s: float | None) -> list[Ask]:
+    """A request of one clip beyond the window as one for each window's length of it; another as it is."""
+    if window_s is None or len(ask.audio) != 1 or ask.audio[0].duration_s <= window_s:
+        return [ask]
+    clip = ask.audio[0]
+    width = round(window_s * clip.rate_hz)
+    starts = range(0, len(clip.samples), width)
+    return [
+        Ask(
+            replace(ask.request, key=f"{ask.request.key}/{place}"),
+            (replace(clip, samples=clip.samples[start : start + width], pcm_digest=""),),
+        )
+        for place, start in enumerate(starts)
+    ]
+
+
+def _joined(pieces: Sequence[Response]) -> Response:
+    if len(pieces) == 1:
+        return pieces[0]
+    for place, piece in enumerate(pieces, 1):
+        if piece.error is not None:
+            return Response(error=f"{piece.error} (piece {place} of {len(pieces)})")
+    usage: dict[str, int] = {"pieces": len(pieces)}
+    for piece in pieces:
+        for name, count in piece.usage.items():
+            usage[name] = usage.get(name, 0) + count
+    finishes = {piece.finish for piece in pieces}
+    worst: tuple[Finish, ...] = ("length", "refusal", "unknown", "stop")
+    text = " ".join(filter(None, (piece.text.strip() for piece in pieces)))
+    finish = next(finish for finish in worst if finish in finishes)
+    return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)

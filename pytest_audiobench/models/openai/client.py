@@ -93,10 +93,7 @@ class Client:
             self._openai.organization = self._openai.project = None
 
     async def chat(self, body: wire.Body) -> Reply:
-        """One chat completion.
-
-        Raises Busy, Broken, Rejected or FatalError, and SampleError for a reply that cannot be read.
-        """
+        """One chat completion. Raises Busy, Broken, Rejected, FatalError, SampleError for an unreadable reply."""
         return await self._exchange(self._openai.chat.completions, body)
 
     async def transcription(self, body: wire.Body) -> Reply:

@@ -183,7 +183,6 @@ def _part(part: str | AudioSlot, ask: Ask, encoding: Format) -> Body:
 
 
 def _text(content: object) -> tuple[str, bool]:
-    """The text of a message's content, and whether it is a refusal."""
     if content is None:
         return "", False
     if isinstance(content, str):

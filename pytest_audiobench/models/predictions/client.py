@@ -190,7 +190,6 @@ class Client:
         return await self._insisted(ask)
 
     async def _insisted(self, ask: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
-        """``ask``, tried again while it fails in passing and patience lasts."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -224,7 +223,6 @@ class Client:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _slept(self, wait_s: float) -> None:
-        """Wait, and notice meanwhile when waiting has lost its sense."""
         deadline = time.monotonic() + wait_s
         while (left_s := deadline - time.monotonic()) > 0:
             await asyncio.sleep(min(1.0, left_s))

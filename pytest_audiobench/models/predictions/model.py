@@ -131,7 +131,6 @@ class PredictionsModel:
             self._client = None
 
     async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
-        """The answers of one and the same server, as far as there are any."""
         answers: list[Response | None] = [None] * len(batch)
         await self._kept(self._check_same)
         await self._fill(answers, batch)
@@ -168,7 +167,6 @@ class PredictionsModel:
         await asyncio.gather(*(put(part) for part in parts))
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
-        """The requests as JSON; those that cannot be sent are answered with their error."""
         wire_ids = _wire_ids(batch)
         items: dict[int, Item] = {}
         for position in positions:

@@ -110,7 +110,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal(process: subprocess.Popen[bytes], what: int) -> bool:
-    """Whether the server's group had a process to send it to."""
     try:
         os.killpg(process.pid, what)
     except (ProcessLookupError, PermissionError):
