@@ -111,7 +111,7 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 
 
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
-    """The recordings in domains' folders, by name. Links are left to the reader of audio; linked folders are not entered."""
+    """The recordings in domains' folders, by name. The reader of audio judges links; linked folders are left out."""
     paths: list[str] = []
     for folder, below, files in os.walk(root.folder):
         below[:] = sorted(name for name in below if not name.startswith("."))

@@ -85,15 +85,15 @@ class Generator(Engine):
         with _seeded([prompt.key for prompt in prompts], settings, self.setup.load.device):
             tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
-        asked = inputs["attention_mask"].sum(dim=1).tolist()
-        return [self._response(row, n, settings) for row, n in zip(new, asked, strict=True)]
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        return [self._response(row, length, settings) for row, length in zip(new, lengths, strict=True)]
 
-    def _response(self, new: list[int], asked: int, settings: Settings) -> Response:
+    def _response(self, new: list[int], prompt_tokens: int, settings: Settings) -> Response:
         end = next((position for position, token in enumerate(new) if token in self._ends), None)
         finish: Finish = "stop" if end is not None else "length" if len(new) >= settings.max_new_tokens else "unknown"
         text = self._tokenizer.decode(new[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
         generated = len(new) if end is None else end + 1
-        usage = {"prompt_tokens": asked, "completion_tokens": generated}
+        usage = {"prompt_tokens": prompt_tokens, "completion_tokens": generated}
         return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)
 
     def _prompt(self, ask: Ask) -> Prompt:

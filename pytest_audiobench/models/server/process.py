@@ -158,16 +158,16 @@ class ServedModel:
 
     def fingerprint(self) -> Mapping[str, str]:
         self._wait()
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             return self._inner.fingerprint()
 
     def load(self) -> None:
         self._wait()
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             self._inner.load()
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             return self._inner.ask(batch)
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class ServedModel:
 
 
 @contextmanager
-def _told_of_its_end(served: Served) -> Iterator[None]:
+def _reporting_its_end(served: Served) -> Iterator[None]:
     """Errors of a model whose server has ended become the one that says so."""
     try:
         yield
