@@ -21,6 +21,8 @@ Samples: TypeAlias = npt.NDArray[np.float32]
 Parameters: TypeAlias = tuple[tuple[str, str], ...]
 """Names and texts: what edits, recipes and rules are identified by, the same on every machine."""
 
+_MOST_NAMES = 5
+
 
 @dataclass(frozen=True, slots=True)
 class DataRoot:
@@ -48,7 +50,7 @@ class FileSource:
 
 @dataclass(frozen=True, slots=True)
 class ArraySource:
-    """A waveform held in memory; its digest covers the float32 little-endian bytes and the rate."""
+    """A waveform in memory; its digest covers the float32 little-endian bytes and the rate."""
 
     name: str
     rate_hz: int
@@ -78,10 +80,12 @@ class SynthesisSource:
     parameters: Parameters
 
     @property
+    def payload(self) -> Payload:
+        return {"recipe": self.recipe, "version": self.version, "parameters": [list(p) for p in self.parameters]}
+
+    @property
     def digest(self) -> str:
-        return digest(
-            {"recipe": self.recipe, "version": self.version, "parameters": [list(p) for p in self.parameters]}
-        )
+        return digest(self.payload)
 
     @property
     def duration_s(self) -> float:
@@ -106,18 +110,16 @@ class CombinedSource:
     parameters: Parameters = ()
     seed: str | None = None
 
-    def digest_from(self, keys: Sequence[str]) -> str:
-        """The source's digest, given its clips' keys in their order."""
-        return digest(
-            {
-                "rule": self.rule,
-                "version": self.version,
-                "rate_hz": self.rate_hz,
-                "clips": list(keys),
-                "parameters": [list(p) for p in self.parameters],
-                "seed": self.seed,
-            }
-        )
+    def payload(self, clips: Sequence[Payload]) -> Payload:
+        """The source as JSON values, given its clips' keys (whose digest is the source's) or recipes, in order."""
+        return {
+            "rule": self.rule,
+            "version": self.version,
+            "rate_hz": self.rate_hz,
+            "clips": list(clips),
+            "parameters": [list(p) for p in self.parameters],
+            "seed": self.seed,
+        }
 
     def __str__(self) -> str:
         names = [str(clip) for clip in self.clips[:_MOST_NAMES]]
@@ -125,8 +127,6 @@ class CombinedSource:
             names.append(f"{len(self.clips) - _MOST_NAMES} more")
         return f"{self.rule}({', '.join(names)})"
 
-
-_MOST_NAMES = 5
 
 Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
 

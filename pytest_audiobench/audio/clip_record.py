@@ -58,16 +58,8 @@ def _source(source: Source) -> Recipe:
     if isinstance(source, ArraySource):
         return {"array": source.digest}
     if isinstance(source, SynthesisSource):
-        parameters = [list(pair) for pair in source.parameters]
-        return {"recipe": source.recipe, "version": source.version, "parameters": parameters}
-    return {
-        "rule": source.rule,
-        "version": source.version,
-        "rate_hz": source.rate_hz,
-        "clips": [_described(clip) for clip in source.clips],
-        "parameters": [list(pair) for pair in source.parameters],
-        "seed": source.seed,
-    }
+        return source.payload
+    return source.payload([_described(clip) for clip in source.clips])
 
 
 def clip_of(recipe: Recipe, file: Callable[[str], FileSource]) -> Clip:

@@ -30,6 +30,8 @@ MOST_CLIPS = 100
 LONGEST_GAP_S = 60.0
 
 Combine: TypeAlias = Callable[[Sequence[Samples], int, Parameters, str | None], Samples]
+_MIXTURE_PEAK = 0.95
+_BABBLE_RMS = 0.05
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,11 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
     texts = dict(parameters)
     frames = (min if texts.get("length") == "shortest" else max)(len(clip) for clip in clips)
     total, wave = np.zeros(frames), np.empty(frames)
-    levels_db = _levels_db(texts.get("levels_db", ""), len(clips))
+    levels_db = [number((("levels_db", level),), "levels_db") for level in texts.get("levels_db", "").split(" ")]
+    if len(levels_db) != len(clips):
+        raise UsageError(
+            f"a mixture of {len(clips)} clips has {len(levels_db)} levels; make mixtures by their function"
+        )
     for place, (clip, level_db) in enumerate(zip(clips, levels_db, strict=True), start=1):
         end = min(len(clip), frames)
         wave[:end], wave[end:] = clip[:end], 0.0
@@ -171,16 +177,6 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
         raise ValueError("the clips of the mixture cancel one another to silence")
     total *= _MIXTURE_PEAK / peak
     return total.astype(np.float32)
-
-
-_MIXTURE_PEAK = 0.95
-
-
-def _levels_db(text: str, clips: int) -> list[float]:
-    levels_db = [number((("levels_db", level),), "levels_db") for level in text.split(" ")]
-    if len(levels_db) != clips:
-        raise UsageError(f"a mixture of {clips} clips has {len(levels_db)} levels; make mixtures by their function")
-    return levels_db
 
 
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -209,9 +205,6 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
     return noise.within_full_scale(noise.scaled_to_rms(total, _BABBLE_RMS))
 
 
-_BABBLE_RMS = 0.05
-
-
 def _preceded(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     clip, by = clips
     gap = np.zeros(round(number(parameters, "gap_s") * rate_hz))
@@ -227,7 +220,6 @@ def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, se
 
 
 def _levelled(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
-    """``by`` at its level above ``clip``."""
     levels = noise.rms(clip), noise.rms(by)
     if not all(levels):
         raise ValueError(_silent(1 + levels.index(0.0), len(levels)))
@@ -256,10 +248,6 @@ def _mixture_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
     return min(lengths_s) if dict(parameters).get("length") == "shortest" else max(lengths_s)
 
 
-def _one_after_the_other_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
-    return sum(lengths_s) + number(parameters, "gap_s")
-
-
 _RULES = {
     (rule.name, rule.version): rule
     for rule in (
@@ -268,7 +256,7 @@ _RULES = {
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),
-        Rule("preceded", 1, _preceded, _one_after_the_other_s),
+        Rule("preceded", 1, _preceded, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
         Rule("overlaid", 1, _overlaid, _longest),
     )
 }

@@ -1,9 +1,8 @@
 """From a clip to what a model is played: decode, average channels, edit, resample, cut to the window.
 
-Edits are applied at the source's own rate, before resampling, so that their result does not depend on the
-listener. Where a window is given, only the part of a file on which it depends is read; an edit that looks
-at the whole clip (noise at a ratio to its level) makes the whole file be read. Samples beyond [-1, 1] are
-kept as they are.
+Edits are applied at the source's own rate, before resampling, so that their result does not depend on the listener.
+Where a window is given, only the part of a file on which it depends is read; an edit that looks at the whole clip
+(noise at a ratio to its level) makes the whole file be read. Samples beyond [-1, 1] are kept as they are.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ import hashlib
 import math
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 import soundfile
@@ -71,18 +69,13 @@ def decode_bytes(
     return _cut_to_window(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> _Played:
+def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> tuple[SourceSound, Samples]:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
     reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     excerpt = _excerpt(clip, reach_s, most_values)
     sound = excerpt or _source_sound(clip, rate_hz, reach_s, most_values)
     left = clip.edits[1:] if excerpt else clip.edits
-    return _Played(sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz))
-
-
-class _Played(NamedTuple):
-    sound: SourceSound
-    samples: Samples
+    return sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz)
 
 
 def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> Samples:
@@ -100,9 +93,9 @@ def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> 
 def _cut_to_window(
     name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    """The window of ``played``, which comes from ``sound`` and lasts ``length_s`` in whole."""
     cut = played if max_s is None else played[: max(1, round(max_s * rate_hz))]
     samples = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
+    truncated_s = 0.0 if max_s is None else length_s - max_s
     return PlayedAudio(
         samples=samples,
         rate_hz=rate_hz,
@@ -110,7 +103,7 @@ def _cut_to_window(
         source_rate_hz=sound.rate_hz,
         frames=sound.frames,
         decoder=decoder(),
-        truncated_s=_truncated_s(length_s, sound, max_s),
+        truncated_s=truncated_s if truncated_s * sound.rate_hz > 1 else 0.0,
     )
 
 
@@ -157,7 +150,7 @@ def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     left = min(most_values, MOST_VALUES_OF_PARTS)
     played: list[Samples] = []
     for clip in source.clips:
-        played.append(_played(clip, source.rate_hz, None, left).samples)
+        played.append(_played(clip, source.rate_hz, None, left)[1])
         left -= 2 * len(played[-1])
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -190,16 +183,6 @@ def _check(name: str, samples: Samples) -> None:
     if not len(samples):
         raise AudioError(f"{name}: no sound in it (zero frames); leave it out, or fetch or edit it anew")
     if not np.isfinite(samples).all():
-        raise AudioError(f"{name}: {_count_bad(samples)}; repair it or leave it out")
-
-
-def _count_bad(samples: Samples) -> str:
-    nan, infinite = int(np.isnan(samples).sum()), int(np.isinf(samples).sum())
-    return f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
-
-
-def _truncated_s(length_s: float, sound: SourceSound, max_s: float | None) -> float:
-    if max_s is None:
-        return 0.0
-    cut_s = length_s - max_s
-    return cut_s if cut_s * sound.rate_hz > 1 else 0.0
+        nan, infinite = int(np.isnan(samples).sum()), int(np.isinf(samples).sum())
+        bad = f"{nan} of {len(samples)} samples are not a number and {infinite} are infinite"
+        raise AudioError(f"{name}: {bad}; repair it or leave it out")

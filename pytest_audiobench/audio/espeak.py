@@ -34,6 +34,10 @@ SLOWEST_WPM, FASTEST_WPM = 80, 450
 """The bounds of espeak-ng's own parameter."""
 
 _EXTRA = "pip install 'pytest-audiobench[tts]'"
+_VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
+_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
+"""What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
 
 
 class Voice(NamedTuple):
@@ -52,21 +56,15 @@ def voice(name: str, rate_wpm: int) -> Voice:
     if not SLOWEST_WPM <= rate_wpm <= FASTEST_WPM:
         raise UsageError(f"rate_wpm={rate_wpm} is none that espeak-ng speaks at; give {SLOWEST_WPM} to {FASTEST_WPM}")
     match = _VOICE.fullmatch(name)
-    variants = _places().data / "voices" / "!v"
+    variants = _places()[1] / "voices" / "!v"
     # An unknown variant would be passed over in silence: the voice would be another than its name says.
     if match is None or (match[1] and not (variants / match[1]).is_file()):
         raise _no_voice(name)
     return Voice(name, rate_wpm, release())
 
 
-_VOICE = re.compile(r"[A-Za-z0-9][\w-]{0,30}(?:\+([\w-]{1,30}))?", re.ASCII)
-
-
 def validated_text(text: str) -> str:
-    """``text`` with single spaces for all white space.
-
-    Raises UsageError for one that is empty, longer than :data:`LONGEST_TEXT` or holds control characters.
-    """
+    """``text`` with single spaces. Raises UsageError where it is empty, too long or holds control characters."""
     spaced = " ".join(text.split())
     if not spaced:
         raise UsageError("an empty text cannot be spoken; give it words")
@@ -77,9 +75,6 @@ def validated_text(text: str) -> str:
     if _UNSPEAKABLE.search(spaced):
         raise UsageError(f"{spaced[:80]!r} holds a control character, which cannot be spoken; remove it")
     return spaced
-
-
-_UNSPEAKABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @cache
@@ -119,26 +114,17 @@ def _trimmed(voice: Voice, text: str, outcome: Outcome, pcm: bytes) -> Pcm:
     return samples[max(0, loud[0] - _MARGIN) : loud[-1] + _MARGIN]
 
 
-_LOUD, _MARGIN = 131, round(0.03 * RATE_HZ)
-"""What is softer than 0.4 % of full scale (-48 dB) at both ends is cut off, but for 30 ms."""
-
-
-class _Places(NamedTuple):
-    library: Path
-    data: Path
-
-
 @cache
-def _places() -> _Places:
+def _places() -> tuple[Path, Path]:
+    """The library and its folder of data."""
     try:
         import espeakng_loader
     except ImportError:
         raise DataNotFound(f"espeak-ng is not installed: {_EXTRA}") from None
-    return _Places(Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path()))
+    return Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path())
 
 
 def _run(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[Outcome, bytes]]]:
-    """The release, and the outcome of each text with its PCM."""
     command = [sys.executable, "-I", "-S", espeak_process.__file__, *map(str, _places())]
     request = json.dumps({"voice": name, "rate_wpm": rate_wpm, "texts": list(texts)}).encode()
     environment = {**os.environ, "LC_ALL": "C"}

@@ -9,6 +9,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,26 @@ import soundfile
 
 from pytest_audiobench.audio.location import FileKey
 from pytest_audiobench.io.network_disk import network_file_system
+
+_BLOCK_BYTES = 1 << 20
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files_1 (
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    duration_s REAL,
+    UNIQUE (inode, device)
+)
+"""
+_RECALL = """
+SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
+FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
+"""
+_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
+_PATIENCE_S = 10.0
 
 
 class FileFacts(NamedTuple):
@@ -36,21 +57,21 @@ class FreshFacts(NamedTuple):
     at_ns: int
     """When reading ended."""
 
-    def is_settled(self, settle_s: float) -> bool:
-        """Whether a later change of the file is sure to show in its key."""
-        return self.key is not None and self.key.age_s(self.at_ns) >= settle_s
-
 
 def read_facts(path: str) -> FreshFacts:
     """The facts of the file at ``path``, read once for its bytes and a little for its header. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
     try:
         before = FileKey.of(os.fstat(descriptor))
-        facts = FileFacts(_digest(descriptor), _header_duration_s(descriptor))
+        digest, duration_s = _digest(descriptor), None
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        unreadable = suppress(soundfile.SoundFileError, ZeroDivisionError)
+        with unreadable, soundfile.SoundFile(descriptor, closefd=False) as header:
+            duration_s = float(header.frames / header.samplerate)
         after = FileKey.of(os.fstat(descriptor))
     finally:
         os.close(descriptor)
-    return FreshFacts(facts, before if before == after else None, time.time_ns())
+    return FreshFacts(FileFacts(digest, duration_s), before if before == after else None, time.time_ns())
 
 
 def _digest(descriptor: int) -> str:
@@ -58,18 +79,6 @@ def _digest(descriptor: int) -> str:
     while block := os.read(descriptor, _BLOCK_BYTES):
         content.update(block)
     return content.hexdigest()
-
-
-def _header_duration_s(descriptor: int) -> float | None:
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    try:
-        with soundfile.SoundFile(descriptor, closefd=False) as header:
-            return float(header.frames / header.samplerate)
-    except (soundfile.SoundFileError, ZeroDivisionError):
-        return None
-
-
-_BLOCK_BYTES = 1 << 20
 
 
 class FileMemory:
@@ -117,28 +126,7 @@ class FileMemory:
         return self._database
 
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS files_1 (
-    device INTEGER NOT NULL,
-    inode INTEGER NOT NULL,
-    size INTEGER NOT NULL,
-    mtime_ns INTEGER NOT NULL,
-    ctime_ns INTEGER NOT NULL,
-    digest TEXT NOT NULL,
-    duration_s REAL,
-    UNIQUE (inode, device)
-)
-"""
-_RECALL = """
-SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
-FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
-"""
-_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
-_PATIENCE_S = 10.0
-
-
 def _opened(path: Path | None) -> tuple[sqlite3.Connection, bool]:
-    """A database and whether it outlives the process."""
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import combining, edits
@@ -14,6 +13,10 @@ from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, File
 from pytest_audiobench.audio.file_facts import FileFacts, FileMemory, FreshFacts, read_facts
 from pytest_audiobench.audio.location import FileKey, Located, Locator
 from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
+from pytest_audiobench.identity import digest
+
+_PORTION = 64
+_THREADS = 8
 
 
 class ClipFacts(NamedTuple):
@@ -47,9 +50,7 @@ class AudioIndex:
     def __enter__(self) -> AudioIndex:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -66,10 +67,7 @@ class AudioIndex:
         return [_clip_facts(clip, facts) for clip in clips]
 
     def digest_of(self, path: Path) -> str:
-        """The SHA-256 of any file (weights, a manifest), by the same memory.
-
-        Raises UsageError when it cannot be read.
-        """
+        """The SHA-256 of any file, by the same memory. Raises UsageError when it cannot be read."""
         try:
             key = FileKey.of(os.stat(path))
             facts = self._memory.recall([key]).get(key)
@@ -99,8 +97,9 @@ class AudioIndex:
         return facts
 
     def _remember(self, reads: Sequence[FreshFacts]) -> None:
-        settled = [read for read in reads if read.is_settled(self._settle_s)]
-        self._memory.remember({read.key: read.facts for read in settled if read.key is not None})
+        """Of files whose later changes are sure to show in their keys."""
+        settled = [read for read in reads if read.key and read.key.age_s(read.at_ns) >= self._settle_s]
+        self._memory.remember({read.key: read.facts for read in settled if read.key})
 
 
 def _files(clip: Clip) -> Iterator[FileSource]:
@@ -135,11 +134,8 @@ def _read_all(files: Sequence[tuple[FileSource, str]]) -> list[FreshFacts | Audi
         return []
     portions = [files[start : start + _PORTION] for start in range(0, len(files), _PORTION)]
     with ThreadPoolExecutor(min(len(portions), _THREADS)) as pool:
-        return [read for portion in pool.map(_read_portion, portions) for read in portion]
-
-
-def _read_portion(files: Sequence[tuple[FileSource, str]]) -> list[FreshFacts | AudioError]:
-    return [_file_facts(source, path) for source, path in files]
+        reads = pool.map(lambda portion: [_file_facts(source, path) for source, path in portion], portions)
+        return [read for portion in reads for read in portion]
 
 
 def _file_facts(source: FileSource, path: str) -> FreshFacts | AudioError:
@@ -155,17 +151,17 @@ def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> C
         facts = files[_place(source)]
         if isinstance(facts, AudioError):
             return facts
-        digest, duration_s = facts
+        source_digest, duration_s = facts
     elif isinstance(source, ArraySource):
-        digest, duration_s = source.digest, len(source.samples) / source.rate_hz
+        source_digest, duration_s = source.digest, len(source.samples) / source.rate_hz
     elif isinstance(source, CombinedSource):
         parts = [_clip_facts(part, files) for part in source.clips]
         if (error := next((part for part in parts if isinstance(part, AudioError)), None)) is not None:
             return error
-        digest, duration_s = _combined(source, [part for part in parts if isinstance(part, ClipFacts)])
+        source_digest, duration_s = _combined(source, [part for part in parts if isinstance(part, ClipFacts)])
     else:
-        digest, duration_s = source.digest, source.duration_s
-    return ClipFacts(digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
+        source_digest, duration_s = source.digest, source.duration_s
+    return ClipFacts(source_digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
 
 
 def _combined(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, float | None]:
@@ -173,8 +169,4 @@ def _combined(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, 
     lengths_s = [facts.duration_s for facts in parts if facts.duration_s is not None]
     whole = len(lengths_s) == len(parts)
     length_s = combining.rule_of(source).length_s(lengths_s, source.parameters) if whole else None
-    return source.digest_from(keys), length_s
-
-
-_PORTION = 64
-_THREADS = 8
+    return digest(source.payload(keys)), length_s

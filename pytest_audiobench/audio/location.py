@@ -72,11 +72,15 @@ class Locator:
             if not _is_within(path, os.path.realpath(root)):
                 raise _linked_out(source)
             status = os.stat(path)
-        return _checked(source, path, status)
+        if not stat.S_ISREG(status.st_mode):
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
+            raise FileUnreachable(f"{source}: {path} is {what}; name an audio file")
+        if status.st_size == 0:
+            raise FileUnreachable(f"{source}: the file is empty (0 bytes); fetch it again")
+        return Located(path, FileKey.of(status))
 
     @staticmethod
     def _real(source: FileSource, folder: str) -> str:
-        """The source's folder with all links resolved and a separator at its end."""
         if os.path.isabs(folder) or "\\" in folder or ".." in folder.split("/"):
             raise _leaving(source)
         root = source.root.folder
@@ -94,15 +98,6 @@ def _leaving(source: FileSource) -> FileUnreachable:
 def _linked_out(source: FileSource) -> FileUnreachable:
     root = source.root.folder
     return FileUnreachable(f"{source}: a symbolic link leads out of its data root {root}; put the file itself there")
-
-
-def _checked(source: FileSource, path: str, status: os.stat_result) -> Located:
-    if not stat.S_ISREG(status.st_mode):
-        what = "a folder" if stat.S_ISDIR(status.st_mode) else "no ordinary file"
-        raise FileUnreachable(f"{source}: {path} is {what}; name an audio file")
-    if status.st_size == 0:
-        raise FileUnreachable(f"{source}: the file is empty (0 bytes); fetch it again")
-    return Located(path, FileKey.of(status))
 
 
 def _is_within(path: str, root: str) -> bool:

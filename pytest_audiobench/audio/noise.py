@@ -21,6 +21,10 @@ Wave: TypeAlias = npt.NDArray[np.float64]
 FULL_SCALE = 32767 / 32768
 """The largest sample that 16 bits hold."""
 
+_BLOCK_FRAMES = 1 << 18
+_CAFE_BAND_HZ = (120.0, 3500.0)
+_SLOWEST_HZ, _FASTEST_HZ = 0.2, 0.5
+
 
 def stream(*identity: str | int) -> np.random.RandomState:
     """Random numbers that depend on ``identity`` alone, the same in every release of NumPy."""
@@ -92,8 +96,6 @@ def amplitude(level_db: float) -> float:
 Magnitude: TypeAlias = Callable[[Wave], Wave]
 """From frequencies in hertz, zero among them, to factors."""
 
-_BLOCK_FRAMES = 1 << 18
-
 
 def low_pass(cutoff_hz: float, order: int) -> Magnitude:
     """The magnitude of a Butterworth low-pass filter: -3 dB at ``cutoff_hz``, 6·``order`` dB an octave above it."""
@@ -137,10 +139,6 @@ def pink_noise(frames: int, rate_hz: int, *identity: str | int) -> Wave:
         return np.concatenate([[0.0], 1 / np.sqrt(hz[1:])])
 
     return coloured_noise(frames, rate_hz, magnitude, *identity)
-
-
-_CAFE_BAND_HZ = (120.0, 3500.0)
-_SLOWEST_HZ, _FASTEST_HZ = 0.2, 0.5
 
 
 def cafe(frames: int, rate_hz: int, *identity: str | int) -> Wave:

@@ -23,6 +23,29 @@ from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.wav import plain_wav
 from pytest_audiobench.errors import AudioError, FileUnreachable
 
+LOWEST_RATE_HZ = 1000
+"""Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
+HIGHEST_RATE_HZ = 384_000
+"""The highest at which sound is recorded; a compressed second at more would be a weapon."""
+_COUNTED_RATE_HZ = 16_000
+"""Sound at a lower rate grows when it is brought to a listener's."""
+_BLOCK_VALUES = 1 << 20
+_INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
+_ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
+    "FLAC": _INTEGERS,
+    "OGG": ("VORBIS",),
+}
+"""Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""
+_UNKNOWN_BYTES = 0x7FFFF000
+"""Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
+_MOST_CHUNKS = 1000
+_SLOPPY_BYTES = 64
+"""Some writers count the header as data; so little is no missing audio."""
+_FIRST_FRAME_BYTES = 2048
+_HAS_FRAMES, _HAS_BYTES = 1, 2
+_MP3_COMPLETE = 0.99
+"""Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
+
 
 class SourceSound(NamedTuple):
     """A source's samples from its beginning, at its own rate."""
@@ -125,7 +148,11 @@ def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float 
     wanted = _wanted(sound.frames, sound.samplerate, reach_s)
     _check_amount(name, wanted, sound.channels, sound.samplerate, most_values)
     samples = _mono(name, sound, wanted)
-    _check_count(name, sound, len(samples), wanted)
+    if len(samples) < wanted and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
+        raise AudioError(
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {len(samples)}; "
+            "fetch it again"
+        )
     reaches_end = wanted == sound.frames or len(samples) < wanted
     return Recording(samples, sound.samplerate, sound.frames, sound.channels, reaches_end)
 
@@ -188,46 +215,8 @@ def _averaged(block: Samples) -> Samples:
     return total / np.float32(block.shape[1])
 
 
-def _check_count(name: str, sound: soundfile.SoundFile, frames: int, wanted: int) -> None:
-    """An MP3's count may be an estimate; the true one wins."""
-    if frames < wanted and sound.format != "MP3":
-        raise AudioError(
-            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {frames}; "
-            "fetch it again"
-        )
-
-
-LOWEST_RATE_HZ = 1000
-"""Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
-HIGHEST_RATE_HZ = 384_000
-"""The highest at which sound is recorded; a compressed second at more would be a weapon."""
-_COUNTED_RATE_HZ = 16_000
-"""Sound at a lower rate grows when it is brought to a listener's."""
-_BLOCK_VALUES = 1 << 20
-_INTEGERS = ("PCM_S8", "PCM_U8", "PCM_16", "PCM_24", "PCM_32")
-_ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (*_INTEGERS, "FLOAT", "DOUBLE")) | {
-    "FLAC": _INTEGERS,
-    "OGG": ("VORBIS",),
-}
-"""Opus makes its noise of what it decoded before, and MP3 borrows bits from it: they differ when entered."""
-
-
-_UNKNOWN_BYTES = 0x7FFFF000
-"""Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
-_MOST_CHUNKS = 1000
-_SLOPPY_BYTES = 64
-"""Some writers count the header as data; so little is no missing audio."""
-
-
-class _CutData(NamedTuple):
-    """A data chunk that is cut off."""
-
-    promised_bytes: int
-    actual_bytes: int
-
-
-def _cut_wav(file: BinaryIO) -> _CutData | None:
-    """The data chunk of a RIFF file when its end is missing; None when all is there or the format is another."""
+def _cut_wav(file: BinaryIO) -> tuple[int, int] | None:
+    """The bytes that a RIFF file's data chunk promises and has; None when all are there or the format is another."""
     if file.read(4) != b"RIFF":
         return None
     end = file.seek(0, 2)
@@ -240,15 +229,16 @@ def _cut_wav(file: BinaryIO) -> _CutData | None:
         size, start = int.from_bytes(header[4:], "little"), position + 8
         if header[:4] == b"data":
             missing = start + size - end
-            return _CutData(size, end - start) if missing > _SLOPPY_BYTES and size < _UNKNOWN_BYTES else None
+            return (size, end - start) if missing > _SLOPPY_BYTES and size < _UNKNOWN_BYTES else None
         position = start + size + size % 2
     return None
 
 
-def _cut_mp3(file: BinaryIO) -> _CutData | None:
-    """An MP3 whose Xing (or Info) header counts more bytes than there are; None when none are missing."""
+def _cut_mp3(file: BinaryIO) -> tuple[int, int] | None:
+    """The bytes that an MP3's Xing (or Info) header counts and those there are; None when none are missing."""
     tag = file.read(10)
-    sound_start = 10 + _syncsafe(tag[6:10]) if tag[:3] == b"ID3" else 0
+    tag_bytes = sum(byte << shift for byte, shift in zip(tag[6:10], (21, 14, 7, 0), strict=False))
+    sound_start = 10 + tag_bytes if tag[:3] == b"ID3" else 0
     actual = file.seek(0, 2) - sound_start
     file.seek(sound_start)
     beginning = file.read(_FIRST_FRAME_BYTES)
@@ -258,15 +248,7 @@ def _cut_mp3(file: BinaryIO) -> _CutData | None:
         return None
     counted = fields[8:12] if fields[3] & _HAS_FRAMES else fields[4:8]
     promised = int.from_bytes(counted, "big")
-    return _CutData(promised, actual) if actual < promised * _MP3_COMPLETE else None
+    return (promised, actual) if actual < promised * _MP3_COMPLETE else None
 
 
-def _syncsafe(size: bytes) -> int:
-    return sum(byte << shift for byte, shift in zip(size, (21, 14, 7, 0), strict=False))
-
-
-_FIRST_FRAME_BYTES = 2048
-_HAS_FRAMES, _HAS_BYTES = 1, 2
-_MP3_COMPLETE = 0.99
-"""Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
 _CUT_DATA = {"WAV": _cut_wav, "WAVEX": _cut_wav, "MP3": _cut_mp3}

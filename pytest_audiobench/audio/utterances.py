@@ -20,6 +20,9 @@ from pytest_audiobench.audio.wav import PlainWav, plain_wav, wav_bytes
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import digest
 
+_FOLDERS: list[Path] = []
+_BATCH = 32
+
 
 def store_in(folder: Path) -> None:
     """Store in ``folder`` what is said from now on, where that can be written; else it lasts as long as the process."""
@@ -27,9 +30,6 @@ def store_in(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if os.access(folder, os.W_OK):
             _FOLDERS[:] = [folder]
-
-
-_FOLDERS: list[Path] = []
 
 
 def frames_of(voice: Voice, texts: Sequence[str]) -> list[int]:
@@ -104,9 +104,6 @@ def _speak(voice: Voice, missing: dict[str, Path]) -> None:
         portion = texts[start : start + _BATCH]
         for text, pcm in zip(portion, speak(voice, portion), strict=True):
             _write(missing[text], pcm)
-
-
-_BATCH = 32
 
 
 def _write(path: Path, pcm: Pcm) -> None:

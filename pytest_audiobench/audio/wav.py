@@ -15,6 +15,8 @@ from pytest_audiobench.audio.clip import Samples
 Pcm: TypeAlias = Literal["int16", "float32"]
 
 _INTEGER, _FLOAT = 1, 3
+_HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
+_PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
 
 def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
@@ -36,26 +38,12 @@ def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
 
 def _header(frames: int, rate_hz: int, pcm: Pcm) -> bytes:
     width = np.dtype(pcm).itemsize
-    form = struct.pack(
-        "<4sIHHIIHH",
-        b"fmt ",
-        16,
-        _FLOAT if pcm == "float32" else _INTEGER,
-        1,
-        rate_hz,
-        rate_hz * width,
-        width,
-        8 * width,
-    )
+    coding = _FLOAT if pcm == "float32" else _INTEGER
+    form = struct.pack("<4sIHHIIHH", b"fmt ", 16, coding, 1, rate_hz, rate_hz * width, width, 8 * width)
     if pcm == "float32":  # formats other than integers also say how many frames there are
         form += struct.pack("<4sII", b"fact", 4, frames)
     size = frames * width
     return struct.pack("<4sI4s", b"RIFF", 4 + len(form) + 8 + size, b"WAVE") + form + struct.pack("<4sI", b"data", size)
-
-
-_HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
-
-_PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
 
 class PlainWav(NamedTuple):

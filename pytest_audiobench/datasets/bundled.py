@@ -20,10 +20,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def fixtures_folder() -> Path:
-    """The folder of bundled files: inside an installed package, or beside the package in a checkout.
-
-    Raises FatalError when neither is there.
-    """
+    """The folder of bundled files, inside the package or beside it. Raises FatalError when neither is there."""
     candidates = (_PACKAGE / "fixtures", _PACKAGE.parent / "fixtures")
     for folder in candidates:
         if (folder / "bundled").is_dir():

@@ -21,13 +21,13 @@ from pytest_audiobench.errors import UsageError
 
 CommonVoiceSplit: TypeAlias = Literal["test", "dev", "train", "validated", "other", "invalidated"]
 
-_TOLD = ("age", "gender", "accents", "accent", "variant", "locale")
+_OPTIONAL = ("age", "gender", "accents", "accent", "variant", "locale")
 
 
 def common_voice(language: str, split: CommonVoiceSplit) -> Dataset:
     """One split of one language (its folder's name, as "en" or "zh-CN"), from its own layout.
 
-    Metadata: speaker (the cluster), and of age, gender, accents, variant and locale what is told.
+    Metadata: speaker (the cluster), and of age, gender, accents, variant and locale what is given.
     Raises UsageError for a split that Common Voice does not have.
     """
     if split not in get_args(CommonVoiceSplit):
@@ -52,5 +52,5 @@ def _sample(root: DataRoot, language: str, entry: Entry) -> Sample:
         clips=(entry.clip(root, f"{language}/clips/{file}"),),
         question="",
         reference=entry.text("sentence"),
-        metadata={"speaker": entry.text("client_id"), **entry.optional_texts(*_TOLD)},
+        metadata={"speaker": entry.text("client_id"), **entry.optional_texts(*_OPTIONAL)},
     )

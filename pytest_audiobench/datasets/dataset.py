@@ -40,9 +40,7 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
         perturbed = perturbation.prepare(places)(samples)
         return [
             replace(
-                sample,
-                recordings=before.clips if before.recordings is None else before.recordings,
-                before=before.clips,
+                sample, recordings=before.clips if before.recordings is None else before.recordings, before=before.clips
             )
             for before, sample in zip(samples, perturbed, strict=True)
         ]

@@ -32,6 +32,8 @@ GigaSpeechSubset: TypeAlias = Literal["test", "dev", "xs", "s", "m", "l", "xl"]
 _FILE = "GigaSpeech.json"
 _GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
 _PUNCTUATION = re.compile(r"<(?:COMMA|EXCLAMATIONPOINT|PERIOD|QUESTIONMARK)>")
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def gigaspeech(subset: GigaSpeechSubset) -> Dataset:
@@ -86,10 +88,6 @@ def _is_there(clip: Clip) -> bool:
     return isinstance(clip.source, FileSource) and clip.source.location.is_file()
 
 
-_CHUNK_BYTES = 1 << 20
-_BETWEEN = re.compile(r"[\s,]*")
-
-
 def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
     """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
 
@@ -124,9 +122,6 @@ class _Window:
             raise UsageError(f"{self._path} is not UTF-8; fetch it again") from None
         self.end = not data
 
-    def drop(self, characters: int) -> None:
-        self.text = self.text[characters:]
-
 
 def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
     begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
@@ -134,7 +129,7 @@ def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
         if window.end:
             raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
         window.grow()
-    window.drop(match.end())
+    window.text = window.text[match.end() :]
     decode, place = json.JSONDecoder().raw_decode, 0
     while True:
         start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
@@ -148,8 +143,7 @@ def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
         except (ValueError, RecursionError) as error:
             if window.end or isinstance(error, RecursionError | UnicodeEncodeError):
                 raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
-            window.drop(place)
-            place = 0
+            window.text, place = window.text[place:], 0
             window.grow()
             continue
         yield element

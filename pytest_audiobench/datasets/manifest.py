@@ -31,6 +31,10 @@ from pytest_audiobench.datasets.table import FIELDS, Row, csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
 
 _READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}
+_LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
+_PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
+_TEXT = frozenset({str})
+_LARGEST = 2**53 - 1
 
 
 def manifest(
@@ -71,7 +75,9 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
             if cluster is not None and cluster not in sample.metadata:
                 raise RowError(f"has no {cluster!r}, which is the cluster; add it to its metadata")
         except RowError as error:
-            raise UsageError(f"{file}, line {line}{_id_note(row)} {error}") from None
+            written = row.get("id")
+            note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
+            raise UsageError(f"{file}, line {line}{note} {error}") from None
         if sample.id in lines:
             raise UsageError(
                 f"{file} has the id {sample.id!r} on line {lines[sample.id]} and on line {line}; make ids unique"
@@ -80,7 +86,11 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
         samples.append(sample)
     if not samples:
         raise UsageError(f"{file} lists no sample; write one on each line")
-    _check_groups(file, samples, groups)
+    known = {field for sample in samples for field in sample.metadata}
+    for group in groups:
+        if group not in known:
+            names = ", ".join(sorted(known)) or "none"
+            raise UsageError(f"{file} has no metadata field {group!r} to group by; it has {names}")
     return samples
 
 
@@ -89,24 +99,6 @@ def _rows(file: Path) -> Iterator[tuple[int, Row]]:
     if reader is None:
         raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(_READERS)}")
     return reader(file)
-
-
-def _id_note(row: Row) -> str:
-    written = row.get("id")
-    return f" (id {written[:80]!r})" if isinstance(written, str) else ""
-
-
-def _check_groups(file: Path, samples: list[Sample], groups: tuple[str, ...]) -> None:
-    for group in groups:
-        if not any(group in sample.metadata for sample in samples):
-            known = sorted({field for sample in samples for field in sample.metadata})
-            raise UsageError(f"{file} has no metadata field {group!r} to group by; it has {', '.join(known) or 'none'}")
-
-
-_LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
-_PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
-_TEXT = frozenset({str})
-_LARGEST = 2**53 - 1
 
 
 class RowError(Exception):

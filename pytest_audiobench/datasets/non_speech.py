@@ -111,15 +111,13 @@ def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[S
 
 
 def _files(root: DataRoot) -> Iterator[PurePosixPath]:
-    """The recordings, all of them below a domain's folder, as paths within the root, in the order of their names.
-
-    Links are left to the reader of audio, which refuses those that lead out; a linked folder is not entered.
-    """
+    """The recordings in domains' folders, by name. The reader of audio judges links; linked folders are left out."""
     paths: list[str] = []
     for folder, below, files in os.walk(root.folder):
         below[:] = sorted(name for name in below if not name.startswith("."))
         inside = Path(folder).relative_to(root.folder)
-        paths += [(inside / file).as_posix() for file in files if _is_recording(file)]
+        visible = [inside / file for file in files if not file.startswith(".")]
+        paths += [path.as_posix() for path in visible if path.suffix.lower() in _SUFFIXES]
         if len(paths) > _MOST_FILES:
             raise UsageError(f"{root.folder} has more than {_MOST_FILES:,} recordings: name a smaller folder")
     loose = sorted(path for path in paths if "/" not in path)
@@ -133,10 +131,6 @@ def _files(root: DataRoot) -> Iterator[PurePosixPath]:
             yield PurePosixPath(relative_path(path))
         except ValueError as error:
             raise UsageError(f"{root.folder} has a recording that cannot be used: {error}; rename it") from None
-
-
-def _is_recording(file: str) -> bool:
-    return Path(file).suffix.lower() in _SUFFIXES and not file.startswith(".")
 
 
 def _samples(root: DataRoot, path: PurePosixPath, lengths: Sequence[float]) -> Iterator[Sample]:

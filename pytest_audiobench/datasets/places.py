@@ -11,6 +11,11 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.errors import DataNotFound, UsageError
 
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_HALF = re.compile(r"[\ud800-\udfff]")
+_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|/(?=[\w-]))*")
+"""Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -65,13 +70,6 @@ def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, 
 
 def _lacking(folder: Path, landmark: str) -> str:
     return f"{folder}, which has no {landmark}" if folder.is_dir() else str(folder)
-
-
-CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-_HALF = re.compile(r"[\ud800-\udfff]")
-_PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]|/(?=[\w-]))*")
-"""Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
 
 
 def relative_path(written: str) -> str:

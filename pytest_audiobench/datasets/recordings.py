@@ -17,6 +17,7 @@ Item = TypeVar("Item")
 ENDINGS = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".au", ".caf", ".w64")
 
 MOST_FILES = 100_000
+_MOST_CHOICES = 1 << 48
 
 
 def recordings(places: Places, name: str) -> tuple[Clip, ...]:
@@ -64,6 +65,3 @@ def draw(items: Sequence[Item], count: int, *identity: str | int) -> list[Item]:
             place += place >= earlier
         places.append(place)
     return [items[place] for place in places]
-
-
-_MOST_CHOICES = 1 << 48

@@ -64,7 +64,6 @@ def _read(track: Track, hops: tuple[Hop, ...], places: Places) -> list[Sample]:
 
 
 def _entries(root: DataRoot, folder: str) -> Iterator[tuple[str, Entry]]:
-    """Audio paths inside the root, and what is said of them."""
     published = root.folder / folder / "metadata.json"
     if published.exists():
         entries = read_json(published)

@@ -14,6 +14,12 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
 
 Field: TypeAlias = str | int | float | bool | None
+LETTERS = string.ascii_uppercase
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_MARK = re.compile(r"[*`~_$]")
+_EMPHASIS = re.compile(r"\*+|`+|~~+|\$+|(?<!\w)_+|_+(?!\w)")
+_LINE_MARK = re.compile(r"(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
+_EDGES = " \t\n\"'“”‘’.,;:!?。()[]{}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +48,8 @@ class Sample:
         return self.references or (self.reference,)
 
 
-LETTERS = string.ascii_uppercase
-
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_MARK = re.compile(r"[*`~_$]")
-_EMPHASIS = re.compile(r"\*+|`+|~~+|\$+|(?<!\w)_+|_+(?!\w)")
-_LINE_MARK = re.compile(r"(?:\s{0,9}(?:#{1,6}(?=\s)|>|[-•](?=\s)))+")
-_EDGES = " \t\n\"'“”‘’.,;:!?。()[]{}"
-
-
 def letter_of(sample: Sample) -> str:
-    """The letter of the first option that is the sample's reference.
-
-    Raises UsageError when there is none.
-    """
+    """The letter of the first option that is the sample's reference. Raises UsageError when there is none."""
     for spelled in (lambda text: text, tidy_caseless):
         for letter, choice in zip(LETTERS, sample.choices, strict=False):
             if spelled(choice) == spelled(sample.reference):

@@ -17,6 +17,7 @@ FIELDS = frozenset({"id", "audio", "question", "choices", "answer", "metadata"})
 """Those of a manifest."""
 
 LONGEST_LINE_BYTES = 10_000_000
+_REQUIRED = ("id", "audio", "answer")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -24,7 +25,6 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
-_REQUIRED = ("id", "audio", "answer")
 
 
 def jsonl_rows(path: Path) -> Iterator[tuple[int, Row]]:

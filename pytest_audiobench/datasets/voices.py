@@ -23,6 +23,9 @@ from pytest_audiobench.errors import DataNotFound, UsageError
 MANIFEST = "speech.jsonl"
 """The manifest of a folder of ready speech."""
 
+_MOST_EXAMPLES = 5
+_NO_LETTERS = re.compile(r"[\W_]+")
+
 
 class Line(NamedTuple):
     """What is to be said to a sample: one of its options, and the words that are made of it."""
@@ -76,10 +79,7 @@ def _validated_text(line: Line) -> str:
 
 
 def _unclear(lines: Sequence[Line], voice: Voice) -> list[bool]:
-    """Whether nobody could tell which option was said.
-
-    A voice leaves out signs, and calls all letters that it does not know by one name.
-    """
+    """Whether nobody could tell which option was said: voices leave out signs, and call unknown letters by one name."""
     doubtful = [_doubtful_options(line) for line in lines]
     with suppress(UsageError):  # those that can be said, many at a time
         utterances.frames_of(voice, list(dict.fromkeys(option for each in doubtful for option in each)))
@@ -102,7 +102,6 @@ def _doubtful_options(line: Line) -> list[str]:
 
 
 def _speech_bytes(option: str, voice: Voice) -> bytes:
-    """What is heard of an option that is said alone."""
     try:
         return utterances.pcm_of(voice, validated_text(option)).tobytes()
     except UsageError:
@@ -126,13 +125,17 @@ def speech_files(name: str = "injection") -> Voices:
         clips = [speech.get(spelled(line.words)) or speech.get(spelled(line.option)) for line in lines]
         _refuse_gaps(root, lines, clips)
         if not listed:
-            _refuse_ambiguous(root, [line.option for line in lines])
+            options_by_name: dict[str, str] = {}
+            for _, option, _ in lines:
+                other = options_by_name.setdefault(_name(option), option)
+                if _caseless(other) != _caseless(option):
+                    raise UsageError(
+                        f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
+                        f"{root.folder / MANIFEST} which file says which"
+                    )
         return [Speech(clip, name) for clip in clips if clip is not None]
 
     return speak
-
-
-_MOST_EXAMPLES = 5
 
 
 def bundled_digits() -> Voices:
@@ -216,17 +219,6 @@ def _refuse_gaps(root: DataRoot, lines: Sequence[Line], clips: Sequence[Clip | N
     )
 
 
-def _refuse_ambiguous(root: DataRoot, options: Iterable[str]) -> None:
-    options_by_name: dict[str, str] = {}
-    for option in options:
-        other = options_by_name.setdefault(_name(option), option)
-        if _caseless(other) != _caseless(option):
-            raise UsageError(
-                f"a file's name cannot tell the options {other[:80]!r} and {option[:80]!r} apart; say in "
-                f"{root.folder / MANIFEST} which file says which"
-            )
-
-
 def _caseless(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
@@ -234,6 +226,3 @@ def _caseless(text: str) -> str:
 def _name(text: str) -> str:
     """What is left of a text in a file's name: its letters and digits, in words."""
     return " ".join(_NO_LETTERS.sub(" ", _caseless(text)).split())
-
-
-_NO_LETTERS = re.compile(r"[\W_]+")

@@ -74,16 +74,12 @@ class Model(Protocol):
 
         Raises UsageError when the model cannot be what the spec says (a missing folder, no safetensors).
         """
-        ...
 
     def load(self) -> None:
         """Make ready to be asked; called once, before the first batch, and never when all answers are known."""
-        ...
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each element, in order. May raise TransientError or FatalError for the whole batch."""
-        ...
 
     def close(self) -> None:
         """Free memory and devices."""
-        ...

@@ -24,11 +24,7 @@ KINDS: dict[str, str | Factory] = {
 }
 
 
-RUN_WIDE: Mapping[str, tuple[str, ...]] = {
-    "base_url": ("openai",),
-    "url_file": ("http",),
-    "trust": ("hf",),
-}
+RUN_WIDE: Mapping[str, tuple[str, ...]] = {"base_url": ("openai",), "url_file": ("http",), "trust": ("hf",)}
 """Options that the run may give to all models of some kinds, where a model's own spec does not say otherwise."""
 
 
@@ -39,10 +35,7 @@ def with_run_wide(spec: ModelSpec, values: Mapping[str, str]) -> ModelSpec:
 
 
 def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Model:
-    """A handle on the model that ``spec`` names; nothing is loaded.
-
-    Raises UsageError for an unknown kind, and as the kind's factory does.
-    """
+    """A handle on the model that ``spec`` names. Raises UsageError for an unknown kind, and as its factory does."""
     if spec.kind not in kinds:
         raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {', '.join(sorted(kinds))}")
     return _imported(kinds[spec.kind])(spec.target, spec.options)

@@ -47,14 +47,14 @@ def parse_spec(text: str) -> ModelSpec:
         raise UsageError(f"{text!r} names no model; write {FORM}")
     if equals and not _ALIAS.fullmatch(alias):
         raise UsageError(f"the alias {alias!r} in {text!r} may hold letters, digits, '.', '_' and '-' only")
-    return ModelSpec(alias or _default_alias(kind, target), kind, target, options, text)
+    last = re.split(r"[/\\]", target.rstrip("/\\"))[-1]
+    named = last if _ALIAS.search(last.replace(".", "")) else f"{kind}:{target}"
+    default_alias = re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-") or kind
+    return ModelSpec(alias or default_alias, kind, target, options, text)
 
 
 def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
-    """Read several specs, in order.
-
-    Raises UsageError when one has not the form, or when two have one alias.
-    """
+    """Read several specs, in order. Raises UsageError when one has not the form, or when two have one alias."""
     specs: dict[str, ModelSpec] = {}
     for spec in map(parse_spec, texts):
         if other := specs.get(spec.alias):
@@ -113,9 +113,3 @@ def _split_options(rest: str, text: str) -> tuple[str, dict[str, str]]:
         options[match["key"]] = match["value"]
         segments.pop()
     return ",".join(segments), dict(reversed(options.items()))
-
-
-def _default_alias(kind: str, target: str) -> str:
-    last = re.split(r"[/\\]", target.rstrip("/\\"))[-1]
-    named = last if _ALIAS.search(last.replace(".", "")) else f"{kind}:{target}"
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-") or kind

@@ -7,6 +7,9 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+_IN_WORK = 2
+"""One call is asked while the next is decoded: enough to hide decoding, little enough to hold in memory."""
+
 
 class Refused(Exception):
     """``status`` is the answer's; ``retry_after_s`` tells a client when to come back, where that may help."""
@@ -18,10 +21,6 @@ class Refused(Exception):
 
 class TurnedAway(Refused):
     """Refused at the door, before the body was read."""
-
-
-_IN_WORK = 2
-"""One call is asked while the next is decoded: enough to hide decoding, little enough to hold in memory."""
 
 
 class Turns:

@@ -30,6 +30,8 @@ from pytest_audiobench.serving.options import ServeOptions
 from pytest_audiobench.serving.questions import Question
 from pytest_audiobench.serving.served_model import Answered, ServedModel
 
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+
 
 def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:
     """The application around a model; the caller starts the model's loading."""
@@ -129,7 +131,6 @@ class _Routes:
     def _prepared(
         self, received: bytearray, until: float
     ) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
-        """The items of a call, what is to be asked of the model, and the errors of those whose audio is bad."""
         items = predictions.items(*body.parse_with_audio(received), self._served.limits, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
@@ -170,8 +171,6 @@ class _Routes:
 
 
 class _Bounded:
-    """A request's messages, up to a number of bytes."""
-
     def __init__(self, request: HttpRequest, most_bytes: int) -> None:
         self._request, self._most, self._left = request, most_bytes, most_bytes
 
@@ -193,9 +192,6 @@ async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
 
 async def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
     return HttpResponse(status_code=499)  # nobody reads it
-
-
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Guard:

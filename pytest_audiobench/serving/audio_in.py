@@ -23,6 +23,8 @@ LONGEST_CALL_S = 7200.0
 _VALUES_A_SECOND = 2 * 48_000
 """What one second may hold, in the mean over a call: a clip may have a higher rate, or more channels, for less time."""
 
+_LONGEST_S = 30.0
+
 
 class AudioIn:
     """Decodes one call's audio: clips are cut at the model's window for their task, and all together are bounded.
@@ -102,9 +104,6 @@ def payload_types(options: ServeOptions) -> list[PayloadType]:
     if options.url_hosts:
         kinds.append("file_url")
     return kinds
-
-
-_LONGEST_S = 30.0
 
 
 def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> bytes:

@@ -13,20 +13,27 @@ import json
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NoReturn
+from typing import Any
 
 from starlette.requests import Request as HttpRequest
 
 from pytest_audiobench.serving.admission import Refused
+from pytest_audiobench.serving.probe import refuse_constant
 
 _PATIENCE_S = 10
 """How long a client that was refused may go on sending."""
+
+_KEY = b'"data"'
+_SHORTEST = 1024
+_MARK = secrets.token_hex(16)
+"""No client knows it, so that none can send a text that stands for another's audio."""
 
 
 async def read(request: HttpRequest, most_bytes: int) -> bytearray:
     """The body. Raises Refused (413) for a longer one."""
     body = bytearray()
-    if _promised(request) <= most_bytes:
+    length = request.headers.get("content-length", "0")
+    if not (length.isascii() and length.isdigit()) or int(length) <= most_bytes:
         async for block in request.stream():
             body += block
             if len(body) > most_bytes:
@@ -54,7 +61,7 @@ async def discard(request: HttpRequest, most_bytes: int) -> None:
 def parse(body: bytes | bytearray) -> Any:
     """The JSON value. Raises Refused (422) for anything else, NaN and Infinity among it."""
     try:
-        return json.loads(body, parse_constant=_no_number)
+        return json.loads(body, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(422, f"the body is not JSON: {str(error)[:200]}") from None
 
@@ -63,21 +70,6 @@ def parse_with_audio(body: bytearray) -> tuple[Any, Mapping[str, bytes]]:
     """The JSON value, with short texts for long base64 ones, and the bytes that these stand for."""
     short, audio = lifted(body)
     return parse(short), audio
-
-
-def _no_number(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no JSON number")
-
-
-def _promised(request: HttpRequest) -> int:
-    length = request.headers.get("content-length", "0")
-    return int(length) if length.isascii() and length.isdigit() else 0
-
-
-_KEY = b'"data"'
-_SHORTEST = 1024
-_MARK = secrets.token_hex(16)
-"""No client knows it, so that none can send a text that stands for another's audio."""
 
 
 def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
@@ -107,7 +99,6 @@ def lifted(body: bytearray) -> tuple[bytes, Mapping[str, bytes]]:
 
 
 def _value(body: bytearray, position: int) -> int:
-    """Where the text behind a key begins, or -1 when the value is no text."""
     position = _beyond_space(body, position)
     if body[position : position + 1] != b":":
         return -1

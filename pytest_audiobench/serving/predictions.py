@@ -20,6 +20,7 @@ _ITEM = {"sample_id", "messages", "audio_inputs", "generation_config"}
 _MESSAGE = {"role", "content"}
 _AUDIO = {"payload_type", "data", "sample_rate"}
 _ROLES = ("system", "user", "assistant")
+_LIMITS = ("max_batch_s", "rate_hz", "max_clip_s", "min_clips", "max_clips", "tasks", "chunked_tasks")
 
 
 class Item(NamedTuple):
@@ -92,15 +93,7 @@ def info(served: ServedModel, options: ServeOptions, name: str) -> dict[str, Any
         "last_error": served.last_error,
         "fingerprint": served.fingerprint,
         "batching": model.batching,
-        "limits": {
-            "max_batch_s": limits.max_batch_s,
-            "rate_hz": limits.rate_hz,
-            "max_clip_s": limits.max_clip_s,
-            "min_clips": limits.min_clips,
-            "max_clips": limits.max_clips,
-            "tasks": list(limits.tasks),
-            "chunked_tasks": list(limits.chunked_tasks),
-        },
+        "limits": {name: getattr(limits, name) for name in _LIMITS},
         "hearing": None if hearing is None else {"status": hearing.status, "evidence": hearing.evidence},
     }
 

@@ -26,7 +26,7 @@ class Exchange(NamedTuple):
     def json(self) -> Any:
         """The body as JSON in the strict sense. Raises ValueError for anything else."""
         try:
-            return json.loads(self.body, parse_constant=_no_number)
+            return json.loads(self.body, parse_constant=refuse_constant)
         except RecursionError:
             raise ValueError("it is nested too deeply") from None
 
@@ -58,11 +58,9 @@ class Probe:
         self.timeout_s = timeout_s
 
     def get(self, path: str) -> Exchange:
-        """GET ``path``."""
         return self._exchange("GET", path, None)
 
     def post(self, path: str, body: bytes) -> Exchange:
-        """POST ``body`` as JSON."""
         return self._exchange("POST", path, body)
 
     def _exchange(self, method: str, path: str, body: bytes | None) -> Exchange:
@@ -91,5 +89,6 @@ class Probe:
         return Exchange(answer.status, read)
 
 
-def _no_number(word: str) -> Any:
+def refuse_constant(word: str) -> Any:
+    """NaN and infinities, which JSON has not. Raises ValueError."""
     raise ValueError(f"{word} is no JSON number")

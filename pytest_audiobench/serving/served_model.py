@@ -98,10 +98,14 @@ class ServedModel:
 
     def _ask_model(self, asks: Sequence[Ask]) -> list[Response]:
         try:
-            responses = self.model.ask(asks)
+            responses = list(self.model.ask(asks))
             if len(responses) != len(asks):
                 raise RuntimeError(f"{self.model.spec} gave {len(responses)} answers to {len(asks)} questions")
-            return [_answered(response) for response in responses]
+            for place, response in enumerate(responses):
+                if response.error is not None or not response.outputs:  # no output is no empty answer
+                    why = "the model gave no answer" if response.error is None else response.error.strip()
+                    responses[place] = replace(response, outputs=(), error=why or "unknown error")
+            return responses
         except TransientError as error:
             self.last_error = sentence(error)
             raise Refused(503, self.last_error, retry_after_s=1) from error
@@ -111,14 +115,6 @@ class ServedModel:
             if not isinstance(error, AudiobenchError):
                 traceback.print_exc()
             return [Response(error=sentence(error))] * len(asks)
-
-
-def _answered(response: Response) -> Response:
-    """A response without an output is no empty answer."""
-    if response.error is None and response.outputs:
-        return response
-    error = "the model gave no answer" if response.error is None else response.error.strip() or "unknown error"
-    return replace(response, outputs=(), error=error)
 
 
 def sentence(error: BaseException) -> str:

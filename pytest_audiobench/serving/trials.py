@@ -15,6 +15,8 @@ from pytest_audiobench.models.predictions.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange
 
 _SHOWN = 100
+_TONE_HZ = 440
+_DURATION_S = 0.2
 
 
 class Broken(Exception):
@@ -60,10 +62,6 @@ def is_number(value: Any) -> bool:
 def quoted(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-_TONE_HZ = 440
-_DURATION_S = 0.2
 
 
 def call(requests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

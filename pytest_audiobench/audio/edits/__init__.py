@@ -13,11 +13,14 @@ from __future__ import annotations
 import math
 
 from pytest_audiobench.audio.clip import Edit, Samples, number, registered
-from pytest_audiobench.audio.edits import channels, level_and_length, masks, noises
+from pytest_audiobench.audio.edits import channels, level_and_length, masks
 from pytest_audiobench.audio.edits.channels import band_limit as band_limit
+from pytest_audiobench.audio.edits.channels import cafe_noise as cafe_noise
 from pytest_audiobench.audio.edits.channels import clipping as clipping
 from pytest_audiobench.audio.edits.channels import codec as codec
+from pytest_audiobench.audio.edits.channels import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.channels import reverb as reverb
+from pytest_audiobench.audio.edits.channels import white_noise as white_noise
 from pytest_audiobench.audio.edits.kind import EditKind
 from pytest_audiobench.audio.edits.level_and_length import gain as gain
 from pytest_audiobench.audio.edits.level_and_length import pad as pad
@@ -26,9 +29,8 @@ from pytest_audiobench.audio.edits.level_and_length import sixteen_bits as sixte
 from pytest_audiobench.audio.edits.level_and_length import speed as speed
 from pytest_audiobench.audio.edits.level_and_length import trim as trim
 from pytest_audiobench.audio.edits.masks import mask as mask
-from pytest_audiobench.audio.edits.noises import cafe_noise as cafe_noise
-from pytest_audiobench.audio.edits.noises import pink_noise as pink_noise
-from pytest_audiobench.audio.edits.noises import white_noise as white_noise
+
+_KINDS = {(kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *channels.KINDS, *masks.KINDS)}
 
 
 def kind_of(edit: Edit) -> EditKind:
@@ -61,8 +63,3 @@ def excerpt_s(edits: tuple[Edit, ...]) -> tuple[float, float] | None:
     if not edits or kind_of(edits[0]).name != "trim":
         return None
     return number(edits[0].parameters, "start_s"), number(edits[0].parameters, "end_s")
-
-
-_KINDS = {
-    (kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *noises.KINDS, *channels.KINDS, *masks.KINDS)
-}

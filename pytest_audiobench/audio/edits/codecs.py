@@ -16,17 +16,18 @@ import soxr
 from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import UsageError
 
+_TELEPHONE = (8_000,)
+_BLOCK_FRAMES = 1 << 16
+"""libsndfile's Vorbis encoder takes what it is given at once, and long sounds overflowed its stack."""
+
 
 class _Codec(NamedTuple):
-    """A codec in libsndfile's words."""
-
     container: str
     coding: str
     rates_hz: tuple[int, ...] = ()
     """The rates it takes; any where there are none."""
 
 
-_TELEPHONE = (8_000,)
 _CODECS = {
     "vorbis": _Codec("OGG", "VORBIS", (8_000, 11_025, 16_000, 22_050, 32_000, 44_100, 48_000)),
     "opus": _Codec("OGG", "OPUS", (8_000, 12_000, 16_000, 24_000, 48_000)),
@@ -41,9 +42,6 @@ _CODECS = {
 
 NAMES = tuple(_CODECS)
 """The codecs that an edit may name."""
-
-_BLOCK_FRAMES = 1 << 16
-"""libsndfile's Vorbis encoder takes what it is given at once, and long sounds overflowed its stack."""
 
 
 def encoded_and_decoded(name: str, samples: Samples, rate_hz: int) -> Samples:

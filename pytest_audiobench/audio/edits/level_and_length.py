@@ -10,6 +10,8 @@ from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, num
 from pytest_audiobench.audio.edits.kind import EditKind
 from pytest_audiobench.errors import UsageError
 
+_FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
+
 
 def gain(db: float) -> Edit:
     """Louder or softer by ``db`` decibels of amplitude; samples beyond [-1, 1] are kept, not clipped."""
@@ -88,16 +90,9 @@ def _speed_reach_s(duration_s: float, parameters: Parameters) -> float:
     return duration_s * number(parameters, "factor") + _FILTER_S
 
 
-_FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
-
-
 def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     steps: Samples = np.clip(np.rint(samples * np.float32(32768)), -32768, 32767)
     return steps / np.float32(32768)
-
-
-def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    return np.zeros_like(samples)
 
 
 KINDS = (
@@ -106,5 +101,5 @@ KINDS = (
     EditKind("pad", 1, _pad, _pad_length_s),
     EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s),
     EditKind("sixteen_bits", 1, _sixteen_bits),
-    EditKind("silence", 1, _silence),
+    EditKind("silence", 1, lambda samples, rate_hz, parameters, seed: np.zeros_like(samples)),
 )

@@ -101,7 +101,6 @@ def _scattered(n_frames: int, rate_hz: int, n_masked: int, seed: int | str) -> l
 
 
 def _cuts(n_frames: int, rate_hz: int, draw: np.random.RandomState) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """Where the pieces of a clip end, the last of them with the clip."""
     shortest = -(-SHORTEST_MS * rate_hz // 1000)
     longest = max(shortest, LONGEST_MS * rate_hz // 1000)
     lengths = shortest + np.floor(draw.random_sample(n_frames // shortest + 1) * (longest - shortest + 1))

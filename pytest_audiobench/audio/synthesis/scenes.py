@@ -1,4 +1,4 @@
-"""Places without speech and sequences of short sounds: what a recogniser should write nothing for.
+"""Tones, noise, places without speech and sequences of short sounds: what a recogniser should write nothing for.
 
 The places follow the non-speech clips of audiobench's ASR hallucination suite (github.com/THENIROCK/audiobench,
 data/asr_hallucination/procedural.py), with levels by RMS instead of by peak, filters without delay, and the phases of
@@ -14,7 +14,46 @@ import numpy as np
 from pytest_audiobench.audio import noise
 from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
 from pytest_audiobench.audio.noise import Wave, band_pass, coloured_noise
-from pytest_audiobench.audio.synthesis.recipe import Render, level, playable_frequency, recipe, seed
+from pytest_audiobench.audio.synthesis.recipe import Render, duration, level, playable_frequency, recipe, seed
+
+_HARMONICS = 10
+_ROOT_HZ, _WAVER_HZ, _WAVER_DEPTH_HZ = 220.0, 0.15, 8.0
+_CHORD = ((1.0, 0.35, 0.0), (5 / 4, 0.22, 0.3), (3 / 2, 0.18, 0.6))
+"""Ratio to the root, amplitude, phase."""
+_EVENTS_A_SECOND = 1.25
+_LATEST = 0.6
+_HIGHEST_HZ = 2000.0
+
+
+def tone(frequency_hz: float, duration_s: float, level_db: float = -12.0) -> SynthesisSource:
+    """A sine of ``frequency_hz`` from phase zero; to be played at more than twice its frequency."""
+    return recipe("tone", duration_s, level_db, ("frequency_hz", decimal("frequency_hz", frequency_hz, least=0.0)))
+
+
+def chirp(start_hz: float, end_hz: float, duration_s: float, level_db: float = -12.0) -> SynthesisSource:
+    """A sine whose frequency goes linearly from ``start_hz`` to ``end_hz``."""
+    return recipe(
+        "chirp",
+        duration_s,
+        level_db,
+        ("start_hz", decimal("start_hz", start_hz, least=0.0)),
+        ("end_hz", decimal("end_hz", end_hz, least=0.0)),
+    )
+
+
+def silence(duration_s: float) -> SynthesisSource:
+    """Digital silence."""
+    return SynthesisSource("silence", 1, (("duration_s", duration(duration_s)),))
+
+
+def white_noise(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
+    """White Gaussian noise, flat up to half the rate it is played at."""
+    return recipe("white_noise", duration_s, level_db, ("seed", str(seed)))
+
+
+def pink_noise(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
+    """Noise whose power falls by 3 dB an octave."""
+    return recipe("pink_noise", duration_s, level_db, ("seed", str(seed)))
 
 
 def silence_floor(duration_s: float, seed: int | str, level_db: float = -62.0) -> SynthesisSource:
@@ -43,6 +82,30 @@ def music_bed(duration_s: float, seed: int | str, level_db: float = -20.0) -> Sy
     return recipe("music_bed", duration_s, level_db, ("seed", str(seed)))
 
 
+def _tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    frequency_hz = playable_frequency(number(parameters, "frequency_hz"), rate_hz)
+    return _sine(frequency_hz * np.arange(frames) / rate_hz, parameters)
+
+
+def _chirp(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    start_hz, end_hz = (playable_frequency(number(parameters, name), rate_hz) for name in ("start_hz", "end_hz"))
+    time_s = np.arange(frames) / rate_hz
+    slope = (end_hz - start_hz) / number(parameters, "duration_s")
+    return _sine(start_hz * time_s + slope / 2 * time_s**2, parameters)
+
+
+def _white_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    return noise.at_rms(noise.white(frames, seed(parameters)), level(parameters))
+
+
+def _pink_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
+    return noise.at_rms(noise.pink(frames, seed(parameters)), level(parameters))
+
+
+def _sine(cycles: Wave, parameters: Parameters) -> Samples:
+    return (level(parameters) * np.sin(2 * np.pi * cycles)).astype(np.float32)
+
+
 def _silence_floor(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _at_level(noise.gaussian(frames, "silence_floor", 1, seed(parameters)), parameters)
 
@@ -65,9 +128,6 @@ def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _at_level(sound, parameters)
 
 
-_HARMONICS = 10
-
-
 def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _at_level(noise.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
 
@@ -84,11 +144,6 @@ def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     )
     beat = 0.6 + 0.4 * np.sin(2 * np.pi * 1.2 * time_s + pulse)
     return _at_level(chord * beat + 0.02 * _hiss(frames, rate_hz, 6000.0, 7800.0, *identity), parameters)
-
-
-_ROOT_HZ, _WAVER_HZ, _WAVER_DEPTH_HZ = 220.0, 0.15, 8.0
-_CHORD = ((1.0, 0.35, 0.0), (5 / 4, 0.22, 0.3), (3 / 2, 0.18, 0.6))
-"""Ratio to the root, amplitude, phase."""
 
 
 def _hiss(frames: int, rate_hz: int, low_hz: float, high_hz: float, *identity: str | int) -> Wave:
@@ -127,11 +182,6 @@ def _events(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return sound.astype(np.float32)
 
 
-_EVENTS_A_SECOND = 1.25
-_LATEST = 0.6
-_HIGHEST_HZ = 2000.0
-
-
 def _knock(rate_hz: int, draw: np.random.RandomState) -> Wave:
     blows, pitch_hz = 2 + draw.randint(2), 120 + 140 * draw.random_sample()
     time_s = np.arange(round(0.12 * rate_hz)) / rate_hz
@@ -157,6 +207,11 @@ def _click(rate_hz: int, draw: np.random.RandomState) -> Wave:
 _MAKERS: tuple[Callable[[int, np.random.RandomState], Wave], ...] = (_knock, _beep, _click)
 
 RENDERS: dict[tuple[str, int], Render] = {
+    ("tone", 1): _tone,
+    ("chirp", 1): _chirp,
+    ("silence", 1): lambda frames, rate_hz, parameters: np.zeros(frames, dtype=np.float32),
+    ("white_noise", 1): _white_noise,
+    ("pink_noise", 1): _pink_noise,
     ("silence_floor", 1): _silence_floor,
     ("room_tone", 1): _room_tone,
     ("hum", 1): _hum,

@@ -16,7 +16,6 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -130,23 +129,19 @@ def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
 
 
 def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
-    with _tar(archive, most_bytes) as opened:
-        for member in opened:
-            if member.isdir():
-                yield member.name, None
-                continue
-            if not member.isreg() or member.issparse():
-                raise _no_file(archive, member.name)
-            content = opened.extractfile(member)
-            assert content is not None  # as it is for every ordinary file
-            yield member.name, content
-
-
-@contextmanager
-def _tar(archive: Path, most_bytes: int) -> Iterator[tarfile.TarFile]:
     opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
-    with opener(archive, "rb") as stream, tarfile.open(fileobj=_Bounded(archive, stream, most_bytes), mode="r:") as tar:  # type: ignore[call-overload]
-        yield tar
+    with opener(archive, "rb") as stream:
+        bounded: Any = _Bounded(archive, stream, most_bytes)
+        with tarfile.open(fileobj=bounded, mode="r:") as opened:
+            for member in opened:
+                if member.isdir():
+                    yield member.name, None
+                    continue
+                if not member.isreg() or member.issparse():
+                    raise _no_file(archive, member.name)
+                content = opened.extractfile(member)
+                assert content is not None  # as it is for every ordinary file
+                yield member.name, content
 
 
 class _Bounded:

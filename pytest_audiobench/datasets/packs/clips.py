@@ -22,6 +22,10 @@ _MOST_CLIPS = 1_000_000
 _MOST_INDEX_BYTES = 50_000_000
 
 ClipsByLabel: TypeAlias = Mapping[str, tuple[Clip, ...]]
+FILES = ("filename", "slice_file_name", "file", "path", "audio")
+LABELS = ("category", "class", "attribute_label", "label", "sound")
+_FOLDERS = ("", "meta", "metadata")
+_LONGEST_LINE_BYTES = 100_000
 
 
 def clips_in(root: DataRoot) -> ClipsByLabel:
@@ -31,7 +35,14 @@ def clips_in(root: DataRoot) -> ClipsByLabel:
     labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
     """
     paths_by_label: dict[str, set[str]] = {}
-    for count, (label, path) in enumerate(_labelled_paths(root.folder)):
+    folder = root.folder
+    if (folder / INDEX).is_file():
+        rows = _index_rows(checked_inside(folder / INDEX, folder))
+    elif (table := table_in(folder)) is not None:
+        rows = labelled_rows(checked_inside(table, folder), folder)
+    else:
+        rows = _folder_rows(folder)
+    for count, (label, path) in enumerate(rows):
         if not path.isprintable():
             raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
         if count == _MOST_CLIPS:
@@ -48,14 +59,6 @@ def checked_inside(path: Path, root: Path) -> Path:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise UsageError(f"{path} is a link that leads out of {root}; put the file itself there")
     return path
-
-
-def _labelled_paths(folder: Path) -> Iterator[tuple[str, str]]:
-    if (folder / INDEX).is_file():
-        return _index_rows(checked_inside(folder / INDEX, folder))
-    if (table := table_in(folder)) is not None:
-        return labelled_rows(checked_inside(table, folder), folder)
-    return _folder_rows(folder)
 
 
 def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
@@ -116,18 +119,8 @@ def _names(folder: Path, root: Path) -> list[str]:
     return sorted(names)
 
 
-FILES = ("filename", "slice_file_name", "file", "path", "audio")
-LABELS = ("category", "class", "attribute_label", "label", "sound")
-
-_FOLDERS = ("", "meta", "metadata")
-_LONGEST_LINE_BYTES = 100_000
-
-
 def table_in(folder: Path) -> Path | None:
-    """The CSV file of ``folder`` (or of its ``meta`` or ``metadata``) that lists labelled clips; None without one.
-
-    Raises UsageError where there are two.
-    """
+    """The CSV file in ``folder``, ``meta`` or ``metadata`` that lists labelled clips. Raises UsageError for two."""
     for name in _FOLDERS:
         tables = [path for path in sorted((folder / name).glob("*.csv")) if path.is_file() and _columns(path)]
         if len(tables) > 1:
@@ -148,7 +141,13 @@ def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
     file_column, label_column = columns
     beside = table.parent.relative_to(root).as_posix()
     folders = [folder for folder in dict.fromkeys((beside, "audio", ".")) if (root / folder).is_dir()]
-    for number, row in _rows(table):
+    cells = _cells(table)
+    _, header = next(cells)
+    for number, values in cells:
+        if len(values) != len(header):
+            widths = f"{len(values)} cells under a header of {len(header)}"
+            raise UsageError(f"{table}, line {number} has {widths}; correct it")
+        row = dict(zip(header, values, strict=True))
         label = slug(row.get(label_column) or "")
         if not label:
             raise UsageError(f"{table}, line {number} has no {label_column}; say what is heard")
@@ -168,15 +167,6 @@ def _columns(table: Path) -> tuple[str, str] | None:
     file = next((name for name in FILES if name in header), None)
     label = next((name for name in LABELS if name in header), None)
     return (file, label) if file and label else None
-
-
-def _rows(table: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    cells = _cells(table)
-    _, header = next(cells)
-    for number, row in cells:
-        if len(row) != len(header):
-            raise UsageError(f"{table}, line {number} has {len(row)} cells under a header of {len(header)}; correct it")
-        yield number, dict(zip(header, row, strict=True))
 
 
 def _cells(table: Path) -> Iterator[tuple[int, list[str]]]:

@@ -64,11 +64,7 @@ def pack_from_labels(dataset: Dataset, by: str, name: str | None = None) -> Labe
 
 
 def find_pack(name: str, places: Places) -> Pack:
-    """The pack named ``name``.
-
-    Raises DataNotFound, which says what packs there are and how to point to another, and UsageError for a name that is
-    none and for what is wrong with the pack.
-    """
+    """The pack named ``name``. Raises DataNotFound where it is not here, UsageError for what is wrong with it."""
     _check_name(name)
     if name in BUNDLED:
         return BUNDLED[name](places)
@@ -123,7 +119,13 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     if manifest.id != name:
         raise UsageError(f"{manifest_path}: its 'id' is {manifest.id!r} and it is named {name!r}; make them the same")
     if manifest.clip_resolver == "procedural":
-        return pack_of(manifest, _procedural(manifest, manifest_path, places), str(path))
+        clips = _by_label(bundled("sounds"), "sound", places)
+        if unknown := [label for label in manifest.labels if label not in clips]:
+            raise UsageError(
+                f"{manifest_path}: its labels {', '.join(unknown)} are not among the sounds that come with this "
+                f"package ({', '.join(clips)}); give the pack clips of its own, with the clip_resolver user-cache"
+            )
+        return pack_of(manifest, clips, str(path))
     folder = path if path.is_dir() else path.parent
     # In the folder of the pack "dog" a sub-folder "dog" is a label's.
     beside = manifest.cache_subdir or (name if path.is_file() else None)
@@ -138,11 +140,9 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     return pack_of(manifest, clips_in(DataRoot(name, clip_folder.resolve())), str(clip_folder))
 
 
-def _demo(places: Places) -> Pack:
-    return pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
-
-
-BUNDLED: dict[str, Callable[[Places], Pack]] = {"demo": _demo}
+BUNDLED: dict[str, Callable[[Places], Pack]] = {
+    "demo": lambda places: pack_of(_DEMO, _by_label(bundled("sounds"), "sound", places), "bundled")
+}
 """The packs that come with the package; no other may take their names."""
 
 
@@ -159,16 +159,6 @@ def _by_label(dataset: Dataset, by: str, places: Places) -> ClipsByLabel:
     return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(labelled.items())}
 
 
-def _procedural(manifest: PackManifest, path: Path, places: Places) -> ClipsByLabel:
-    clips = _by_label(bundled("sounds"), "sound", places)
-    if unknown := [label for label in manifest.labels if label not in clips]:
-        raise UsageError(
-            f"{path}: its labels {', '.join(unknown)} are not among the sounds that come with this package "
-            f"({', '.join(clips)}); give the pack clips of its own, with the clip_resolver user-cache"
-        )
-    return clips
-
-
 def _cached(subdir: str, folder: Path) -> Path | None:
     """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
     cache = os.environ.get(CACHE)
@@ -178,7 +168,6 @@ def _cached(subdir: str, folder: Path) -> Path | None:
 
 
 def _folders(places: Places) -> list[Path]:
-    """Folders of packs."""
     if "packs" in places.named:
         return [places.named["packs"]]
     return [folder for shelf in places.shelves if (folder := shelf / "packs").is_dir()]
@@ -188,21 +177,17 @@ def _candidates(places: Places) -> dict[str, Path]:
     """Everything that may be a pack, by name; a folder that was named for it comes before those in folders of packs."""
     candidates = {name: folder for name, folder in places.named.items() if name != "packs" and _is_pack(folder)}
     for folder in _folders(places):
-        entries = [path for path in _entries(folder) if not path.name.startswith(".")]
+        try:
+            entries = [path for path in sorted(folder.iterdir()) if not path.name.startswith(".")]
+        except OSError as error:
+            remedy = "name a folder of packs that can be"
+            raise UsageError(f"{folder} cannot be read ({error.strerror}); {remedy}") from None
         manifests = {path.stem: path for path in entries if path.suffix == ".json" and path.is_file()}
         candidates = {path.name: path for path in entries if path.is_dir()} | manifests | candidates
     return candidates
 
 
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return sorted(folder.iterdir())
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be read ({error.strerror}); name a folder of packs that can be") from None
-
-
 def _is_pack(folder: Path) -> bool:
-    """Whether a folder that was named for some data set holds a pack, be it one with a mistake in it."""
     if (folder / MANIFEST).is_file():
         return True
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import soundfile
 
@@ -38,11 +37,6 @@ class PackInspection:
         return sum((label.rates_hz for label in self.labels), Counter[int]())
 
 
-class _Header(NamedTuple):
-    duration_s: float
-    rate_hz: int
-
-
 def inspect_pack(pack: Pack) -> PackInspection:
     """The labels and problems of ``pack``, from every clip's header."""
     locator, labels, problems = Locator(), [], []
@@ -52,12 +46,12 @@ def inspect_pack(pack: Pack) -> PackInspection:
         for clip in clips:
             if isinstance(clip.source, FileSource):
                 try:
-                    header = _header(clip.source, locator)
+                    clip_s, rate_hz = _duration_and_rate(clip.source, locator)
                 except AudioError as error:
                     problems.append(str(error))
                     continue
-                rates[header.rate_hz] += 1
-                duration_s += header.duration_s
+                rates[rate_hz] += 1
+                duration_s += clip_s
         labels.append(LabelInspection(label, len(clips), duration_s, rates))
     return PackInspection(tuple(labels), tuple(problems))
 
@@ -76,7 +70,7 @@ def probe_counts(pack: Pack) -> dict[str, tuple[int, int, int]]:
     }
 
 
-def _header(source: FileSource, locator: Locator) -> _Header:
+def _duration_and_rate(source: FileSource, locator: Locator) -> tuple[float, int]:
     """Raises AudioError for a file that cannot be found, leaves its folder, is no audio, or is not of a fit length."""
     path = locator.find(source).path
     try:
@@ -92,4 +86,4 @@ def _header(source: FileSource, locator: Locator) -> _Header:
             f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a mixture "
             "may have; cut it to what is heard"
         )
-    return _Header(frames / rate_hz, rate_hz)
+    return frames / rate_hz, rate_hz

@@ -6,22 +6,15 @@ import difflib
 import unicodedata
 from collections.abc import Iterable
 
-_WORDS = {
-    "baby_cry": "crying baby",
-    "dishes": "dishes clattering",
-    "frying": "frying food",
-    "gun_shot": "gunshot",
-}
+_WORDS = {"baby_cry": "crying baby", "dishes": "dishes clattering", "frying": "frying food", "gun_shot": "gunshot"}
 """Slugs that are no words to ask with; the wordings are those of github THENIROCK/audiobench, labels.py."""
 
 
 def slug(written: str) -> str:
-    """``Dog bark`` and ``dog-bark`` as ``dog_bark``: lower case, words joined by underscores, no other marks.
-
-    Empty where nothing of ``written`` is left.
-    """
+    """``Dog bark`` as ``dog_bark``: lower case, words joined by underscores, no other marks; empty for marks alone."""
     text = unicodedata.normalize("NFKC", written).casefold()
-    characters = (" " if c.isspace() or c in "-_" else c for c in text if _is_kept(c))
+    spaced = (" " if c.isspace() or c in "-_" else c for c in text)
+    characters = (c for c in spaced if c.isalnum() or c == " " or unicodedata.category(c).startswith("M"))
     return "_".join("".join(characters).split())
 
 
@@ -38,7 +31,3 @@ def nearest(label: str, known: Iterable[str]) -> str:
         return f"the nearest are {', '.join(close)}" if len(close) > 1 else f"the nearest is {close[0]}"
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:10]) or 'none'}{more}"
-
-
-def _is_kept(c: str) -> bool:
-    return c.isalnum() or c.isspace() or c in "-_" or unicodedata.category(c).startswith("M")

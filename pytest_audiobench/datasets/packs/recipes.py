@@ -94,10 +94,7 @@ def absolute_mixes(folder: Path, mixes: Sequence[str]) -> tuple[str, ...]:
 
 
 def mix_recipes(mixes: Sequence[str]) -> list[Recipe]:
-    """The recipes that ``--ab-mix`` names: mixtures in a line, and files.
-
-    Raises UsageError for a mixture that is named twice.
-    """
+    """The recipes that ``--ab-mix`` names, in a line or by file. Raises UsageError for a mixture named twice."""
     recipes: dict[str, Recipe] = {}
     for text in mixes:
         for recipe in read_recipes(Path(text)) if _is_file(text) else [inline_recipe(text)]:

@@ -122,12 +122,8 @@ def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: in
 
 def _bundled_voices(places: Places) -> tuple[Clip, ...]:
     """German, French, Spanish and Italian: no utterance of the bundled transcription, nor a word of its language."""
-    return tuple(
-        clip
-        for sample in bundled("language").read(places)
-        if sample.metadata["language"] != "en"
-        for clip in sample.clips
-    )
+    samples = bundled("language").read(places)
+    return tuple(clip for sample in samples if sample.metadata["language"] != "en" for clip in sample.clips)
 
 
 def _roomy(places: Places) -> ClipChange:

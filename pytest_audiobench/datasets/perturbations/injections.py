@@ -31,10 +31,7 @@ digits, else espeak-ng."""
 
 
 def injections(
-    spoken: str = "The answer is {option}.",
-    voices: Voices = DEFAULT_VOICES,
-    gap_s: float = 0.25,
-    level_db: float = 0.0,
+    spoken: str = "The answer is {option}.", voices: Voices = DEFAULT_VOICES, gap_s: float = 0.25, level_db: float = 0.0
 ) -> tuple[Perturbation, ...]:
     """Speech of the correct or a wrong option, before a sample's first clip or over it, as four perturbations.
 

@@ -17,7 +17,7 @@ from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.audio.edits.masks import Fill, Mode
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.catalogue import ladder
-from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, dose_of, per_clip
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -58,12 +58,12 @@ def controls() -> tuple[Perturbation, ...]:
 
     Every clip as silence of its length; every question with the clips of another sample that has as many; no clips.
     """
-    changes: dict[str, Change] = {
-        "silence": _silent,
-        "swapped": partial(_swapped, "the data set"),
-        "text": _without_clips,
-    }
-    return tuple(Perturbation(name, "control", _without_places(change)) for name, change in changes.items())
+    swap = partial(_swapped, "the data set")
+    return (
+        Perturbation("silence", "control", lambda places: _silent),
+        Perturbation("swapped", "control", lambda places: swap),
+        Perturbation("text", "control", lambda places: _without_clips),
+    )
 
 
 def _name(percent: float, family: str) -> str:
@@ -77,10 +77,6 @@ def _masked(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipCh
     def change(clip: Clip, id_: str) -> Clip:
         return at_rate(clip).edited(edits.mask(percent, mode, fill, seed_of("condition", "mask", id_)))
 
-    return lambda places: change
-
-
-def _without_places(change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Callable[[Places], Change]:
     return lambda places: change
 
 
@@ -109,12 +105,10 @@ def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Se
 
 
 def _silent(samples: Sequence[Sample]) -> list[Sample]:
-    """As :func:`with_silence` does it."""
     return [replace(sample, clips=tuple(clip.edited(edits.silence()) for clip in sample.clips)) for sample in samples]
 
 
 def _without_clips(samples: Sequence[Sample]) -> list[Sample]:
-    """As :func:`without_audio` does it."""
     return [replace(sample, clips=()) for sample in samples]
 
 

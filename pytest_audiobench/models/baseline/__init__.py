@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Literal
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.model import Model
+from pytest_audiobench.identity import digest, seed
+from pytest_audiobench.models.baseline.trained import normalised, read_description
+from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
+from pytest_audiobench.models.model import Limits, Model
 from pytest_audiobench.models.spec import check_options
 
 
@@ -17,7 +22,61 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
 
         return Listener()
     if target in ("chance", "majority"):
-        from pytest_audiobench.models.baseline.blind import Chance, Majority
-
         return Chance() if target == "chance" else Majority()
     raise UsageError(f"there is no baseline {target!r}; there are chance, listener, majority")
+
+
+class _Blind:
+    """A model that takes an option by its question alone, and transcribes nothing."""
+
+    batching: Literal["planned", "opaque"] = "opaque"
+    limits = Limits(max_batch=1024, max_batch_s=1e9, max_clips=64)
+    listens = False
+    device = "cpu"
+
+    def load(self) -> None:
+        """Nothing to load."""
+
+    def ask(self, batch: Sequence[Ask]) -> list[Response]:
+        return [self._answer(ask.request) for ask in batch]
+
+    def close(self) -> None:
+        """Nothing to free."""
+
+    def _answer(self, request: Request) -> Response:
+        choices = request.choices
+        return Response.of(choice_text(choices, self._choice(request)) if choices else "")
+
+    def _choice(self, request: Request) -> int:
+        raise NotImplementedError
+
+
+class Chance(_Blind):
+    """The floor under every other model: an option with equal probability, by a seed made from what is asked."""
+
+    spec = "baseline:chance"
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"baseline": "chance/1"}
+
+    def _choice(self, request: Request) -> int:
+        return seed("chance", request.key) % len(request.choices)
+
+
+class Majority(_Blind):
+    """What the prior alone is worth: the option that answers most questions of the bundled training split."""
+
+    spec = "baseline:majority"
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"baseline": "majority/1", "counts": digest(self._counts)}
+
+    def _choice(self, request: Request) -> int:
+        """The first among equals."""
+        counts = [self._counts.get(normalised(option), 0) for option in request.choices]
+        return counts.index(max(counts))
+
+    @cached_property
+    def _counts(self) -> dict[str, int]:
+        counts: dict[str, int] = read_description()["answers"]
+        return counts

@@ -70,15 +70,12 @@ def features(samples: Samples) -> Array:
     level = float(np.sqrt(np.mean(wave**2)))
     wave = wave * (_LOUDNESS / max(level, 1e-5))
     framed = np.lib.stride_tricks.sliding_window_view(wave, _FRAME)[::_HOP]
-    frames = _analysed(framed)
-    groups = (
-        _spectrum(frames),
-        _cepstrum(frames),
-        _course(frames),
-        _prosody(frames, wave, level),
-        _texture(frames, wave),
-    )
-    return np.concatenate(groups)
+    power = np.abs(np.fft.rfft(framed * np.hanning(_FRAME), _FFT)) ** 2
+    mel = np.log(power @ _mel_filters().T + 1e-6)
+    energy_db = 10 * np.log10(np.mean(framed**2, axis=1) + _FLOOR)
+    frames = _Frames(power, mel, mel @ _cosines().T, energy_db, _active(energy_db))
+    groups = _cepstrum(frames), _course(frames), _prosody(frames, wave, level), _texture(frames, wave)
+    return np.concatenate([mel.mean(axis=0), mel.std(axis=0), *np.percentile(mel, (10, 50, 90), axis=0), *groups])
 
 
 def columns(groups: tuple[str, ...]) -> npt.NDArray[np.intp]:
@@ -88,20 +85,10 @@ def columns(groups: tuple[str, ...]) -> npt.NDArray[np.intp]:
     return np.concatenate(ranges)
 
 
-def _analysed(framed: Array) -> _Frames:
-    power = np.abs(np.fft.rfft(framed * np.hanning(_FRAME), _FFT)) ** 2
-    mel = np.log(power @ _mel_filters().T + 1e-6)
-    energy_db = 10 * np.log10(np.mean(framed**2, axis=1) + _FLOOR)
-    return _Frames(power, mel, mel @ _cosines().T, energy_db, _active(energy_db))
-
-
-def _spectrum(frames: _Frames) -> Array:
-    low, middle, high = np.percentile(frames.mel, (10, 50, 90), axis=0)
-    return np.concatenate([frames.mel.mean(axis=0), frames.mel.std(axis=0), low, middle, high])
-
-
 def _cepstrum(frames: _Frames) -> Array:
-    slopes = _slopes(frames.cepstra)
+    padded = np.pad(frames.cepstra, ((2, 2), (0, 0)), mode="edge")
+    # Least squares over five frames.
+    slopes = (2 * (padded[4:] - padded[:-4]) + padded[3:-1] - padded[1:-3]) / 10
     parts = [frames.cepstra.mean(axis=0), frames.cepstra.std(axis=0), slopes.mean(axis=0), slopes.std(axis=0)]
     return np.concatenate(parts)
 
@@ -110,7 +97,12 @@ def _course(frames: _Frames) -> Array:
     inside = _inside(frames.active)
     cepstra = frames.cepstra[inside] - frames.cepstra[frames.active].mean(axis=0)
     energy = frames.energy_db[inside] - frames.energy_db.max()
-    return _in_segments(np.column_stack([cepstra, energy / 10])).ravel()
+    values = np.column_stack([cepstra, energy / 10])
+    # Means over equal parts; parts of few frames share frames.
+    edges = np.linspace(0, len(values), _SEGMENTS + 1)
+    starts = np.minimum(edges[:-1].astype(int), len(values) - 1)
+    ends = np.maximum(np.ceil(edges[1:]).astype(int), starts + 1)
+    return np.array([values[a:b].mean(axis=0) for a, b in zip(starts, ends, strict=True)]).ravel()
 
 
 def _prosody(frames: _Frames, wave: Array, level: float) -> Array:
@@ -185,29 +177,14 @@ def _log_pitch(wave: Array) -> tuple[Array, float]:
     return octaves, float(voiced.mean())
 
 
-def _slopes(values: Array) -> Array:
-    """Least-squares slope over five frames, shape as ``values``."""
-    padded = np.pad(values, ((2, 2), (0, 0)), mode="edge")
-    return (2 * (padded[4:] - padded[:-4]) + padded[3:-1] - padded[1:-3]) / 10
-
-
 def _active(energy_db: Array) -> npt.NDArray[np.bool_]:
     active: npt.NDArray[np.bool_] = energy_db > energy_db.max() - _ACTIVE_DB
     return active
 
 
 def _inside(active: npt.NDArray[np.bool_]) -> slice:
-    """From the first active frame to the last."""
     places = np.flatnonzero(active)
     return slice(int(places[0]), int(places[-1]) + 1)
-
-
-def _in_segments(values: Array) -> Array:
-    """Means over equal parts of the first axis; parts of few frames share frames."""
-    edges = np.linspace(0, len(values), _SEGMENTS + 1)
-    starts = np.minimum(edges[:-1].astype(int), len(values) - 1)
-    ends = np.maximum(np.ceil(edges[1:]).astype(int), starts + 1)
-    return np.array([values[a:b].mean(axis=0) for a, b in zip(starts, ends, strict=True)])
 
 
 @cache

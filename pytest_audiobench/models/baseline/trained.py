@@ -17,6 +17,9 @@ from pytest_audiobench.models.baseline.features import VERSION, Array, columns
 _LARGEST = 5.0
 """Standardised inputs are clipped to this many standard deviations."""
 
+SCHEMA = "audiobench.listener/1"
+_SPEECH = "speech"
+
 
 class Network(NamedTuple):
     """Inputs are standardised by ``mean`` and ``scale``; the hidden layer is rectified.
@@ -49,10 +52,6 @@ class Network(NamedTuple):
         return np.round(activity @ self.output + self.output_bias, 6)
 
 
-SCHEMA = "audiobench.listener/1"
-_SPEECH = "speech"
-
-
 @dataclass(frozen=True)
 class Head:
     """One thing the listener can tell. ``cue`` is a pattern for questions that are about it.
@@ -67,12 +66,6 @@ class Head:
     only_with_cue: bool
     groups: tuple[str, ...]
     counts: str | None = None
-
-    def could_answer(self, choices: Sequence[str]) -> bool:
-        return all(normalised(option) in self.labels for option in choices)
-
-    def is_meant(self, question: str) -> bool:
-        return re.search(self.cue, question, re.IGNORECASE) is not None
 
 
 def normalised(option: str) -> str:
@@ -119,14 +112,18 @@ class Trained:
         """The bundled one. Raises FatalError when its files are missing or of another version."""
         from safetensors.numpy import load_file
 
-        heads = tuple(_parsed_head(described) for described in read_description()["heads"])
+        heads = tuple(
+            Head(**{**described, "labels": tuple(described["labels"]), "groups": tuple(described["groups"])})
+            for described in read_description()["heads"]
+        )
         tensors = load_file(listener_folder() / "listener.safetensors")
         return cls(heads, {head.name: Network.read(tensors, head.name) for head in heads if not head.counts})
 
     def head_for(self, choices: Sequence[str], question: str) -> Head | None:
         """The head whose labels hold every option: the first whose cue is in the question, else the first at all."""
-        able = [head for head in self.heads if choices and head.could_answer(choices)]
-        meant = [head for head in able if head.is_meant(question)]
+        options = {normalised(option) for option in choices}
+        able = [head for head in self.heads if options and options <= set(head.labels)]
+        meant = [head for head in able if re.search(head.cue, question, re.IGNORECASE)]
         return next(iter(meant + [head for head in able if not head.only_with_cue]), None)
 
     def scores(self, head: Head, vector: Array) -> Array:
@@ -156,14 +153,3 @@ class Trained:
         """The place of the option with the highest score, the first among equals."""
         scores = self.scores(head, vector)
         return int(np.argmax([scores[head.labels.index(normalised(option))] for option in choices]))
-
-
-def _parsed_head(described: Mapping[str, Any]) -> Head:
-    return Head(
-        name=described["name"],
-        labels=tuple(described["labels"]),
-        cue=described["cue"],
-        only_with_cue=described["only_with_cue"],
-        groups=tuple(described["groups"]),
-        counts=described["counts"],
-    )

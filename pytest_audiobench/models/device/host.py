@@ -68,7 +68,8 @@ class Host:
         spec, number = ModelSpec(**message["spec"]), {"number": message["number"]}
         try:
             with self._loaded(spec) as model:
-                reply = _ask(model, message, samples) if message["do"] == "ask" else {"hearing": _hearing(model)}
+                hearing = list(getattr(model, "hearing", None) or ()) or None
+                reply = _ask(model, message, samples) if message["do"] == "ask" else {"hearing": hearing}
             return encoded({**reply, **number})
         except Exception as error:
             return encoded({**error_to_json(error), **number})
@@ -110,11 +111,6 @@ class Host:
 
 def _name(spec: ModelSpec) -> str:
     return json.dumps(asdict(spec), sort_keys=True)
-
-
-def _hearing(model: Model) -> list[str] | None:
-    hearing = getattr(model, "hearing", None)
-    return list(hearing) if hearing else None
 
 
 def _ask(model: Model, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import Any
 
 import numpy as np
@@ -103,15 +103,8 @@ def _float(value: float | None) -> float | None:
 
 
 def _clip_to_json(clip: PlayedAudio) -> dict[str, Any]:
-    return {
-        "length": len(clip.samples),
-        "rate_hz": clip.rate_hz,
-        "pcm_digest": clip.pcm_digest,
-        "source_rate_hz": clip.source_rate_hz,
-        "frames": clip.frames,
-        "decoder": clip.decoder,
-        "truncated_s": clip.truncated_s,
-    }
+    names = (field.name for field in fields(clip) if field.name != "samples")
+    return {"length": len(clip.samples), **{name: getattr(clip, name) for name in names}}
 
 
 def _request(request: Request) -> dict[str, Any]:
@@ -119,17 +112,8 @@ def _request(request: Request) -> dict[str, Any]:
         [role, [{"clip": part.clip} if isinstance(part, AudioSlot) else part for part in parts]]
         for role, parts in request.messages
     ]
-    return {
-        "key": request.key,
-        "dataset": request.dataset,
-        "sample_id": request.sample_id,
-        "stage": request.stage,
-        "task": request.task,
-        "messages": messages,
-        "choices": request.choices,
-        "settings": asdict(request.settings),
-        "epoch": request.epoch,
-    }
+    values = {field.name: getattr(request, field.name) for field in fields(request) if field.name != "clips"}
+    return {**values, "messages": messages, "settings": asdict(request.settings)}
 
 
 def _request_from(content: Mapping[str, Any]) -> Request:

@@ -40,7 +40,7 @@ class LabelChooser(Engine):
             raise UsageError(
                 f"labels=… names {sorted(unknown)[0]!r}; {self.setup.folder} has {_listed(named.values())}"
             )
-        self._label_at = {self._meaning(name): int(position) for position, name in named.items()}
+        self._label_at = {self._meant.get(tidy(name), tidy(name)): int(place) for place, name in named.items()}
         self._scores([np.zeros(self.setup.rate_hz, dtype=np.float32)])
         return Hearing("unproven", "a classifier's input and answer are of one length, with sound or without")
 
@@ -69,9 +69,6 @@ class LabelChooser(Engine):
         return chosen(
             request.choices, [by_choice.get(choice, 1.0 - sum(by_choice.values())) for choice in request.choices]
         )
-
-    def _meaning(self, label: str) -> str:
-        return self._meant.get(tidy(label), tidy(label))
 
 
 class ClapChooser(Engine):
@@ -128,7 +125,6 @@ def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
 
 
 def _named(request: Request) -> list[str]:
-    """What CLAP is to compare the clip with, one text for each option."""
     tidied = [tidy(choice) for choice in request.choices]
     if sorted(tidied) != ["no", "yes"]:
         return list(request.choices)

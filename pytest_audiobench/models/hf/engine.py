@@ -21,6 +21,10 @@ from pytest_audiobench.models.model import Hearing
 
 S = TypeVar("S")
 T = TypeVar("T")
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names in malloc.h
+_KEPT_BYTES = 256 << 20
+_LARGEST_BYTES = 32 << 20
+"""The most that glibc takes; larger tensors still go back to the system when they are freed."""
 
 
 class OutOfMemory(Exception):
@@ -144,16 +148,9 @@ def peak_memory_bytes(device: str) -> int:
     if device.startswith("cuda"):
         return sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
     import resource
-    import sys
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # the names in malloc.h
-_KEPT_BYTES = 256 << 20
-_LARGEST_BYTES = 32 << 20
-"""The most that glibc takes; larger tensors still go back to the system when they are freed."""
 
 
 def keep_freed_memory() -> None:

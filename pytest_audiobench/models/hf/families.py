@@ -22,6 +22,7 @@ Hook: TypeAlias = "str | Callable[..., Any]"
 _HERE = "pytest_audiobench.models.hf"
 ALL_TASKS = ("choice", "transcription", "open")
 _DECODING = ("beams", "repetition_penalty")
+_ADDED: dict[str, Family] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +170,6 @@ HEADS: Mapping[str, Family] = {
 }
 """Families by the end of the architecture's name: Wav2Vec2, HuBERT and others carry one head or another."""
 
-_ADDED: dict[str, Family] = {}
-
 
 def register_family(name: str, family: Family) -> None:
     """Make checkpoints whose ``config.json`` has the model type or the architecture ``name`` load as ``family``.
@@ -220,7 +219,6 @@ def family_of(config: Mapping[str, Any]) -> Family:
 
 
 def _source_of(module: str) -> str:
-    """The digest of a module's file, found without importing it."""
     try:
         spec = importlib.util.find_spec(module)
         return hashlib.sha256(Path(str(spec and spec.origin)).read_bytes()).hexdigest()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +14,7 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.hf.checkpoint import first_line
 from pytest_audiobench.models.hf.engine import Engine, Setup
-from pytest_audiobench.models.messages import (
-    Ask,
-    AudioSlot,
-    Finish,
-    Message,
-    Output,
-    Part,
-    Request,
-    Response,
-    Settings,
-)
+from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
 
 _SMUGGLED = Response(error="the question holds the model's own audio token, so its clips cannot be told apart")
@@ -56,7 +46,12 @@ class Generator(Engine):
 
     def prove(self) -> Hearing:
         """A processor that is none drops the audio, and generation runs happily without it."""
-        self._prepare_tokenizer()
+        self._tokenizer = self.processor.tokenizer
+        self._tokenizer.padding_side = "left"
+        if self._tokenizer.pad_token_id is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
+        ends = self.model.generation_config.eos_token_id
+        self._ends = {ends} if isinstance(ends, int) else set(ends or ())
         heard, unheard = self._prompt(_trial(self.setup.rate_hz, 1)), self._prompt(_trial(self.setup.rate_hz, 0))
         deaf = FatalError(
             f"the prompt of {self.setup.folder} does not grow with the audio: its chat template or processor drops it; "
@@ -75,41 +70,30 @@ class Generator(Engine):
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         prompts = [self._prompt(ask) for ask in batch]
         answers = [None if self._is_sound(prompt) else _SMUGGLED for prompt in prompts]
-        for positions in self._calls(prompts, answers):
+        calls: dict[int, list[int]] = {}  # one of all, or one for each number of clips
+        for i, prompt in enumerate(prompts):
+            if answers[i] is None:
+                calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
+        for positions in calls.values():
             replies = self._generate([prompts[i] for i in positions], settings)
             for i, reply in zip(positions, replies, strict=True):
                 answers[i] = reply
         return [answer for answer in answers if answer is not None]
 
-    def _calls(self, prompts: Sequence[Prompt], answers: Sequence[Response | None]) -> list[list[int]]:
-        """Positions that are asked in one call: all, or those with equally many clips."""
-        calls: dict[int, list[int]] = {}
-        for i, prompt in enumerate(prompts):
-            if answers[i] is None:
-                calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
-        return list(calls.values())
-
-    def _prepare_tokenizer(self) -> None:
-        self._tokenizer = self.processor.tokenizer
-        self._tokenizer.padding_side = "left"
-        if self._tokenizer.pad_token_id is None:
-            self._tokenizer.pad_token = self._tokenizer.eos_token
-        self._ends = _end_tokens(self.model.generation_config.eos_token_id)
-
     def _generate(self, prompts: Sequence[Prompt], settings: Settings) -> list[Response]:
         inputs = self.on_device(self._inputs(prompts))
-        with self._seeded([prompt.key for prompt in prompts], settings):
+        with _seeded([prompt.key for prompt in prompts], settings, self.setup.load.device):
             tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
-        asked = inputs["attention_mask"].sum(dim=1).tolist()
-        return [self._response(row, n, settings) for row, n in zip(new, asked, strict=True)]
+        lengths = inputs["attention_mask"].sum(dim=1).tolist()
+        return [self._response(row, length, settings) for row, length in zip(new, lengths, strict=True)]
 
-    def _response(self, new: list[int], asked: int, settings: Settings) -> Response:
+    def _response(self, new: list[int], prompt_tokens: int, settings: Settings) -> Response:
         end = next((position for position, token in enumerate(new) if token in self._ends), None)
         finish: Finish = "stop" if end is not None else "length" if len(new) >= settings.max_new_tokens else "unknown"
         text = self._tokenizer.decode(new[:end], skip_special_tokens=True, clean_up_tokenization_spaces=False)
         generated = len(new) if end is None else end + 1
-        usage = {"prompt_tokens": asked, "completion_tokens": generated}
+        usage = {"prompt_tokens": prompt_tokens, "completion_tokens": generated}
         return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)
 
     def _prompt(self, ask: Ask) -> Prompt:
@@ -143,11 +127,6 @@ class Generator(Engine):
             )
         return inputs
 
-    def _seeded(self, keys: Sequence[str], settings: Settings) -> Any:
-        if settings.temperature == "0":
-            return nullcontext()
-        return _Seeded(seed("sampling", *keys), self.setup.load.device)
-
 
 def _by_template(processor: Any, turns: list[dict[str, Any]]) -> str:
     return str(processor.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
@@ -161,26 +140,21 @@ def by_processor(processor: Any, prompts: Sequence[Prompt], rate_hz: int) -> Any
 
 
 def _trial(rate_hz: int, clips: int) -> Ask:
-    """A question about a second of silence, or about nothing."""
     parts: tuple[str | AudioSlot, ...] = (*(AudioSlot(i) for i in range(clips)), "What is heard?")
     request = Request("", "", "", "", "open", (Message("user", parts),), clips=())
     silence = PlayedAudio(np.zeros(rate_hz, dtype=np.float32), rate_hz, "", rate_hz, rate_hz, "none")
     return Ask(request, (silence,) * clips)
 
 
-class _Seeded:
+@contextmanager
+def _seeded(keys: Sequence[str], settings: Settings, device: str) -> Iterator[None]:
     """Sampling from a seed of its own, with the global random state left as it was."""
-
-    def __init__(self, value: int, device: str) -> None:
-        self._value = value
-        self._fork = torch.random.fork_rng(devices=[device] if device.startswith("cuda") else [])
-
-    def __enter__(self) -> None:
-        self._fork.__enter__()
-        torch.manual_seed(self._value)
-
-    def __exit__(self, *error: Any) -> None:
-        self._fork.__exit__(*error)
+    if settings.temperature == "0":
+        yield
+        return
+    with torch.random.fork_rng(devices=[device] if device.startswith("cuda") else []):
+        torch.manual_seed(seed("sampling", *keys))
+        yield
 
 
 def how(settings: Settings, options: Any) -> dict[str, Any]:
@@ -196,9 +170,3 @@ def how(settings: Settings, options: Any) -> dict[str, Any]:
 
 def _content(part: str | AudioSlot) -> dict[str, str]:
     return {"type": "audio"} if isinstance(part, AudioSlot) else {"type": "text", "text": part}
-
-
-def _end_tokens(configured: int | list[int] | None) -> frozenset[int]:
-    if configured is None:
-        return frozenset()
-    return frozenset([configured] if isinstance(configured, int) else configured)

@@ -56,7 +56,8 @@ def load_processor(load: Load, auto: str) -> Any:
         raise
     except Exception as error:  # a checkpoint's files say what is called, and how: it may raise anything
         raise load.failed("processor", error) from error
-    if auto == "AutoProcessor" and not _takes_audio(processor):
+    hears = any(getattr(processor, name, None) is not None for name in _OF_AUDIO)
+    if auto == "AutoProcessor" and not (hears and getattr(processor, "tokenizer", None) is not None):
         raise FatalError(
             f"transformers makes a bare {type(processor).__name__} of {load.folder}, which would drop the audio; "
             "save the whole processor beside the weights"
@@ -102,11 +103,6 @@ def load_model(load: Load) -> Any:
 
         add_lora(model, load.lora)
     return model.eval() if load.device_map else model.eval().to(load.device)
-
-
-def _takes_audio(processor: Any) -> bool:
-    hears = any(getattr(processor, name, None) is not None for name in _OF_AUDIO)
-    return hears and getattr(processor, "tokenizer", None) is not None
 
 
 def _class_for(config: Any, load: Load) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import digest
-from pytest_audiobench.models.hf.checkpoint import folder_of
+from pytest_audiobench.models.hf.checkpoint import first_line, folder_of
 
 CONFIG, WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
@@ -67,8 +67,7 @@ def add_lora(model: Any, folder: Path) -> None:
     try:
         adapted = PeftModel.from_pretrained(model, str(folder), is_trainable=False, local_files_only=True)
     except (ValueError, RuntimeError, KeyError, TypeError, OSError) as error:
-        first = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise FatalError(f"the adapter {folder} does not fit the model: {first}") from error
+        raise FatalError(f"the adapter {folder} does not fit the model: {first_line(error)}") from error
     with safe_open(str(folder / WEIGHTS), framework="pt") as file:
         given = set(file.keys())
     if missing := sorted(given ^ set(get_peft_model_state_dict(adapted))):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import file_digest
-from pytest_audiobench.models.hf import chunks, lora
+from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
 from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
 from pytest_audiobench.models.hf.options import (
@@ -28,7 +29,7 @@ from pytest_audiobench.models.hf.options import (
     label_map,
     split_target,
 )
-from pytest_audiobench.models.messages import Ask, AudioSlot, Response, Settings
+from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
@@ -77,7 +78,10 @@ class HfModel:
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
-        self._trusted = self._trust(self._options.get("trust"))
+        trusted = self._options.get("trust")
+        if trusted not in (None, self._target, self._base):
+            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
+        self._trusted = trusted is not None
         self._engine: Any = None
 
     @cached_property
@@ -140,8 +144,8 @@ class HfModel:
     @property
     def hearing(self) -> Hearing | None:
         """Whether audio reaches the model, found when it was loaded."""
-        found: Hearing | None = self._engine.hearing if self._engine else None
-        return found
+        hearing: Hearing | None = self._engine.hearing if self._engine else None
+        return hearing
 
     @property
     def oom_splits(self) -> int:
@@ -174,6 +178,7 @@ class HfModel:
             from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
             raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
+        own_code = "; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
         load = Load(
             self._checkpoint.folder,
             family,
@@ -183,7 +188,7 @@ class HfModel:
             device_map=self._options.get("device_map"),
             lora=self._lora.folder if self._lora else None,
             trust=self._trusted,
-            trust_hint=self._trust_hint(),
+            trust_hint="" if self._trusted or not self._checkpoint.has_code() else own_code + self._target,
         )
         setup = Setup(
             load,
@@ -216,18 +221,17 @@ class HfModel:
             self._engine = None
 
     def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
-        """RecordedQuestion as they are where all fit into the window; else in pieces, a batch's worth at a time."""
-        pieces, counts = chunks.cut(asks, self.limits.max_clip_s)
-        width = len(pieces) if len(pieces) == len(asks) else self._pieces_at_once
+        """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
+        pieces_of_each = [_pieces(ask, self.limits.max_clip_s) for ask in asks]
+        pieces = [piece for parts in pieces_of_each for piece in parts]
+        window_s = self.limits.max_clip_s or self.limits.max_batch_s
+        pieces_at_once = max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
+        width = len(pieces) if len(pieces) == len(asks) else pieces_at_once
         replies: list[Response] = []
         for start in range(0, len(pieces), width):
             replies += self._engine.answer(pieces[start : start + width], settings)
-        return chunks.joined(replies, counts)
-
-    @property
-    def _pieces_at_once(self) -> int:
-        window_s = self.limits.max_clip_s or self.limits.max_batch_s
-        return max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
+        left = iter(replies)
+        return [_joined([next(left) for _ in parts]) for parts in pieces_of_each]
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
@@ -285,17 +289,35 @@ class HfModel:
     def _family(self) -> Family:
         return family_of(self._checkpoint.config())
 
-    def _trust(self, trusted: str | None) -> bool:
-        if trusted is None:
-            return False
-        if trusted not in (self._target, self._base):
-            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
-        return True
 
-    def _trust_hint(self) -> str:
-        if self._trusted or not self._checkpoint.has_code():
-            return ""
-        return (
-            f"; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
-            f"{self._target}"
+def _pieces(ask: Ask, window_s: float | None) -> list[Ask]:
+    """A request of one clip beyond the window as one for each window's length of it; another as it is."""
+    if window_s is None or len(ask.audio) != 1 or ask.audio[0].duration_s <= window_s:
+        return [ask]
+    clip = ask.audio[0]
+    width = round(window_s * clip.rate_hz)
+    starts = range(0, len(clip.samples), width)
+    return [
+        Ask(
+            replace(ask.request, key=f"{ask.request.key}/{place}"),
+            (replace(clip, samples=clip.samples[start : start + width], pcm_digest=""),),
         )
+        for place, start in enumerate(starts)
+    ]
+
+
+def _joined(pieces: Sequence[Response]) -> Response:
+    if len(pieces) == 1:
+        return pieces[0]
+    for place, piece in enumerate(pieces, 1):
+        if piece.error is not None:
+            return Response(error=f"{piece.error} (piece {place} of {len(pieces)})")
+    usage: dict[str, int] = {"pieces": len(pieces)}
+    for piece in pieces:
+        for name, count in piece.usage.items():
+            usage[name] = usage.get(name, 0) + count
+    finishes = {piece.finish for piece in pieces}
+    worst: tuple[Finish, ...] = ("length", "refusal", "unknown", "stop")
+    text = " ".join(filter(None, (piece.text.strip() for piece in pieces)))
+    finish = next(finish for finish in worst if finish in finishes)
+    return Response(outputs=(Output((Part("text", text),), finish),), usage=usage)

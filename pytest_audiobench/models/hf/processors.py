@@ -19,6 +19,9 @@ from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.generation import by_processor
 
 transformers: Any = untyped_transformers  # parts of it are typed and parts are not
+_TAIL = 1600
+"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
+do not depend on its neighbours and are those of the whole window."""
 
 
 class AudioOnlyProcessor:
@@ -129,11 +132,6 @@ def _with_sound(part: dict[str, Any], clips: Any, rate_hz: int) -> dict[str, Any
     wav = io.BytesIO()
     soundfile.write(wav, np.asarray(next(clips), dtype=np.float32), rate_hz, format="WAV", subtype="FLOAT")
     return {"type": "audio", "base64": base64.b64encode(wav.getvalue()).decode()}
-
-
-_TAIL = 1600
-"""Samples of silence behind the longest clip: more than the spectrogram's frames reach, so that a clip's features
-do not depend on its neighbours and are those of the whole window."""
 
 
 def tensors(

@@ -105,7 +105,6 @@ class JudgeScores:
         return Item(ask.request.key[:32], parts)
 
     async def _scored(self, items: Sequence[Item]) -> tuple[list[Response | None], FatalError | None]:
-        """The verdicts in the batch's order, as far as there are any, and what broke."""
         verdicts: list[Response | None] = [None] * len(items)
         broken: list[FatalError] = []
         turn = asyncio.Semaphore(self._concurrency)

@@ -72,11 +72,19 @@ class Client:
 
         self._endpoint, self._key, self._model, self._timeout_s = endpoint, key, model, timeout_s
         hush("openai", "httpcore", "httpcore2")
+        # A proxy from the environment is no way to this machine itself.
+        with proxies_judged(not endpoint.loopback):
+            network = openai.DefaultAsyncHttpxClient(
+                trust_env=not endpoint.loopback,
+                follow_redirects=False,
+                event_hooks={"response": [_stop_at_refusals]},
+                timeout=timeout_s,
+            )
         self._openai = openai.AsyncOpenAI(
             api_key=key.reveal() if key else _NO_KEY,
             base_url=endpoint.url,
             max_retries=0,
-            http_client=_network(endpoint, timeout_s),
+            http_client=network,
             # A reply is bounded by the bytes that come; compressed ones could grow without bound.
             default_headers={"Accept-Encoding": "identity"},
         )
@@ -85,10 +93,7 @@ class Client:
             self._openai.organization = self._openai.project = None
 
     async def chat(self, body: wire.Body) -> Reply:
-        """One chat completion.
-
-        Raises Busy, Broken, Rejected or FatalError, and SampleError for a reply that cannot be read.
-        """
+        """One chat completion. Raises Busy, Broken, Rejected, FatalError, SampleError for an unreadable reply."""
         return await self._exchange(self._openai.chat.completions, body)
 
     async def transcription(self, body: wire.Body) -> Reply:
@@ -137,7 +142,11 @@ class Client:
 
     def _refused(self, refusal: _Refusal) -> Exception:
         status, host = refusal.status, self._endpoint.host
-        why = wire.error_text(_json_or_text(refusal.text), self._clean)
+        try:
+            content = wire.parsed(refusal.text)
+        except SampleError:
+            content = refusal.text
+        why = wire.error_text(content, self._clean)
         says = f"{host} says {status}" + (f": {why}" if why else "")
         if status == 429 and "insufficient_quota" in refusal.text:
             return FatalError(f"{says}; the account has no quota left")
@@ -170,19 +179,6 @@ class Client:
 
     def _clean(self, text: str) -> str:
         return self._key.scrubbed(text) if self._key else text
-
-
-def _network(endpoint: Endpoint, timeout_s: float) -> Any:
-    import openai
-
-    # A proxy from the environment is no way to this machine itself.
-    with proxies_judged(not endpoint.loopback):
-        return openai.DefaultAsyncHttpxClient(
-            trust_env=not endpoint.loopback,
-            follow_redirects=False,
-            event_hooks={"response": [_stop_at_refusals]},
-            timeout=timeout_s,
-        )
 
 
 async def _stop_at_refusals(response: Any) -> None:
@@ -233,13 +229,6 @@ async def _streamed(lines: AsyncIterator[bytes], parsed: Callable[[bytes], objec
     if not done and not (content["choices"] and content["choices"][0]["finish_reason"]):
         raise ConnectionError("the stream ended before the answer did")
     return Reply(content, time.monotonic() - began, first_token_s)
-
-
-def _json_or_text(text: str) -> object:
-    try:
-        return wire.parsed(text)
-    except SampleError:
-        return text
 
 
 def _retry_after_s(headers: Mapping[str, str]) -> float:

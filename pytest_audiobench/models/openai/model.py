@@ -213,5 +213,4 @@ def _prices(options: Mapping[str, str]) -> Prices | None:
 
 
 def _one_of(options: Mapping[str, str], key: str, values: Sequence[C]) -> C:
-    """The option's value; the first of ``values`` where it is not given."""
     return cast(C, one_of("openai", options, key, values) or values[0])

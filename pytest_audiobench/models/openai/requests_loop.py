@@ -13,7 +13,8 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
 
 from pytest_audiobench.errors import FatalError, SampleError
 from pytest_audiobench.models.messages import Ask, Response
@@ -97,9 +98,9 @@ class Questioner:
             self._taken_stopped()
         return responses
 
-    def close(self, last: Callable[[], Awaitable[None]]) -> None:
+    def close(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for ``last``, then end the thread."""
-        asyncio.run_coroutine_threadsafe(_awaited(last), self._loop).result(timeout=self._timeout_s)
+        asyncio.run_coroutine_threadsafe(last(), self._loop).result(timeout=self._timeout_s)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -146,7 +147,8 @@ class Questioner:
                     busy_since = busy_since or self._loop.time()
                     silent_s = self._loop.time() - max(busy_since, self._alive_at)
                     if self.gone or silent_s + error.wait_s > self._patience_s:
-                        silence = _silence(error, self._patience_s)
+                        asks = f" and asks to wait {error.wait_s:.0f} s" if error.wait_s else ""
+                        silence = f"{error}{asks}: no answer within patience_s={self._patience_s:g}"
                         if self._alive_at > busy_since:
                             # It answered others meanwhile: this one request is what it will not have.
                             return self._given_up(silence)
@@ -219,12 +221,3 @@ class Questioner:
             self._stopped, self._lasting = error, lasting
         self._pace.reopen()
         return Response(error=str(error))
-
-
-async def _awaited(last: Callable[[], Awaitable[None]]) -> None:
-    await last()
-
-
-def _silence(error: Busy, patience_s: float) -> str:
-    asks = f" and asks to wait {error.wait_s:.0f} s" if error.wait_s else ""
-    return f"{error}{asks}: no answer within patience_s={patience_s:g}"

@@ -45,7 +45,11 @@ def chat_body(ask: Ask, model: str, encoding: Format, *, stream: bool, limit_nam
     and for texts that cannot be written as UTF-8.
     """
     settings = ask.request.settings
-    _check_texts(ask)
+    try:
+        for message in ask.request.messages:
+            "".join(part for part in message.parts if isinstance(part, str)).encode()
+    except UnicodeEncodeError:
+        raise SampleError(f"the question of {ask.request.sample_id} holds characters that are none") from None
     body: Body = {
         "model": model,
         "messages": [_turn(message, ask, encoding) for message in ask.request.messages],
@@ -81,7 +85,8 @@ def chat_response(reply: object) -> Response:
         raise SampleError("the server's reply holds no choices")
     message = _field(choices[0], "message", dict, "the choice")
     text, refused = _text(message.get("content"))
-    finish = _finish(choices[0].get("finish_reason"))
+    reason = choices[0].get("finish_reason")
+    finish = _FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
     refusal = message.get("refusal")
     if isinstance(refusal, str) and refusal:
         text, refused = text or refusal, True
@@ -161,14 +166,6 @@ def error_text(reply: object, clean: Callable[[str], str] = str) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _check_texts(ask: Ask) -> None:
-    try:
-        for message in ask.request.messages:
-            "".join(part for part in message.parts if isinstance(part, str)).encode()
-    except UnicodeEncodeError:
-        raise SampleError(f"the question of {ask.request.sample_id} holds characters that are none") from None
-
-
 def _turn(message: Message, ask: Ask, encoding: Format) -> Body:
     if not any(isinstance(part, AudioSlot) for part in message.parts):
         return {"role": message.role, "content": "".join(str(part) for part in message.parts)}
@@ -186,7 +183,6 @@ def _part(part: str | AudioSlot, ask: Ask, encoding: Format) -> Body:
 
 
 def _text(content: object) -> tuple[str, bool]:
-    """The text of a message's content, and whether it is a refusal."""
     if content is None:
         return "", False
     if isinstance(content, str):
@@ -202,10 +198,6 @@ def _text(content: object) -> tuple[str, bool]:
         texts.append(piece)
         refused = refused or kind == "refusal"
     return "".join(texts), refused
-
-
-def _finish(reason: object) -> Finish:
-    return _FINISHES.get(reason, "unknown") if isinstance(reason, str) else "unknown"
 
 
 def _response(text: str, finish: Finish, usage: Mapping[str, int]) -> Response:

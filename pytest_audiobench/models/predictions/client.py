@@ -74,12 +74,7 @@ class Client:
     """
 
     def __init__(
-        self,
-        url: str,
-        patience: Patience,
-        key: Key | None,
-        connections: int,
-        check_alive: Callable[[], None],
+        self, url: str, patience: Patience, key: Key | None, connections: int, check_alive: Callable[[], None]
     ) -> None:
         """Raises FatalError when httpx is not installed, or the environment's proxy cannot be used."""
         try:
@@ -195,7 +190,6 @@ class Client:
         return await self._insisted(ask)
 
     async def _insisted(self, ask: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
-        """``ask``, tried again while it fails in passing and patience lasts."""
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -220,15 +214,15 @@ class Client:
             # Zero, or a date that is past, is no leave to ask without a pause.
             wait_s = max(failure.after_s or 0.0, pause_s * random.uniform(1 - _JITTER, 1 + _JITTER))
             if now + wait_s > deadline:
+                times = "once" if tries == 1 else f"{tries} times"
                 raise Gone(
-                    f"{self.url} cannot be asked: {failure} ({_times(tries)}); what it had answered is kept, "
+                    f"{self.url} cannot be asked: {failure} (tried {times}); what it had answered is kept, "
                     "so mend the server or the URL and run again, or give it more time with retry_s="
                 ) from None
             await self._slept(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _slept(self, wait_s: float) -> None:
-        """Wait, and notice meanwhile when waiting has lost its sense."""
         deadline = time.monotonic() + wait_s
         while (left_s := deadline - time.monotonic()) > 0:
             await asyncio.sleep(min(1.0, left_s))
@@ -304,7 +298,3 @@ def _seconds(text: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
-
-
-def _times(tries: int) -> str:
-    return "tried once" if tries == 1 else f"tried {tries} times"

@@ -103,8 +103,9 @@ class PredictionsModel:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connected.run(self._check_same())
         else:
+            placeholder = self._settled.form.placeholder
             self.hearing = find_hearing(
-                self._info.name, self._probed, self.limits.rate_hz, self._settled.form.placeholder
+                self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, placeholder
             )
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
@@ -130,7 +131,6 @@ class PredictionsModel:
             self._client = None
 
     async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
-        """The answers of one and the same server, as far as there are any."""
         answers: list[Response | None] = [None] * len(batch)
         await self._kept(self._check_same)
         await self._fill(answers, batch)
@@ -167,7 +167,6 @@ class PredictionsModel:
         await asyncio.gather(*(put(part) for part in parts))
 
     def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
-        """The requests as JSON; those that cannot be sent are answered with their error."""
         wire_ids = _wire_ids(batch)
         items: dict[int, Item] = {}
         for position in positions:
@@ -219,9 +218,6 @@ class PredictionsModel:
                 f"{self._connected.url} came back as another model ({now.named}, before {self._info.named}); "
                 "what the first had answered is kept: run again to ask this one"
             )
-
-    def _probed(self, ask: Ask) -> Response:
-        return self.ask([ask])[0]
 
     @cached_property
     def _info(self) -> Info:

@@ -15,20 +15,8 @@ from pytest_audiobench.models.remote.api_keys import Key, checked_key
 from pytest_audiobench.models.spec import check_options, one_of
 
 KNOWN = (
-    "batch",
-    "concurrency",
-    "folder",
-    "hints",
-    "max_s",
-    "payload",
-    "pcm",
-    "placeholder",
-    "rate",
-    "retry_s",
-    "timeout_s",
-    "token_env",
-    "url_file",
-    "wait_s",
+    *("batch", "concurrency", "folder", "hints", "max_s", "payload", "pcm", "placeholder"),
+    *("rate", "retry_s", "timeout_s", "token_env", "url_file", "wait_s"),
 )
 
 

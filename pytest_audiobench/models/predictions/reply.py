@@ -125,7 +125,10 @@ def info(body: bytes) -> Info:
     stage, error = words(content.get("loading_stage") or ""), words(content.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
     note = error if state == "failed" else stage
-    return Info(name, model, revision, _payloads(content), _most_batch(content), _proof(content), status, state, note)
+    proof, identity = "", content.get("fingerprint")
+    if isinstance(identity, dict) and identity:
+        proof = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
+    return Info(name, model, revision, _payloads(content), _most_batch(content), proof, status, state, note)
 
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:
@@ -171,8 +174,13 @@ def _response(item: Mapping[str, Any], place: str) -> Response:
         raise Breach(f"predictions of {place} is {_quoted(texts)}, not a list of texts")
     error = _optional(item, "error", str, place)
     finish = _optional(item, "finish_reason", str, place)
-    usage = _usage(_optional(item, "usage", dict, place) or {}, place)
-    latency_s = _latency_s(item.get("latency_sec"), place)
+    usage = _counts(_optional(item, "usage", dict, place) or {}, place)
+    latency_s = item.get("latency_sec")
+    if latency_s is not None:
+        is_number = isinstance(latency_s, (int, float)) and not isinstance(latency_s, bool)
+        if not is_number or not 0 <= latency_s < _LONGEST_LATENCY_S:
+            raise Breach(f"latency_sec of {place} is {_quoted(latency_s)}, not a number of seconds")
+        latency_s = float(latency_s)
     if error and error.strip():
         return Response(error=words(error), latency_s=latency_s)
     if not texts:
@@ -182,21 +190,13 @@ def _response(item: Mapping[str, Any], place: str) -> Response:
     return Response(outputs=outputs, usage=usage, latency_s=latency_s)
 
 
-def _usage(usage: Mapping[str, Any], place: str) -> dict[str, int]:
+def _counts(usage: Mapping[str, Any], place: str) -> dict[str, int]:
     for name in _COUNTED:
         count = usage.get(name)
         if count is not None and not _is_count(count):
             raise Breach(f"{name} in the usage of {place} is {_quoted(count)}, not a count")
     counts = [(name, count) for name, count in usage.items() if _is_count(count) and len(name) <= _LONGEST_NAME]
     return dict(counts[:_MOST_COUNTS])
-
-
-def _latency_s(value: Any, place: str) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < _LONGEST_LATENCY_S:
-        raise Breach(f"latency_sec of {place} is {_quoted(value)}, not a number of seconds")
-    return float(value)
 
 
 def _optional(item: Mapping[str, Any], field: str, kind: type, place: str) -> Any:
@@ -230,13 +230,6 @@ def _most_batch(info: Mapping[str, Any]) -> int:
         return 1
     most = info.get("max_batch_size")
     return min(most, MOST_BATCH) if _is_count(most) and most else DEFAULT_BATCH
-
-
-def _proof(info: Mapping[str, Any]) -> str:
-    fingerprint = info.get("fingerprint")
-    if not isinstance(fingerprint, dict) or not fingerprint:
-        return ""
-    return hashlib.sha256(json.dumps(fingerprint, sort_keys=True).encode()).hexdigest()
 
 
 def _is_count(value: Any) -> bool:

@@ -56,7 +56,12 @@ class Form(NamedTuple):
 def item(wire_id: str, ask: Ask, form: Form) -> Item:
     """One element of a batch. Raises SampleError where its audio cannot travel in this form."""
     request = ask.request
-    _check_slots(request, form.placeholder)
+    texts = [part for message in request.messages for part in message.parts if isinstance(part, str)]
+    if form.placeholder and slots(request) and any(form.placeholder in text for text in texts):
+        quoted = repr(form.placeholder)
+        raise SampleError(
+            f"the question holds {quoted} itself, so its clips cannot be told apart; give another placeholder="
+        )
     opening = {"sample_id": wire_id, "messages": [_message(message, form.placeholder) for message in request.messages]}
     pieces = [_json(opening)[:-1], b',"audio_inputs":[']
     for position, clip in enumerate(slots(request)):
@@ -75,14 +80,6 @@ def slots(request: Request) -> list[int]:
     return [part.clip for message in request.messages for part in message.parts if isinstance(part, AudioSlot)]
 
 
-def _check_slots(request: Request, placeholder: str) -> None:
-    texts = [part for message in request.messages for part in message.parts if isinstance(part, str)]
-    if placeholder and slots(request) and any(placeholder in text for text in texts):
-        raise SampleError(
-            f"the question holds {placeholder!r} itself, so its clips cannot be told apart; give another placeholder="
-        )
-
-
 def _joined(items: Sequence[Item]) -> Iterator[bytes]:
     yield _HEAD
     for position, element in enumerate(items):
@@ -99,16 +96,16 @@ def _message(message: Message, placeholder: str) -> dict[str, str]:
 
 def _generation(request: Request, form: Form) -> dict[str, Any]:
     settings = request.settings
-    found: dict[str, Any] = {"max_tokens": settings.max_new_tokens, "temperature": float(settings.temperature)}
+    config: dict[str, Any] = {"max_tokens": settings.max_new_tokens, "temperature": float(settings.temperature)}
     if settings.top_p != "1":
-        found["top_p"] = float(settings.top_p)
+        config["top_p"] = float(settings.top_p)
     if form.max_s is not None:
-        found["max_length_seconds"] = int(form.max_s) if form.max_s == int(form.max_s) else form.max_s
+        config["max_length_seconds"] = int(form.max_s) if form.max_s == int(form.max_s) else form.max_s
     if form.hints:
-        found["task"] = request.task
+        config["task"] = request.task
         if request.choices:
-            found["choices"] = list(request.choices)
-    return found
+            config["choices"] = list(request.choices)
+    return config
 
 
 def _audio(ask: Ask, number: int, form: Form) -> tuple[bytes, ...]:

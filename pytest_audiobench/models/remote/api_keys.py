@@ -73,7 +73,8 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
         if not environ.get(variable):
             raise UsageError(f"key_env={variable}: the environment variable {variable} is not set or empty")
         return checked_key(environ[variable], variable)
-    provider = next((p for p in _PROVIDERS if any(_below(endpoint.host, host) for host in p.hosts)), None)
+    domains = f".{endpoint.host}"
+    provider = next((p for p in _PROVIDERS if any(domains.endswith(f".{host}") for host in p.hosts)), None)
     name = provider.variable if provider else "OPENAI_API_KEY"
     readable_by_all = endpoint.url.startswith("http://") and not endpoint.loopback
     if readable_by_all and provider is not None:
@@ -82,19 +83,11 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
         return checked_key(environ[name], name)
     if provider is None:
         return None
-    file = _config_home(environ) / provider.file
+    home = Path(environ.get("XDG_CONFIG_HOME", ""))
+    file = (home if home.is_absolute() else Path.home() / ".config") / provider.file
     if not file.exists():
         raise UsageError(f"{endpoint.host} needs a key: set {name}, or write it to {file} (mode 600)")
     return checked_key(_from_text(read_private(file), file), str(file))
-
-
-def _below(host: str, domain: str) -> bool:
-    return host == domain or host.endswith(f".{domain}")
-
-
-def _config_home(environ: Mapping[str, str]) -> Path:
-    given = environ.get("XDG_CONFIG_HOME")
-    return Path(given) if given and Path(given).is_absolute() else Path.home() / ".config"
 
 
 def read_private(file: Path) -> str:

@@ -99,7 +99,6 @@ class Replay:
 
 
 def _is_run(file: Path) -> bool:
-    """Which of the two layouts a file is in, by its first row."""
     from pytest_audiobench.compat.faithfulness_study.replay import FIELDS
 
     for line, row in records(file):

@@ -28,7 +28,6 @@ class Answers(Protocol):
 
     def response(self, request: Request) -> Response:
         """The recorded answer, or a response with the error that there is none."""
-        ...
 
 
 class _Key(NamedTuple):

@@ -66,7 +66,9 @@ class Log:
 def guard(folder: Path, command: str) -> None:
     """Start the server and stay until it has ended."""
     parent = os.getppid()
-    _adopt()
+    # Become the parent of what a shell leaves behind, so that its end is seen at once (Linux has this).
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     process = subprocess.Popen(
         command,
         shell=True,
@@ -80,18 +82,17 @@ def guard(folder: Path, command: str) -> None:
     logs = [Log(folder / "server.stderr.log", process.stderr), Log(folder / "server.stdout.log", process.stdout)]
     wanted = True
     while wanted and process.poll() is None:
-        wanted = not _closed(sys.stdin.buffer) and os.getppid() == parent
+        ready, _, _ = select.select([sys.stdin.buffer], [], [], _LOOK_S)
+        wanted = not (ready and not os.read(sys.stdin.fileno(), 1)) and os.getppid() == parent
     if not wanted:
         _end(process)
     # Children may outlive the shell that started them.
     _signal(process, signal.SIGKILL)
     last_words = next((lines for lines in (log.last_lines() for log in logs) if lines), [])
-    _tell(folder, {"code": process.wait(), "wanted": not wanted, "said": last_words})
-
-
-def _closed(stdin: IO[bytes]) -> bool:
-    ready, _, _ = select.select([stdin], [], [], _LOOK_S)
-    return bool(ready) and not os.read(stdin.fileno(), 1)
+    aside = folder / f"{STATUS}.part"
+    end = {"code": process.wait(), "wanted": not wanted, "said": last_words}
+    aside.write_text(json.dumps(end), encoding="utf-8")
+    os.replace(aside, folder / STATUS)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -100,37 +101,20 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     left = _signal(process, signal.SIGTERM)
     while left and time.monotonic() < deadline:
         time.sleep(_LOOK_S / 4)
-        _reap(process)
+        # The leader first, whose exit code is wanted.
+        if process.poll() is not None:
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-process.pid, os.WNOHANG)[0]:
+                    pass
         left = _signal(process, 0)
 
 
-def _adopt() -> None:
-    """Become the parent of what a shell leaves behind, so that its end is seen at once (Linux has this)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-
-
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    # The leader first, whose exit code is wanted.
-    if process.poll() is not None:
-        with contextlib.suppress(ChildProcessError):
-            while os.waitpid(-process.pid, os.WNOHANG)[0]:
-                pass
-
-
 def _signal(process: subprocess.Popen[bytes], what: int) -> bool:
-    """Whether the server's group had a process to send it to."""
     try:
         os.killpg(process.pid, what)
     except (ProcessLookupError, PermissionError):
         return False
     return True
-
-
-def _tell(folder: Path, what: object) -> None:
-    aside = folder / f"{STATUS}.part"
-    aside.write_text(json.dumps(what), encoding="utf-8")
-    os.replace(aside, folder / STATUS)
 
 
 if __name__ == "__main__":

@@ -36,9 +36,9 @@ _NEWS_S = 2.0
 
 def free_port() -> int:
     """A port of the loopback that nobody uses at the moment."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 def check_command(command: str) -> None:
@@ -158,16 +158,16 @@ class ServedModel:
 
     def fingerprint(self) -> Mapping[str, str]:
         self._wait()
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             return self._inner.fingerprint()
 
     def load(self) -> None:
         self._wait()
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             self._inner.load()
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
-        with _told_of_its_end(self._served):
+        with _reporting_its_end(self._served):
             return self._inner.ask(batch)
 
     def close(self) -> None:
@@ -180,7 +180,7 @@ class ServedModel:
 
 
 @contextmanager
-def _told_of_its_end(served: Served) -> Iterator[None]:
+def _reporting_its_end(served: Served) -> Iterator[None]:
     """Errors of a model whose server has ended become the one that says so."""
     try:
         yield
