@@ -26,6 +26,11 @@ def add_terms(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
+    """Declare ``--reports``, with its help."""
+    parser.add_argument("--reports", metavar="FOLDER", type=Path, default=Path("reports"), help=text)
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """In which form the numbers are printed."""
     parser.add_argument("--format", choices=FORMATS, default="table", help="how to print it (default table)")

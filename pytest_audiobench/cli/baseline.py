@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import names
+from pytest_audiobench.cli._options import add_reports, names
 
 HELP = "write a run's scores into a small file that later runs are compared with, or show one"
 
@@ -28,28 +28,19 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     show = verbs.add_parser("show", help="the evals of a baseline, with their values")
     show.add_argument("source", metavar="FILE", help="a baseline's file, REF:PATH in git, or a run")
     for verb in (update, show):
-        verb.add_argument(
-            "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs are (default reports)"
-        )
+        add_reports(verb, "where runs are (default reports)")
 
 
 def run(args: argparse.Namespace) -> int:
     """0 where the file was written, or shown."""
     from pytest_audiobench.comparison.baseline_sources import baseline_from
+    from pytest_audiobench.comparison.baseline_text import about, changes, table
 
     if args.verb == "show":
-        from pytest_audiobench.comparison.baseline_text import about, table
-
         baseline = baseline_from(args.source, args.reports, Path.cwd(), texts=False)
         for contents in baseline.models.values():
             print("\n".join([*about(contents), *table(contents)]))
         return 0
-    return _update(args)
-
-
-def _update(args: argparse.Namespace) -> int:
-    from pytest_audiobench.comparison.baseline_sources import baseline_from
-    from pytest_audiobench.comparison.baseline_text import about, changes, table
     from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
     from pytest_audiobench.report.formatting import printable
 

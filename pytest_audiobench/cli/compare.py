@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from pytest_audiobench.cli._options import COMPONENTS, add_output, add_terms, names, place, put
+from pytest_audiobench.cli._options import COMPONENTS, add_output, add_reports, add_terms, names, place, put
 
 HELP = "compare runs or baselines with the first of them, sample by sample"
 
@@ -17,9 +16,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         help="runs' folders, their run.json, baselines, or run files of audiobench 0.1",
     )
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
+    add_reports(parser)
     parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
     add_terms(parser)
     parser.add_argument(

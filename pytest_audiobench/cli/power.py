@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_terms, put
+from pytest_audiobench.cli._options import add_output, add_reports, add_terms, put
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
 
@@ -22,9 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
     parser.add_argument("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
     parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
+    add_reports(parser)
     add_output(parser)
 
 

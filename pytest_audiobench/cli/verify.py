@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import put
+from pytest_audiobench.cli._options import add_reports, put
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
+    add_reports(parser)
     parser.add_argument(
         "--data",
         metavar="NAME=FOLDER",

@@ -6,9 +6,9 @@ import fcntl
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -142,7 +142,7 @@ class BatchExecutor:
     def _execute_missing(self, batches: Sequence[_Batch], stored: int, total: int) -> dict[bytes, Response]:
         responses: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
-        with self._decoded_ahead(batches, eager=True) as stream:
+        with closing(self._decoded_ahead(batches, eager=True)) as stream:
             for batch, audio in stream:
                 with self._locked(batch, wait=False) as is_ours:
                     if is_ours:
@@ -151,7 +151,7 @@ class BatchExecutor:
                         waiting.append(batch)
                 self._progress(stored + len(responses), total)
         # Whoever holds these batches will most likely answer them: decode only if it does not.
-        with self._decoded_ahead(waiting, eager=False) as stream:
+        with closing(self._decoded_ahead(waiting, eager=False)) as stream:
             for batch, audio in stream:
                 with self._locked(batch, wait=True):
                     responses |= self._execute_batch(batch, audio)
@@ -181,7 +181,8 @@ class BatchExecutor:
             return stored
         if not self.handle.planned and stored:
             self.counts.known += len(stored)
-            batch = _without(batch, stored)
+            left = [i for i, key in enumerate(batch.keys) if key not in stored]
+            batch = self._batch(batch.requests, batch.keys, left)
         failures: dict[bytes, tuple[str, bool]] = {}
         playable: list[tuple[bytes, Ask]] = []
         for key, request, played in zip(batch.keys, batch.requests, audio.results(batch.requests), strict=True):
@@ -249,25 +250,19 @@ class BatchExecutor:
             raise FatalError(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
-    @contextmanager
-    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Iterator[Iterator[tuple[_Batch, _Decoding]]]:
+    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")
+        ahead: deque[tuple[_Batch, _Decoding]] = deque()
         try:
-            yield self._stream(batches, pool, eager)
+            for batch in batches:
+                ahead.append((batch, _Decoding(batch.requests, self.handle, pool)))
+                if eager:
+                    ahead[-1][1].start()
+                if len(ahead) > _AHEAD:
+                    yield ahead.popleft()
+            yield from ahead
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-    def _stream(
-        self, batches: Sequence[_Batch], pool: ThreadPoolExecutor, eager: bool
-    ) -> Iterator[tuple[_Batch, _Decoding]]:
-        ahead: deque[tuple[_Batch, _Decoding]] = deque()
-        for batch in batches:
-            ahead.append((batch, _Decoding(batch.requests, self.handle, pool)))
-            if eager:
-                ahead[-1][1].start()
-            if len(ahead) > _AHEAD:
-                yield ahead.popleft()
-        yield from ahead
 
 
 class _Decoding:
@@ -301,12 +296,6 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
         except AudioError as error:
             played[request.key] = error
     return played
-
-
-def _without(batch: _Batch, stored: Mapping[bytes, Response]) -> _Batch:
-    left = [i for i, key in enumerate(batch.keys) if key not in stored]
-    keys = tuple(batch.keys[i] for i in left)
-    return _Batch(tuple(batch.requests[i] for i in left), keys, keys)
 
 
 def _trace(played: PlayedAudio) -> dict[str, object]:

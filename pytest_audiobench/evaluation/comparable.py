@@ -141,14 +141,13 @@ def comparable_ahead(
 def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
     for selected in selection.samples:
         openings = () if selected.error else protocol.openings
-        messages_of = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
-        messages = {stage: messages_payload(stage_messages) for stage, stage_messages in messages_of.items()}
+        played = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
         status = "error" if selected.error else "parsed"
         yield ComparableSample(
             sample_id=selected.sample.id,
             epoch=epoch,
             audio=audio_digest(selected.clip_keys),
-            prompt=prompt_digest(messages),
+            prompt=prompt_digest({stage: messages_payload(messages) for stage, messages in played.items()}),
             cluster=None,
             groups={},
             statuses=dict.fromkeys([scorer.name for scorer in protocol.scorers], status),

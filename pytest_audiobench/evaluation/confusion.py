@@ -67,7 +67,13 @@ class Tally:
 
     def said(self, sample: Mapping[str, Any]) -> str:
         """The sample's label that was said, or what stands for none."""
-        return _label_of_answer(sample["value"], sample["choices"], self.is_letter)
+        value, choices = sample["value"], sample["choices"]
+        if value is None:
+            return NO_ANSWER
+        if self.is_letter:
+            place = LETTERS.find(value)
+            return str(choices[place]) if 0 <= place < len(choices) else OTHER
+        return _choice(value, choices) or OTHER
 
     @property
     def columns(self) -> list[str]:
@@ -79,15 +85,6 @@ class Tally:
 def gives_letters(signature: str) -> bool:
     """Whether a scorer with this signature gives an option's letter in place of its text."""
     return signature.startswith("mcq:")
-
-
-def _label_of_answer(value: str | None, choices: Sequence[str], is_letter: bool) -> str:
-    if value is None:
-        return NO_ANSWER
-    if is_letter:
-        place = LETTERS.find(value)
-        return choices[place] if 0 <= place < len(choices) else OTHER
-    return _choice(value, choices) or OTHER
 
 
 def _choice(text: str, choices: Sequence[str]) -> str | None:

@@ -152,30 +152,26 @@ class _MetricSeries:
     def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
-        method_ = f"least squares over {len(points)} perturbations, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
         scored, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
         most = span(self._unit)
         drop = contrast(scored, weights, most)
-        method = (
-            f"{method_}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        )
+        how = drop.method.replace("no test", "no interval").replace("paired t", "t on paired samples")
+        method = f"least squares over {len(points)} perturbations, all alike; {how}"
         numbers = (finite(scored.value(weights)), finite(drop.lower), finite(drop.upper))
-        p = finite(trend_p(scored, weights, most, self._worse(harder)))
+        # The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known.
+        worse = 0 if not harder else 1 if (self._direction == "higher") == (harder == "lower") else -1
+        p = finite(trend_p(scored, weights, most, worse))
         test = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
         return SlopeRecord(*numbers, f"{method}{test}", per, p)
-
-    def _worse(self, harder: Harder) -> int:
-        """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
-        if not harder:
-            return 0
-        return 1 if (self._direction == "higher") == (harder == "lower") else -1
 
     def summary(self) -> PerturbationsRecord:
         """The mean over all perturbations, each weighing alike, and the differences."""
         metric, scorer, signature = self._about
         weights = [1.0 / len(self.points)] * len(self.points)
+        differences = list(self._differences())
+        adjusted = holm_of_known([difference.p for difference in differences])
         return PerturbationsRecord(
             dataset=self._dataset,
             series=self._series,
@@ -187,7 +183,7 @@ class _MetricSeries:
             points=self.points,
             weights={point.perturbation: weight for point, weight in zip(self.points, weights, strict=True)},
             mean=self._mean(self.points, weights, "mean of"),
-            differences=_with_holm(list(self._differences())),
+            differences=[replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)],
         )
 
     def _mean(self, points: Sequence[PointRecord], weights: Sequence[float], how: str) -> FigureRecord:
@@ -203,12 +199,26 @@ class _MetricSeries:
         return [self._columns[point.perturbation] for point in points]
 
     def _differences(self) -> Iterator[DifferenceRecord]:
+        """The differences, their p values not adjusted yet."""
         if isinstance(self._sums, str):
             return
         for point in self.points:
             reference = self._reference(point)
             if reference is not None and reference != point.perturbation:
-                yield self._difference(point.perturbation, reference)
+                difference = self._sums.difference(self._columns[reference], self._columns[point.perturbation])
+                yield DifferenceRecord(
+                    perturbation=point.perturbation,
+                    reference=reference,
+                    drop=finite(difference.drop.value),
+                    lower=finite(difference.drop.lower),
+                    upper=finite(difference.drop.upper),
+                    p=finite(difference.drop.p),
+                    p_holm=None,
+                    pairs=difference.pairs,
+                    worse=difference.worse,
+                    better=difference.better,
+                    method=difference.drop.method,
+                )
 
     def _reference(self, point: PointRecord) -> str | None:
         """The perturbation named clean; else the easiest dose of the point's family, where that is known."""
@@ -221,23 +231,6 @@ class _MetricSeries:
         return min(
             family, key=lambda other: _dose(other) if perturbation["harder"] == "higher" else -_dose(other)
         ).perturbation
-
-    def _difference(self, perturbation: str, reference: str) -> DifferenceRecord:
-        assert not isinstance(self._sums, str)
-        difference = self._sums.difference(self._columns[reference], self._columns[perturbation])
-        return DifferenceRecord(
-            perturbation=perturbation,
-            reference=reference,
-            drop=finite(difference.drop.value),
-            lower=finite(difference.drop.lower),
-            upper=finite(difference.drop.upper),
-            p=finite(difference.drop.p),
-            p_holm=None,
-            pairs=difference.pairs,
-            worse=difference.worse,
-            better=difference.better,
-            method=difference.drop.method,
-        )
 
 
 def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
@@ -259,12 +252,6 @@ def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
 def _dose(point: PointRecord) -> float:
     assert point.dose is not None
     return float(point.dose)
-
-
-def _with_holm(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
-    """With p values adjusted by Holm's method."""
-    adjusted = holm_of_known([difference.p for difference in differences])
-    return [replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)]
 
 
 def _slopes_with_holm(curves: Sequence[CurveRecord]) -> list[CurveRecord]:

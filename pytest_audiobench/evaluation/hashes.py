@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
@@ -42,7 +42,10 @@ def item_hashes(
         "audio": _audio(selection.samples, any(stage.unchanged for stage in protocol.stages)),
         "prompts": digest_of_trusted(
             [
-                [sample.sample_id, *(_messages(sample, stage) for stage in openings)]
+                [
+                    sample.sample_id,
+                    *(messages_payload(sample.messages[s]) if s in sample.messages else None for s in openings),
+                ]
                 for sample in answers
                 if sample.epoch == 0
             ]
@@ -55,10 +58,6 @@ def item_hashes(
     verdicts = _verdicts(judging, judges, answers) if judging else ""
     answers_hash = digest_of_trusted([answer_payload(sample) for sample in answers])
     return scored_hashes(selection.dataset.name, components, answers_hash, protocol.scorers, verdicts)
-
-
-def _messages(sample: SampleAnswers, stage: str) -> list[list[object]] | None:
-    return messages_payload(sample.messages[stage]) if stage in sample.messages else None
 
 
 def settings_hash(protocol: Protocol) -> str:
@@ -123,13 +122,9 @@ def sample_payload(sample: Sample) -> list[object]:
         sample.question,
         sample.choices,
         sample.reference,
-        _metadata(sample.metadata),
+        sorted([name, str(value)] for name, value in sample.metadata.items()),
         *([sample.references] if sample.references else []),
     ]
-
-
-def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
-    return sorted([name, str(value)] for name, value in metadata.items())
 
 
 def _audio(samples: Sequence[SelectedSample], with_unchanged: bool) -> str:

@@ -170,10 +170,10 @@ def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
         if not isinstance(note, dict) or not isinstance(note.get("conditions"), dict):
             continue
         shares = [note, *note["conditions"].values()]
-        if all(
-            isinstance(share, dict) and _are_finite(share.get("same_answers"), share.get("score_shift"))
-            for share in shares
-        ):
+        if not all(isinstance(share, dict) for share in shares):
+            continue
+        values = [share.get(name) for share in shares for name in ("same_answers", "score_shift")]
+        if all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
             yield note
 
 
@@ -182,7 +182,3 @@ def _json_or_none(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _are_finite(*values: object) -> bool:
-    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)

@@ -74,8 +74,4 @@ def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
 
 def settings_payload(stage: Stage) -> dict[str, str | int]:
     settings = stage.settings
-    return {
-        "max_new_tokens": settings.max_new_tokens,
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-    }
+    return {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature, "top_p": settings.top_p}

@@ -36,11 +36,7 @@ class Result:
     """
 
     def __init__(
-        self,
-        record: ItemRecord,
-        rows: Mapping[str, Sequence[ScoredSample]],
-        scorers: Sequence[Scorer],
-        clustered: bool,
+        self, record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], scorers: Sequence[Scorer], clustered: bool
     ) -> None:
         self.record = record
         self._rows, self._scorers, self._clustered = rows, scorers, clustered
@@ -124,13 +120,7 @@ class Result:
         # What is gained over the other is what would be dropped from here to there.
         drop = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
         return Metric(
-            drop.value,
-            name=name,
-            lower=drop.lower,
-            upper=drop.upper,
-            n=len(pairs),
-            unit=POINTS,
-            method=drop.method,
+            drop.value, name=name, lower=drop.lower, upper=drop.upper, n=len(pairs), unit=POINTS, method=drop.method
         )
 
     @property

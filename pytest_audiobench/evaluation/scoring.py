@@ -130,12 +130,8 @@ def score_samples(
             continue
         answer = scorer.parse(sample.selected.sample, sample.all_responses)
         rows.append(ScoredSample(sample, answer, scorer.score(sample.selected.sample, answer), cluster, wording))
-    return rows if scorer.together is None else _scored_together(scorer, rows)
-
-
-def _scored_together(scorer: Scorer, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
-    """The rows with what only the set of all scored samples can tell of each."""
-    assert scorer.together is not None
+    if scorer.together is None:
+        return rows
     scored = [
         (row.answers.selected.sample, row.answer) for row in rows if row.answer is not None and row.scores is not None
     ]

@@ -75,9 +75,6 @@ def collect_answers(
         for run in runs:
             for stage in stages:
                 run.execute(stage, judges[stage.judge] if stage.judge else executor)
-    for stage in _weighing(protocol):
-        for run in runs:
-            run.execute(stage, judges[stage.judge])
     return [answers for run in runs for answers in run.answers()]
 
 
@@ -101,20 +98,15 @@ def collect_rerun_answers(
                 run.execute(stage, judges[stage.judge], epoch=0)
             else:
                 run.execute(stage, executor, plan)
-    for stage in _weighing(protocol):
-        run.execute(stage, judges[stage.judge], epoch=0)
     return run.answers()
 
 
 def _turns(protocol: Protocol) -> Iterator[list[Stage]]:
-    """The stages that make the answer, in order, those in a row that one model answers together."""
+    """The stages that make the answer, in order, those in a row that one model answers together; then each judge's."""
     answering = [stage for stage in protocol.stages if stage.role not in WEIGHING]
     for _, stages in groupby(answering, key=lambda stage: stage.judge):
         yield list(stages)
-
-
-def _weighing(protocol: Protocol) -> list[Stage]:
-    return [stage for stage in protocol.stages if stage.role in WEIGHING]
+    yield from ([stage] for stage in protocol.stages if stage.role in WEIGHING)
 
 
 class _StageRun:
@@ -147,7 +139,7 @@ class _StageRun:
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
         def request_of(i: int) -> Request:
             own, selected = samples[i]
-            return requesters[own].request(selected, self._earlier(i))
+            return requesters[own].request(selected, {**self._responses[i], **self._rewritten[i]})
 
         if stage.role == "rewriter":
             open_, requests = self._rewriter_requests(stage, open_, request_of)
@@ -163,20 +155,13 @@ class _StageRun:
         batches = plan(planned) if plan else None
         responses = executor.execute([request for request, _ in unique], planned, batches)
         for i, request in zip(open_, requests, strict=True):
-            self._keep(stage, i, responses[request.key])
-
-    def _keep(self, stage: Stage, i: int, response: Response) -> None:
-        if stage.role in WEIGHING:
-            self._verdicts[i][stage.name] = response
-        elif error := _failure(stage, response):
-            self._errors[i] = error
-        elif stage.role == "rewriter":
-            self._rewritten[i][stage.name] = response
-        else:
-            self._responses[i][stage.name] = response
-
-    def _earlier(self, i: int) -> Earlier:
-        return {**self._responses[i], **self._rewritten[i]} if self._rewritten[i] else self._responses[i]
+            response = responses[request.key]
+            if stage.role in WEIGHING:
+                self._verdicts[i][stage.name] = response
+            elif error := _failure(stage, response):
+                self._errors[i] = error
+            else:
+                (self._rewritten if stage.role == "rewriter" else self._responses)[i][stage.name] = response
 
     def _rewriter_requests(
         self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]

@@ -105,9 +105,7 @@ class Store:
         return messages
 
     def put_batch(
-        self,
-        answers: Mapping[bytes, tuple[Response, Mapping[str, object]]],
-        failures: Mapping[bytes, tuple[str, bool]],
+        self, answers: Mapping[bytes, tuple[Response, Mapping[str, object]]], failures: Mapping[bytes, tuple[str, bool]]
     ) -> Written:
         """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
         now, repairs = time.time(), 0

@@ -134,7 +134,8 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
         if not given.is_file():
             raise UsageError(f"there is no threshold file {given}; --ab-config names a TOML file with {_FORM}")
         return read_rules(given)
-    declared = [rules for name in ("audiobench.toml", "pyproject.toml") if (rules := _rules_or_none(folder / name))]
+    files = [file for name in ("audiobench.toml", "pyproject.toml") if (file := folder / name).is_file()]
+    declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(
             f"thresholds are declared twice, in audiobench.toml and in pyproject.toml of {folder}: keep one place"
@@ -161,10 +162,6 @@ def read_rules(file: Path) -> Rules:
     if not isinstance(entries, list):
         raise UsageError(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_FORM}")
     return Rules(tuple(_rule(entry, where, index) for index, entry in enumerate(entries, 1)))
-
-
-def _rules_or_none(file: Path) -> Rules:
-    return read_rules(file) if file.is_file() else Rules()
 
 
 def _rule(entry: object, file: str, index: int) -> Rule:

@@ -65,16 +65,10 @@ def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, sc
 def _differs(before: ComparableSample | None, after: ComparableSample, scorer: str) -> str | None:
     if before is None:
         return ONLY_HERE
-    if _changed(before.audio, after.audio):
-        return AUDIO
-    if _changed(before.prompt, after.prompt):
-        return PROMPT
-    if _changed(before.truth, after.truth):
-        return TRUTH
+    for reason in (AUDIO, PROMPT, TRUTH):
+        digests = getattr(before, reason), getattr(after, reason)
+        if None not in digests and len(set(digests)) > 1:
+            return reason
     if "error" in (before.statuses.get(scorer), after.statuses.get(scorer)):
         return ERRORS
     return SKIPPED if before.scores.get(scorer) is None or after.scores.get(scorer) is None else None
-
-
-def _changed(before: str | None, after: str | None) -> bool:
-    return before is not None and after is not None and before != after

@@ -104,10 +104,6 @@ def finish(session: pytest.Session) -> None:
         controller = controller_of(config)
         controller.expect(expected, left_out, cautions, baseline)
         controller.register(config)
-        if shared.options.serve_command:
-            from pytest_audiobench.plugin import model_server
-
-            model_server.start(config, controller.place)
     else:
         shared.place.open()
         announcement = {"expected": [list(eval_) for eval_ in expected], "left_out": left_out, "cautions": cautions}

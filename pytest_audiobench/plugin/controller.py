@@ -175,8 +175,12 @@ class Controller:
         self._required = self._required or any(name == REQUIRED for name, _ in report.user_properties)
 
     def register(self, config: pytest.Config) -> None:
-        """Follow the reports from here on, and end the run."""
+        """Follow the reports from here on, and end the run; start the server that the evals are to ask."""
         config.pluginmanager.register(self, _PLUGIN)
+        if read_options(config).serve_command:
+            from pytest_audiobench.plugin import model_server
+
+            model_server.start(config, self.place)
 
     def start_progress(self, config: pytest.Config) -> None:
         """Show how far all workers are, on one line."""
@@ -285,8 +289,4 @@ def node_collected(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
     if controller.expected and running_controller(config) is None:
         controller.register(config)
-        if read_options(config).serve_command:
-            from pytest_audiobench.plugin import model_server
-
-            model_server.start(config, controller.place)
         controller.start_progress(config)

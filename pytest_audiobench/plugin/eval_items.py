@@ -62,18 +62,14 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     parameters = callspec.id if callspec else ""
     if alias is not None:
         parameters = parameters.removesuffix(str(alias)).removesuffix("-")
-    suite = _suite(item)
+    marker = item.get_closest_marker("audiobench")
+    declared = marker.kwargs.get("suite") if marker else None
+    suite = str(declared) if declared else _short(item.path.name.split(".")[0])
     test = getattr(item, "originalname", None) or item.name
     path = [part for part in (getattr(item.getparent(pytest.Class), "name", None), test) if part]
     name = "/".join(_short(part) for part in path)
     full = suite if name == suite else f"{suite}/{name}"
     return EvalItem(number, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
-
-
-def _suite(item: pytest.Item) -> str:
-    marker = item.get_closest_marker("audiobench")
-    declared = marker.kwargs.get("suite") if marker else None
-    return str(declared) if declared else _short(item.path.name.split(".")[0])
 
 
 def _short(name: str) -> str:

@@ -112,7 +112,11 @@ class Evaluator:
         """
         with test_errors():
             if isinstance(dataset, str):
-                dataset = self._registered(dataset)
+                datasets = self._session.registration.datasets
+                if dataset not in datasets:
+                    names = ", ".join(sorted(datasets)) or "none"
+                    raise UsageError(f"no data set is registered as {dataset!r}; there are {names}")
+                dataset = datasets[dataset]
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             return self._evaluate(dataset, protocol, self._next(name, samples, control))
@@ -255,7 +259,8 @@ class Evaluator:
             violations = self._settle()
             unmeasured = bool(self._unmeasured) and str(error) == self._unmeasured
             # An assertion on a number that cannot be compared says no more than the number does.
-            unasked = isinstance(error, AssertionError) and self._is_unasked
+            most = self._session.options.max_errors
+            unasked = isinstance(error, AssertionError) and any(asking_failure(result, most) for result in self.results)
             infrastructure = all(violation.infrastructure for violation in violations)
             self._close("failed", str(error), (unmeasured or unasked) and infrastructure)
             raise
@@ -301,11 +306,6 @@ class Evaluator:
         self._mistakes = [*mistakes, *(violation.text for violation in unmeasured)]
         return [*violations, *(Violation(text) for text in mistakes), *unmeasured]
 
-    @property
-    def _is_unasked(self) -> bool:
-        """Whether too much of the asking failed for a result to say anything of the model."""
-        return any(asking_failure(result, self._session.options.max_errors) for result in self.results)
-
     def _check_open(self, what: str) -> None:
         if self._settled:
             raise UsageError(
@@ -336,11 +336,3 @@ class Evaluator:
             record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
-
-    def _registered(self, name: str) -> Dataset:
-        datasets = self._session.registration.datasets
-        if name not in datasets:
-            raise UsageError(
-                f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}"
-            )
-        return datasets[name]

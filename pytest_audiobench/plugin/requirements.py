@@ -14,7 +14,6 @@ from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Verdic
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.gate.config import Rule
 from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
 from pytest_audiobench.metrics.value import Metric
@@ -177,8 +176,10 @@ class Requirements:
     def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        declared = [threshold for rule in rules for threshold in rule.require if _covers(rule, result)]
-        if not result.record.control:
+        control = result.record.control
+        # A control is covered only by a rule that names it.
+        declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
+        if not control:
             declared += [threshold for threshold in self.required if isinstance(threshold, Threshold)]
         recorded = {metric.name for metric in self.recorded}
         declared = [threshold for threshold in declared if threshold.metric not in recorded or threshold not in checked]
@@ -188,11 +189,6 @@ class Requirements:
     @property
     def _lines_in_code(self) -> list[Line]:
         return [line for line in self.required if isinstance(line, Line)]
-
-
-def _covers(rule: Rule, result: Result) -> bool:
-    """Whether a matching rule is meant for ``result``: for a control only where it names it."""
-    return not result.record.control or ":" in rule.eval
 
 
 def asking_failure(result: Result, allowed: int) -> str:

@@ -98,7 +98,8 @@ def summarise(reporter: Any, controller: Controller) -> None:
     if not controller.all_skipped and controller.run["items"]:
         reporter.section("audiobench", sep="=")
         _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
-    reporter.write_line(f"report: {_relative(controller.place.folder / 'report.html')}")
+    page = controller.place.folder / "report.html"
+    reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
     _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
     _annotate(reporter, controller)
 
@@ -115,12 +116,8 @@ def _annotate(reporter: Any, controller: Controller) -> None:
     root = reporter.config.rootpath
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
     tests = github_annotations.places(controller.locations, root, checkout)
-    commands = (
-        github_annotations.commands(controller.run, tests)
-        if controller.run
-        else github_annotations.trouble(controller.trouble)
-    )
-    for command in commands:
+    run, trouble = controller.run, controller.trouble
+    for command in github_annotations.commands(run, tests) if run else github_annotations.trouble(trouble):
         reporter.write_line(command)
 
 
@@ -187,10 +184,3 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         notes=notes,
         baseline=controller.baseline,
     )
-
-
-def _relative(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

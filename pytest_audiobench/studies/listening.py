@@ -55,13 +55,10 @@ def listening(
 
 
 def _hearing(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
-    least = min(adds, key=lambda control: _lower(adds[control]))
+    bounds = {control: -1.0 if metric.lower is None else metric.lower for control, metric in adds.items()}
+    least = min(bounds, key=bounds.__getitem__)
     gain = adds[least]
-    if _lower(gain) > 0.0 and gain.n >= _FEWEST and not errors:
+    if bounds[least] > 0.0 and gain.n >= _FEWEST and not errors:
         return Hearing("proven", f"{name}: {100 * gain:+.1f} points over {least} (n={gain.n})")
     why = f"{errors} askings failed" if errors else f"{100 * gain:+.1f} points over {least}, n={gain.n}"
     return Hearing("unproven", f"not shown on {name} ({why})")
-
-
-def _lower(metric: Metric) -> float:
-    return -1.0 if metric.lower is None else metric.lower

@@ -29,8 +29,6 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 _HEAD = ("schema", "version", "run", "finished", "hashes", "model", "limit", "epochs", "missing", "evals")
 _MODEL = ("alias", "spec", "digest", "fingerprint", "noise")
-_KIND = SCHEMA.rpartition("/")[0]
-
 
 _FILE = FileKind(
     "baseline",
@@ -68,17 +66,18 @@ def _check_schema(value: object, name: str) -> None:
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema == SCHEMA:
         return
-    if isinstance(schema, str) and schema.startswith("audiobench.run/"):
+    kind = schema.rpartition("/")[0] if isinstance(schema, str) else ""
+    if kind == "audiobench.run":
         raise UsageError(
             f"{name} is a run's record, not a baseline: give the run's whole folder, or write a baseline of it "
             "(audiobench baseline update FOLDER)"
         )
-    if isinstance(schema, str) and schema.startswith("audiobench.submission/"):
+    if kind == "audiobench.submission":
         raise UsageError(
             f"{name} is a submission, which holds a baseline as text: write its payload.evidence into a file, and name "
             "that"
         )
-    if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
+    if kind == SCHEMA.rpartition("/")[0]:
         raise UsageError(
             f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, "
             "or write the baseline anew with this version (audiobench baseline update RUN)"
@@ -97,8 +96,9 @@ def _contents(value: object, source: str) -> Contents:
     hashes = Fields(head["hashes"], "hashes", HASHES)
     sides: dict[str, ComparableEval] = {}
     figures: dict[str, Mapping[str, Sequence[Figure]]] = {}
+    common = {"source": source, "model": alias, "spec": spec, "noise": noise}
     for index, entry in enumerate(head.items("evals"), 1):
-        side, eval_figures = _comparable_eval(entry, f"eval number {index}", _Common(source, alias, spec, noise))
+        side, eval_figures = _comparable_eval(entry, f"eval number {index}", common)
         if side.eval in sides:
             raise FieldError(f"eval {short_repr(side.eval)}", "is there twice")
         sides[side.eval], figures[side.eval] = side, eval_figures
@@ -152,15 +152,6 @@ _OPTIONAL = ("statuses", "failures", "text")
 _ERROR = "error"
 
 
-class _Common(NamedTuple):
-    """What all sides of one baseline share."""
-
-    source: str
-    model: str
-    spec: str
-    noise: Mapping[str, Any] | None
-
-
 class _Scorer(NamedTuple):
     """``statistics`` are the names that all samples share, None where each has its own; ``scores`` names the place."""
 
@@ -180,8 +171,13 @@ class _Shared(NamedTuple):
     epochs: int
 
 
-def _comparable_eval(value: object, place: str, common: _Common) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
-    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
+def _comparable_eval(
+    value: object, place: str, common: Mapping[str, Any]
+) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
+    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known.
+
+    ``common`` is what all sides of the baseline share.
+    """
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {short_repr(head.text('eval'))}"
     scorers = [_scorer(entry, place) for entry in head.items("scorers")]
@@ -194,10 +190,14 @@ def _comparable_eval(value: object, place: str, common: _Common) -> tuple[Compar
     epochs = head.count("epochs", 1)
     shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
     rows = list(_rows(head.items("samples"), place, shared))
-    _check_once(rows, place)
+    identities = set()
+    for row in rows:
+        if row.identity in identities:
+            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
+        identities.add(row.identity)
     figures = {entry.name: entry.figures for entry in scorers if entry.figures}
     side = ComparableEval(
-        **common._asdict(),
+        **common,
         eval=head.text("eval"),
         suite=head.text("suite"),
         dataset=head.text("dataset"),
@@ -269,9 +269,9 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(key)}")
     if len(items(scores, "scores")) != len(shared.scorers):
         raise FieldError("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
-    optional = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
+    statuses_, failures, answer = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
     statistics = {scorer.name: _scores(value_, scorer) for scorer, value_ in zip(shared.scorers, scores, strict=True)}
-    statuses = {scorer.name: value_ for scorer, value_ in zip(shared.scorers, optional.statuses, strict=True)}
+    statuses = {scorer.name: status for scorer, status in zip(shared.scorers, statuses_, strict=True)}
     for name, status in statuses.items():
         if status == _ERROR and statistics[name] is not None:
             raise FieldError("scores", "must be null where the status is error")
@@ -284,26 +284,19 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         groups={} if key is None else shared.groups[key],
         statuses=statuses,
         scores=statistics,
-        failures=optional.failures,
-        text=optional.text,
+        failures=failures,
+        text=answer,
         truth=_text_or_null(truth, "truth"),
     )
 
 
-class _Optional(NamedTuple):
-    statuses: Sequence[str]
-    failures: tuple[str, ...]
-    text: str | None
-
-
-def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
-    """What a line says behind its columns: what most samples do not have."""
+def _optional_entries(rest: Sequence[object], scorers: int) -> tuple[Sequence[str], tuple[str, ...], str | None]:
+    """The statuses, the failures and the text that a line may have behind its columns, and most lines have not."""
     if not rest:
-        return _Optional(["parsed"] * scorers, (), None)
+        return ["parsed"] * scorers, (), None
     value = rest[0]
-    head = Fields(
-        {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value, "its last entry", _OPTIONAL
-    )
+    filled = {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value
+    head = Fields(filled, "its last entry", _OPTIONAL)
     statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
     for item in statuses:
         if item not in (*STATUSES, _ERROR):
@@ -312,7 +305,7 @@ def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
         raise FieldError(head.at("statuses"), f"must be {scorers}, one for each scorer")
     failures = [] if head["failures"] is None else head.items("failures")
     answer = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
-    return _Optional(statuses, tuple(text(item, head.at("failures")) for item in failures), answer)
+    return statuses, tuple(text(item, head.at("failures")) for item in failures), answer
 
 
 def _scores(value: object, scorer: _Scorer) -> Statistics | None:
@@ -328,14 +321,6 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
     if len(items(value, place)) != len(scorer.statistics):
         raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
     return {name: number(item, place) for name, item in zip(scorer.statistics, items(value, place), strict=True)}
-
-
-def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
-    seen = set()
-    for row in rows:
-        if row.identity in seen:
-            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
-        seen.add(row.identity)
 
 
 def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
