@@ -28,9 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where all that can be recomputed holds (a submission is signed by an allowed signer too), 1 where a part fails;
-    a mistake in what was named is 4.
-    """
+    """0 where all that can be recomputed holds (and an allowed signer signed a submission), 1 where a part fails."""
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.submission import is_submission

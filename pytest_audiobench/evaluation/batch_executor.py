@@ -94,9 +94,8 @@ class BatchExecutor:
         planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
-        """The response to every request, by request key; those that could not be asked carry an error.
-
-        ``batches`` (positions in ``requests``, each in one of them) takes the place of the plan.
+        """The response to every request by key, or its error; ``batches`` (positions, each in one) take the plan's
+        place.
         """
         keys = [request.key for request in planned]
         positions = [] if batches is None else [list(batch) for batch in batches]
@@ -310,9 +309,9 @@ def _trace(played: PlayedAudio) -> dict[str, object]:
 class BatchLocks:
     """The locks of this process on batches, which the operating system frees when it dies.
 
-    A lock is a byte range at an offset derived from the key, in one file beside the store: nothing expires and nothing
-    is left to clean. Two keys that share an offset (62 bits) would only wait for one another. Not for use by several
-    threads (POSIX locks belong to a process).
+    A lock is a byte range of one file beside the store, at an offset derived from the key: nothing is left to clean.
+    Keys that share one (62 bits) would only wait for one another. Not for several threads (POSIX locks belong to a
+    process).
     """
 
     def __init__(self, path: Path) -> None:

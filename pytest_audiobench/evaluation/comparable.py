@@ -115,10 +115,8 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
 def comparable_ahead(
     eval_: str, handle: ModelHandle, selection: Selection, protocol: Protocol, epochs: int
 ) -> ComparableEval:
-    """The comparable form of an eval before anything is asked: its rows hold what is certain by now, and no score.
-
-    Each row that can be asked counts as answers, so that what a baseline lacks, or knows with other audio or another
-    prompt, shows before hours of asking.
+    """The comparable form of an eval before anything is asked: no scores, and each row that can be asked counts as
+    answered, so that what a baseline lacks, or knows with other audio or another prompt, shows before hours of asking.
     """
     return ComparableEval(
         source="this run",
@@ -185,10 +183,8 @@ def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
 
 
 def prompt_digest(messages: Mapping[str, object]) -> str | None:
-    """The digest of the messages of the stages that ask of the sample alone, one for each wording.
-
-    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they
-    are not known.
+    """The digest of the messages of the stages that ask of the sample alone, one for each wording; None where they are
+    not known. ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order.
     """
     openings = [messages[stage] for stage in opening_stages(messages)]
     if not openings or None in openings:

@@ -21,11 +21,10 @@ _MOST_LABELS = 1_000
 def confusion(samples: Iterable[Mapping[str, Any]], is_letter: bool) -> Any:
     """A pandas frame of counts: a row for each true label, a column for each answer, and one for none.
 
-    ``samples`` are mappings with "choices", "reference", "references", "value" and "error"; those whose asking failed
-    are left out.
-    ``is_letter`` says that values are letters of the options and not labels themselves. Labels are those of all
-    samples' lists, sorted. Raises UsageError where a sample has no list of labels or several true ones, where
-    there are more than 1,000 labels (questions with options of their own), and when pandas is not installed.
+    ``samples`` are mappings with "choices", "reference", "references", "value" and "error"; failed askings are left
+    out. ``is_letter`` says that values are letters of the options. Labels are those of all samples' lists, sorted.
+    Raises UsageError where a sample has no list of labels or several true ones, for more than 1,000 labels (questions
+    with options of their own), and when pandas is not installed.
     """
     try:
         import pandas

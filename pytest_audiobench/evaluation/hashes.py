@@ -32,9 +32,8 @@ def item_hashes(
     answers: Sequence[SampleAnswers],
     judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """All component hashes and the three that are built from them; ``answers`` in (epoch, sample) order.
-
-    ``judges`` are the judges' digests by alias; aliases are in no hash.
+    """All component hashes and the three built from them; ``answers`` in (epoch, sample) order, ``judges``' digests by
+    alias.
     """
     openings = [stage.name for stage in protocol.openings]
     components = {
@@ -77,10 +76,7 @@ def settings_hash(protocol: Protocol) -> str:
 def scored_hashes(
     dataset: str, components: Mapping[str, str], answers: str, scorers: Sequence[Scorer], verdicts: str = ""
 ) -> dict[str, str]:
-    """``components`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
-
-    ``verdicts`` is the hash of what judges said, empty without any.
-    """
+    """``components`` (see ``INPUTS``) with all that is built on them; ``verdicts`` hashes what judges said, if any."""
     hashes = {name: components[name] for name in INPUTS}
     hashes["input_hash"] = digest({"dataset": dataset, **hashes})
     hashes["answers"] = answers

@@ -61,15 +61,16 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     scorers += tuple(_agreements(protocol.scorers, scorers))
     omitted = {alias: [name for name, askable in aliases.items() if alias not in askable] for alias in judges}
     warnings = tuple(
-        f"the judge {alias} cannot be asked {', '.join(names)}, and was not" for alias, names in omitted.items() if names
+        f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
+        for alias, names in omitted.items()
+        if names
     )
     return Judged(replace(protocol, stages=(*protocol.stages, *stages), scorers=scorers), warnings)
 
 
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
-    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
-
-    Raises UnsuitableModel, naming the option, where there is none.
+    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can; UnsuitableModel where there is
+    none.
     """
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol

@@ -14,9 +14,8 @@ from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 
 
 class ModelHandle:
-    """One model of a run. Loading is put off until the first answer that the store does not hold.
-
-    ``make_way`` is called before one that fills a device is loaded.
+    """One model of a run, loaded for the first answer that the store lacks; ``make_way`` is called before a device is
+    filled.
     """
 
     def __init__(self, alias: str, model: Model, make_way: Callable[[], None] = lambda: None) -> None:
@@ -118,9 +117,8 @@ _LONGEST = 500
 
 
 def stored_hearing(store: Store, handle: ModelHandle) -> Hearing:
-    """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs.
-
-    One proof is enough; where a listening eval failed to show it, the evidence says so.
+    """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs. One
+    proof is enough; where a listening eval failed to show it, the evidence says so.
     """
     if handle.hearing is not None:
         store_hearing(store, handle, _LOADING, handle.hearing)

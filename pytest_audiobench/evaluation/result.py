@@ -172,10 +172,7 @@ class Result:
         return pandas.DataFrame(list(self.samples()))
 
     def confusion(self) -> Any:
-        """The confusion matrix as a pandas data frame: a row for each true label, a column for each answer.
-
-        By the headline scorer, for evals whose samples have a list of labels or options and one true one.
-        """
+        """The confusion matrix by the headline scorer as a pandas frame: a row a true label, a column an answer."""
         from pytest_audiobench.evaluation.confusion import confusion, gives_letters
 
         return confusion(self.samples(), gives_letters(self._scorers[0].signature))

@@ -192,11 +192,7 @@ def _metrics(
 def estimate_metric(
     name: str, scorer: Scorer, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
-    """Metric ``name`` over ``rows``.
-
-    Samples whose asking failed are left out of scores, and counted by "errors"; those that the protocol leaves out by
-    "skipped".
-    """
+    """Metric ``name`` over ``rows``; scores leave out failed askings ("errors") and what is "skipped"."""
     kind = metric_kind(name)
     scored = rows if name in SHARES else [row for row in rows if row.scores is not None]
     values: list[Statistics] = [
@@ -271,10 +267,8 @@ def is_of_wording(signature: str) -> bool:
 
 
 def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
-    """``wording_spread`` and ``wording_sd`` of each scorer that was asked in several wordings, by each group.
-
-    ``metrics`` are those of all its scorers, a scorer's headline metric its first. Without a value where any wording
-    has none.
+    """``wording_spread`` and ``wording_sd`` of each scorer asked in several wordings, by group, from all its
+    ``metrics`` (its headline's first); without a value where any wording has none.
     """
     headline: dict[str | None, MetricRecord] = {}
     wordings: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[MetricRecord]] = {}

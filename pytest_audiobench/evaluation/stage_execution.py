@@ -31,9 +31,7 @@ class SampleAnswers(NamedTuple):
     error: str | None
     """Why the sample could not be asked to its end."""
     verdicts: Mapping[str, Response] = _NONE
-    """What judges and extractors said of the answer; one that could not be had carries its error, which is none of the
-    sample's.
-    """
+    """What judges and extractors said of the answer; one that could not be had carries its own error."""
     rewritten: Mapping[str, Response] = _NONE
     """The texts of rewriters, without which the later stages could not be asked."""
 
@@ -86,10 +84,8 @@ def collect_rerun_answers(
     plan: BatchPlan | None = None,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
 ) -> list[SampleAnswers]:
-    """Run every stage in each of ``epochs``, all epochs of a stage in the same batches.
-
-    Returns the samples in hash order, epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was
-    judged or rewritten there they say what they said.
+    """Run every stage in each of ``epochs``, all epochs of a stage in the same batches; the samples in hash order,
+    epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was judged there they say what they said.
     """
     run = _StageRun(selection, epochs)
     for stages in _turns(protocol):

@@ -152,9 +152,8 @@ class Store:
         return list(known), noise
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
-        """The names and texts that :meth:`keep_note` kept under names that begin so, here and in the extra stores.
-
-        What stands here wins over the same name there; texts beyond 64 KiB are left out.
+        """The names and texts (up to 64 KiB) of :meth:`keep_note` under names that begin so; ours win over extra
+        stores'.
         """
         notes: dict[str, str] = {}
         wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
@@ -327,9 +326,8 @@ def message(error: object) -> str:
 
 
 def repaired(text: str) -> tuple[str, bool]:
-    """``text`` as valid Unicode of bounded length, and whether it had to be changed.
-
-    Halves of a surrogate pair are joined where they stand together; a lone half becomes U+FFFD.
+    """``text`` as valid Unicode of bounded length (surrogate halves joined, or U+FFFD), and whether it had to be
+    changed.
     """
     changed = False
     if len(text) > LONGEST_TEXT:

@@ -90,9 +90,7 @@ class Rules:
 
     def unmatched(self, all_eval_ids: Iterable[str]) -> list[str]:
         """One line for each rule whose pattern matches no eval of the whole benchmark: it would never check anything.
-
-        A model's pattern is not looked at: rules for models that this run does not ask are legitimate, and
-        :meth:`left_out` lists them.
+        Rules for models that this run does not ask are legitimate; :meth:`left_out` lists them.
         """
         known = sorted(set(all_eval_ids))
         return [
@@ -248,8 +246,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether ``pattern`` covers the whole of ``text``: ``*`` is any characters, ``?`` one, all others themselves.
-
-    Unlike fnmatch, ``sakura[animal-single]`` means the eval of that name, not one of its letters.
-    """
+    """Whether ``pattern`` covers the whole of ``text``: only ``*`` (any characters) and ``?`` (one) are special."""
     return _compiled(pattern).fullmatch(text) is not None

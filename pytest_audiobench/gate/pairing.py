@@ -15,10 +15,8 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Pairs:
-    """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason:
-    samples on one side only, changed audio, a changed prompt, asking that failed on either side, answers that the
-    scorer leaves out on either side; ``examples`` names some of each. ``not_run`` counts samples of the baseline that
-    a limited run did not take, which is no mismatch.
+    """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason,
+    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is no mismatch.
     """
 
     rows: Sequence[tuple[ComparableSample, ComparableSample]]

@@ -94,8 +94,7 @@ class _Samples(NamedTuple):
 def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQuery) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
-    Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
-    for an ``against`` that was asked otherwise.
+    Raises UsageError for a metric, a drop or a margin that it cannot have, and an ``against`` that was asked otherwise.
     """
     names = side.metrics.get(side.headline, ())
     name = query.metric or next(iter(names), "")

@@ -37,8 +37,7 @@ from pytest_audiobench.stats.drops import Drop, Question, no_drop
 def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord:
     """What became of ``line`` for ``here``; without a ``baseline`` it is inconclusive, and says so.
 
-    Raises UsageError for a metric that nobody registered or that the scorer does not measure, for a scorer that was
-    not used here, and for a margin that the metric cannot have.
+    Raises UsageError for a metric or scorer that was not used here, and for a margin that the metric cannot have.
     """
     test = _LineTest.of(here, line, terms)
     if baseline is None:

@@ -143,9 +143,8 @@ class FileKind(NamedTuple):
 
 
 def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
-    """The JSON value that the file called ``name`` holds: no NaN, no name twice in an object, no endless nesting.
-
-    Raises UsageError, with the line where there is one, for anything else.
+    """The JSON value that the file called ``name`` holds. Raises UsageError for NaN, a name given twice, endless
+    nesting.
     """
     if not content.strip():
         raise UsageError(f"{name} is empty: {kind.remedy}")

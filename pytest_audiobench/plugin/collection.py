@@ -139,10 +139,7 @@ def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
 
 
 def _whole_benchmark(config: pytest.Config) -> list[str]:
-    """The names of all evals in the folders of ``ab_evals``, listed by a process of its own.
-
-    Only asked for when a threshold matches nothing that was collected: the user may have named one file.
-    """
+    """The evals in the folders of ``ab_evals``, listed by a process of its own: the user may have named one file."""
     folders = [folder for folder in config.getini("ab_evals") if (config.rootpath / folder).is_dir()]
     if not folders:
         return []

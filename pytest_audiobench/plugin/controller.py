@@ -210,10 +210,7 @@ def running_controller(config: pytest.Config) -> Controller | None:
 
 
 def shared_devices(config: pytest.Config) -> list[str]:
-    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU.
-
-    A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
-    """
+    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU."""
     options = read_options(config)
     if options.devices:
         return chosen_devices(options.devices)
@@ -223,6 +220,7 @@ def shared_devices(config: pytest.Config) -> list[str]:
     from pytest_audiobench.models.registry import fills_a_device
     from pytest_audiobench.models.spec import parse_specs
 
+    # A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
     kinds = call_register_hooks(config).kinds
     specs = (*parse_specs(options.models), *parse_specs(options.judges))
     on_gpu = [spec for spec in specs if spec.options.get("device") != "cpu"]

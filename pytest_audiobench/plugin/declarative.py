@@ -67,10 +67,7 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
-    """The file's table, and how many regression lines it declares.
-
-    Raises UsageError, naming the file and what is allowed, for anything unexpected.
-    """
+    """The file's table, and how many regression lines it declares. Raises UsageError, with what is allowed."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -107,10 +107,8 @@ class DevicePool:
 
 
 def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
-    """This run's own command line, with all that pytest would infer from it made explicit.
-
-    pytest reads the conftest.py of every named file's folder before anything is collected. Files that are named in
-    addition must change neither its root nor its ini file.
+    """This run's own command line, with all that pytest would infer explicit: files named beside it (pytest reads the
+    conftest.py of their folders before anything is collected) must change neither its root nor its ini file.
     """
     arguments = [str(argument) for argument in config.invocation_params.args]
     end = arguments.index("--") if "--" in arguments else len(arguments)  # behind it all are names of files

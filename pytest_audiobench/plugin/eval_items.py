@@ -40,10 +40,7 @@ def is_eval(item: pytest.Item) -> bool:
 
 
 def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
-    """Name every eval among ``items`` and stash the name on it.
-
-    Raises pytest.UsageError when two evals would share a name and a model.
-    """
+    """Stash a name on every eval of ``items``. Raises pytest.UsageError when two would share a name and a model."""
     evals: dict[tuple[str, str | None], EvalItem] = {}
     for number, item in enumerate(item for item in items if is_eval(item)):
         eval_item = _eval_item(number, item)

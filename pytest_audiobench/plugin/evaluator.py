@@ -68,9 +68,8 @@ class Evaluator:
 
     @property
     def style(self) -> StyleName:
-        """How the model is asked to reason: as ``--ab-style`` says, or the run that is replayed, else as its name does.
-
-        Raises UsageError for a style that there is not.
+        """How the model is asked to reason, by ``--ab-style``, the replayed run or its name. UsageError for no such
+        style.
         """
         from pytest_audiobench.protocols.reasoned_choice.styles import model_style, style_named
 
@@ -101,13 +100,11 @@ class Evaluator:
         """Evaluate the model on ``dataset`` by ``protocol``.
 
         With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
-        window where batches are planned): the same on every machine, and their answers are shared with evals of the
-        whole. A ``control`` only serves a comparison: no threshold covers it unless one names it
-        (``eval = "test:name"``), and it is not pooled with its suite.
-        ``scorers`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
-        "all" takes every one that this machine has the parts for, and the record warns of the others.
-        ``--ab-scorer`` goes before them.
-        Raises UsageError for a second evaluation without a name of its own, and whatever
+        window where batches are planned): the same on every machine, with answers shared with evals of the whole. A
+        ``control`` only serves a comparison: no threshold covers it unless one names it (``eval = "test:name"``), and
+        it is not pooled. ``scorers`` take the place of the protocol's own, the first as the headline; "all" takes every
+        one that this machine has the parts for, with a warning of the others; ``--ab-scorer`` goes before them. Raises
+        UsageError for a second evaluation without a name of its own, and what
         :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
@@ -200,11 +197,9 @@ class Evaluator:
     ) -> Metric:
         """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
 
-        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``.
-
-        A :class:`Metric` (such as ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
-        Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
-        which every threshold fails.
+        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``. A :class:`Metric` (such as
+        ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method. Raises UsageError for a
+        value that is no number. NaN and infinity are kept as "no number", on which every threshold fails.
         """
         with test_errors():
             self._check_open("record a number")
@@ -229,9 +224,8 @@ class Evaluator:
         return metric
 
     def require(self, *thresholds: str) -> None:
-        """Declare thresholds in code, such as ``"accuracy[hop=multi] >= 0.3"``; checked like those of audiobench.toml.
-
-        Raises UsageError for a threshold that cannot be read.
+        """Declare thresholds, such as ``"accuracy[hop=multi] >= 0.3"``, in code. Raises UsageError for an unreadable
+        one.
         """
         with test_errors():
             self._check_open("require")
@@ -240,9 +234,8 @@ class Evaluator:
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """Run the test's body, check what is declared once it has returned, and write the records either way.
-
-        A failed check fails the test with its table and no traceback. An interrupted test leaves no record.
+        """Run the test's body, check what is declared once it has returned, and write the records either way; a failed
+        check fails the test with its table and no traceback. An interrupted test leaves no record.
         """
         mistake = ""
         try:
@@ -313,10 +306,7 @@ class Evaluator:
             )
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
-        """Write the items' records: from then on they count as finished.
-
-        ``infrastructure`` says that the test fails for nothing but what could not be compared.
-        """
+        """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""
         for evaluation in self._evaluations:
             lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
             self._write(evaluation.result.record, outcome, message, lines, evaluation)

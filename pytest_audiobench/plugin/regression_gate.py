@@ -67,9 +67,8 @@ class Gate:
         return Terms(self._options.alpha, lines, self._options.max_unmatched)
 
     def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
-        """The lines of one evaluation, which is no control, whose headline metric is ``headline``.
-
-        A declared line on the headline's metric stands in place of the run's margin, and beside a rule's.
+        """The lines of an evaluation by its ``headline`` metric: one declared on that replaces the run's margin, not a
+        rule's.
         """
         rules = self._rules.for_eval(eval_, alias)
         declared = [*(line for rule in rules for line in rule.drops), *in_code]
@@ -85,9 +84,8 @@ class Gate:
         return self._margin != NO_MARGIN and read_margin(self._margin)[1] and point(metric_kind(headline)) is None
 
     def notes(self, selected: Iterable[str], collected: Iterable[str], whole: bool) -> list[str]:
-        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose.
-
-        Raises UsageError where the baseline holds no selected eval at all.
+        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose. UsageError
+        for no eval.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {

@@ -116,9 +116,8 @@ class Requirements:
         return violations, mistakes
 
     def _warned(self, eval_: str, line: str) -> bool:
-        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning.
-
-        Why it is stands in the run's summary, which pytest prints beneath its warnings.
+        """Warn of what is inconclusive, where that is asked for (the summary says why); whether it is no more than a
+        warning.
         """
         if self._session.options.inconclusive == "warn":
             try:

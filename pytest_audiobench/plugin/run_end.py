@@ -105,9 +105,8 @@ def summarise(reporter: Any, controller: Controller) -> None:
 
 
 def _annotate(reporter: Any, controller: Controller) -> None:
-    """Write commands for a GitHub runner, which shows what failed beside the line of its test.
-
-    A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
+    """Write commands for a GitHub runner, which reads pytest's terminal and shows what failed beside the line of its
+    test.
     """
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
@@ -127,10 +126,7 @@ def _write(reporter: Any, lines: Iterable[Line]) -> None:
 
 
 def _write_missing_records(controller: Controller, stopped: bool) -> None:
-    """Write a record for every eval that left none: skipped, failed before it measured anything, or lost.
-
-    What a run that was stopped early never began is no loss: a note counts it.
-    """
+    """Write a record for every eval that left none: skipped, failed or lost; a note counts those not begun."""
     recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
     for expected in controller.expected.values():
         if expected.nodeid in recorded or (stopped and expected.nodeid not in controller.outcomes):

@@ -170,9 +170,8 @@ class EvalSession:
             other.close()
 
     def model_of(self, spec: ModelSpec, judge: bool = False) -> Model:
-        """The model of ``spec`` with what the run gives it; not loaded.
-
-        A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
+        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` asks no server of the run, and need
+        not hear.
         """
         server = None if judge else self._server
         options = self.options
@@ -226,9 +225,8 @@ class EvalSession:
                 handle.close()
 
     def check_models(self) -> None:
-        """Make every model's handle and read its limits; no weights.
-
-        Raises UsageError for one that cannot be, and for two that would be taken for one.
+        """Read every model's limits; no weights. Raises UsageError for a model that cannot be, and two that are taken
+        for one.
         """
         for alias in self.specs:
             _ = self.handle(alias).limits

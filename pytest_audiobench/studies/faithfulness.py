@@ -41,9 +41,8 @@ def require_audio(evaluate: Evaluator) -> None:
 
 
 def warn_of_sway(result: Result) -> None:
-    """Put a warning on record where answers are shown to follow a wrong option that was put before the model.
-
-    That is where the interval of ``swayed`` lies above one half. A correct option raises no alarm.
+    """Put a warning on record where answers are shown to follow a wrong option (the interval of ``swayed`` above one
+    half).
     """
     perturbation = result.record.perturbation
     if perturbation is None or "wrong" not in perturbation.name.split("-"):

@@ -30,10 +30,8 @@ _LOOKED_AT = 2_000
 
 
 class Trial(NamedTuple):
-    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed.
-
-    ``failed`` is None where its asking did: it then has its place in the split, which depends on no answer, and counts
-    nowhere else.
+    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed; None
+    where its asking did: then it has its place in the split, which depends on no answer, and counts nowhere else.
     """
 
     sample_id: str
@@ -77,10 +75,7 @@ def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord
 
 
 def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
-    """The record of what ``trials`` show, without phrases, which only answers tell.
-
-    Raises UsageError for a cluster that lies in two domains.
-    """
+    """The record of what ``trials`` show, without phrases. Raises UsageError for a cluster that lies in two domains."""
     clips: dict[str, set[str]] = {}
     scored: dict[str, set[str]] = {}
     for item in trials:

@@ -31,13 +31,10 @@ def listening(
 ) -> dict[str, Metric]:
     """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
 
-    ``samples`` of it are asked, None for all.
-
-    ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are paired differences of the headline metric,
-    each with its interval. The test fails where the audio is not shown to add anything: where the interval's
-    lower bound is not above 0. The text alone is left out for a model that cannot be asked without audio. When
-    all hold on at least ten samples, the model's hearing is on record as proven. Skips the test for a model that is
-    played no audio.
+    ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are
+    paired differences of the headline metric. The test fails where an interval's lower bound is not above 0. The text
+    alone is left out for a model that cannot be asked without audio. When all hold on at least ten samples, the model's
+    hearing is on record as proven. Skips the test for a model that is played no audio.
     """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is nothing to listen for")

@@ -50,10 +50,7 @@ def read_bounded(path: Path) -> bytes:
 
 
 def decode_baseline(content: bytes, name: str) -> Contents:
-    """The baseline whose file, called ``name`` in messages, holds ``content``.
-
-    Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
-    """
+    """The baseline whose file, called ``name`` in messages, holds ``content``. Raises UsageError for any other."""
     value = strict_json(content, name, _FILE)
     _check_schema(value, name)
     try:
@@ -174,10 +171,7 @@ class _Shared(NamedTuple):
 def _comparable_eval(
     value: object, place: str, common: Mapping[str, Any]
 ) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
-    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known.
-
-    ``common`` is what all sides of the baseline share.
-    """
+    """The side and the figures by scorer in ``value``, called ``place`` until its own name is known."""
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {short_repr(head.text('eval'))}"
     scorers = [_scorer(entry, place) for entry in head.items("scorers")]

@@ -25,10 +25,7 @@ _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators
 
 
 def encode_baseline(contents: Contents) -> bytes:
-    """The file of ``contents``: keys in a fixed order, evals by name, samples by id and epoch.
-
-    Raises UsageError for more than ``MOST_BYTES``, which no baseline may have.
-    """
+    """The file of ``contents``, evals by name, samples by id and epoch. UsageError for more than ``MOST_BYTES``."""
     head = {
         "schema": SCHEMA,
         "version": contents.version,
