@@ -13,18 +13,13 @@ HELP = "write a run's scores into a small file that later runs are compared with
 def arguments(parser: argparse.ArgumentParser) -> None:
     verbs = parser.add_subparsers(metavar="update|show", dest="verb", required=True)
     update = verbs.add_parser("update", help="write the baseline of a run, and print what it changes")
-    update.add_argument("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
-    update.add_argument(
-        "--out", metavar="FILE", type=Path, default=Path("baselines/main.json"), help="default baselines/main.json"
-    )
-    update.add_argument("--model", metavar="ALIAS", default="", help="which model, where the run has several")
-    update.add_argument(
-        "--scorers", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)"
-    )
-    update.add_argument("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
-    update.add_argument(
-        "--allow-partial", action="store_true", help="write it though the run was interrupted or evals of it failed"
-    )
+    add = update.add_argument
+    add("source", metavar="RUN", help="a run's folder, its name under --reports, or last")
+    add("--out", metavar="FILE", type=Path, default=Path("baselines/main.json"), help="default baselines/main.json")
+    add("--model", metavar="ALIAS", default="", help="which model, where the run has several")
+    add("--scorers", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)")
+    add("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
+    add("--allow-partial", action="store_true", help="write it though the run was interrupted or evals of it failed")
     show = verbs.add_parser("show", help="the evals of a baseline, with their values")
     show.add_argument("source", metavar="FILE", help="a baseline's file, REF:PATH in git, or a run")
     for verb in (update, show):

@@ -11,9 +11,10 @@ HELP = "recompute a run's or a submission's hashes and numbers from its files an
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
+    add = parser.add_argument
+    add("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
     add_reports(parser)
-    parser.add_argument(
+    add(
         "--data",
         metavar="NAME=FOLDER",
         action="append",
@@ -21,10 +22,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=_data_folder,
         help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
     )
-    parser.add_argument(
-        "--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers"
-    )
-    parser.add_argument("--json", action="store_true", help="print every part as JSON")
+    add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
+    add("--json", action="store_true", help="print every part as JSON")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -71,11 +71,10 @@ class Time:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Requests to be asked together."""
+    """Requests to be asked together, with their answers' keys."""
 
     requests: tuple[Request, ...]
     keys: tuple[bytes, ...]
-    """Their answers'."""
     lock_keys: tuple[bytes, ...]
 
 
@@ -201,7 +200,11 @@ class BatchExecutor:
                 truncated_s=truncated_s if any(truncated_s) else (),
                 share_s=share_s if response.share_s is None else response.share_s,
             )
-            answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
+            traces = [
+                {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder}
+                for p in ask.audio
+            ]
+            answers[key] = (response, {"audio": traces})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
@@ -295,15 +298,6 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
         except AudioError as error:
             played[request.key] = error
     return played
-
-
-def _trace(played: PlayedAudio) -> dict[str, object]:
-    return {
-        "pcm": played.pcm_digest,
-        "frames": played.frames,
-        "rate_hz": played.source_rate_hz,
-        "decoder": played.decoder,
-    }
 
 
 class BatchLocks:

@@ -21,16 +21,13 @@ WINDOW_SAMPLES = 32
 
 
 class PlannedRequest(NamedTuple):
-    """A request as the plan sees it."""
+    """A request as the plan sees it: the bucket of its duration, the window of its sample, the hash of its id."""
 
     key: bytes
     bucket: int
-    """That of its duration."""
     window: int
-    """Its sample's."""
     duration_s: float
     id_hash: bytes
-    """The hash of its sample's id."""
 
 
 def sample_hash(sample_id: str) -> bytes:

@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers, as_played
+from pytest_audiobench.evaluation.stage_execution import as_played
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.failures import WORDINGS
@@ -65,9 +65,8 @@ class ComparableEval:
     eval: str
     suite: str
     model: str
-    """The alias."""
+    """The alias of ``spec``."""
     spec: str
-    """What the alias stood for."""
     dataset: str
     protocol: str
     epochs: int
@@ -205,12 +204,6 @@ def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     return selected.recording
 
 
-def _prompt_of(answers: SampleAnswers) -> str | None:
-    messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
-    # A sample that failed in one wording was not asked in those behind it.
-    return None if answers.error is not None and len(opening_stages(messages)) > 1 else prompt_digest(messages)
-
-
 def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
@@ -218,12 +211,15 @@ def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSampl
         sample = answers.selected.sample
         metadata = sample.metadata
         responses = answers.responses
+        messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
+        # A sample that failed in one wording was not asked in those behind it.
+        partly = answers.error is not None and len(opening_stages(messages)) > 1
         answering = first_wording_stages(responses)
         yield ComparableSample(
             sample_id=answers.sample_id,
             epoch=answers.epoch,
             audio=audio_digest(answers.selected.clip_keys),
-            prompt=_prompt_of(answers),
+            prompt=None if partly else prompt_digest(messages),
             cluster=cluster_of(answers.selected, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={

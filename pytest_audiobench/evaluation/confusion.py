@@ -48,12 +48,11 @@ class Tally:
 
     def add(self, sample: Mapping[str, Any]) -> None:
         """Count a sample. Raises UsageError as ``confusion`` does."""
+        which = f"sample {sample['sample_id']!r}"
         if not sample["choices"]:
-            raise UsageError(f"sample {sample['sample_id']!r} has no choices, so there is no table of labels")
+            raise UsageError(f"{which} has no choices, so there is no table of labels")
         if len(sample["references"]) > 1:
-            raise UsageError(
-                f"sample {sample['sample_id']!r} has several true labels, so none stands for it in a table"
-            )
+            raise UsageError(f"{which} has several true labels, so none stands for it in a table")
         self.labels.update(sample["choices"])
         if len(self.labels) > _MOST_LABELS:
             raise UsageError(f"there are more than {_MOST_LABELS} labels: each question has options of its own")
@@ -93,5 +92,4 @@ def _choice(text: str, choices: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _by_tidy_text(choices: tuple[str, ...]) -> Mapping[str, str]:
-    """The first label of each tidied text."""
     return {tidy_caseless(choice): choice for choice in reversed(choices)}

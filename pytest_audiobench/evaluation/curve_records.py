@@ -116,10 +116,8 @@ class PerturbationsRecord:
 
 Json: TypeAlias = Mapping[str, Any]
 
-
 CLEAN = "clean"
 """The name of the perturbation that others are compared with."""
-
 
 Identity: TypeAlias = tuple[str, int]
 """A sample's id and the epoch."""
@@ -173,7 +171,6 @@ def series(items: Sequence[Json]) -> list[Series]:
 
 
 def _is_unique(items: Sequence[Json], places: Sequence[int]) -> bool:
-    """Whether each perturbation occurs once."""
     return len({items[place]["perturbation"]["name"] for place in places}) == len(places)
 
 

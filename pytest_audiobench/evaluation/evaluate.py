@@ -179,9 +179,8 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
     for stage in protocol.stages:
         if stage.role == "subject" and stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
-            raise UnsuitableModel(
-                f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}"
-            )
+            only = f"{handle.spec} can do {can} and nothing else"
+            raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
     # What a score needs is looked for before the model is asked, or hours of answers would end in a missing library.
     for scorer in protocol.scorers:
         if lacking := scorer.missing_parts():

@@ -24,7 +24,6 @@ class SampleAnswers(NamedTuple):
     selected: SelectedSample
     epoch: int
     responses: Mapping[str, Response]
-    """The model's own."""
     keys: Mapping[str, str]
     """The requests' keys."""
     messages: Mapping[str, tuple[Message, ...]]

@@ -272,7 +272,6 @@ def _float_or_none(value: float | None) -> float | None:
 
 
 def _columns(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
-    """The two columns of JSON that :func:`_response` reads."""
     outputs = [
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
@@ -314,7 +313,6 @@ _short_outputs = lru_cache(maxsize=1024)(_outputs)
 
 LONGEST_TEXT = 4 * 2**20
 """Characters kept of one output; an answer beyond it is no answer but a runaway."""
-
 
 LONGEST_MESSAGE = 2000
 """Characters kept of an error's message."""

@@ -57,7 +57,6 @@ class PooledRow(NamedTuple):
     cluster: Hashable
     groups: Json
     item: int
-    """The item's place."""
     identity: Identity | None
     """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
@@ -162,7 +161,6 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
 
 
 def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
-    """The rows of items with a perturbation."""
     scores: dict[int, list[SampleScore]] = {}
     for row in rows:
         if row.identity is not None:

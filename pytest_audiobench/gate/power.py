@@ -46,7 +46,6 @@ class PowerQuery(NamedTuple):
     """Each eval's headline unless named."""
     alpha: float = 0.05
     lines: int = 1
-    """They share ``alpha``."""
     power: float = 0.8
     flips: float | None = None
     """The share of samples whose score is taken to change for no reason, whatever the model's noise floor says."""
@@ -67,7 +66,6 @@ class Power:
     flips: float | None
     """The share of samples whose score changes between two runs of one model."""
     flips_from: str
-    """Where ``flips`` is known from."""
     drop: float
     margin: float
     detectable: float | None

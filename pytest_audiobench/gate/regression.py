@@ -47,7 +47,9 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     pairs = test.pairs(baseline, here)
     if (reason := test.unpaired(pairs)) is not None:
         return test.untested("not_comparable", reason, pairs)
-    if _is_identical(baseline, here):
+    # One model, asked the same, said the same, and any judges too.
+    said, before = ({name: side.hashes.get(name) for name in ("run_hash", "verdicts")} for side in (here, baseline))
+    if said == before and "run_hash" in here.hashes:
         return test.unchanged(pairs)
     return test.decided(pairs, noise_text(baseline.noise, here.noise))
 
@@ -211,13 +213,6 @@ def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
         return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None
-
-
-def _is_identical(baseline: ComparableEval, here: ComparableEval) -> bool:
-    """Whether one model, asked the same, said the same, and any judges too."""
-    return "run_hash" in here.hashes and all(
-        baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
-    )
 
 
 def _rows_of_group(

@@ -26,7 +26,7 @@ _PLUGIN = "audiobench-controller"
 
 
 class Expected(NamedTuple):
-    """An eval that was chosen to run."""
+    """An eval that was chosen to run, with the numbers of thresholds and of regression lines declared for it."""
 
     number: int
     nodeid: str
@@ -34,9 +34,7 @@ class Expected(NamedTuple):
     suite: str
     alias: str
     thresholds: int
-    """How many thresholds are declared for it."""
     lines: int = 0
-    """How many regression lines are."""
 
 
 class Controller:
@@ -56,7 +54,6 @@ class Controller:
         self.left_out: list[str] = []
         """Declared thresholds that no chosen eval matches."""
         self.cautions: list[str] = []
-        """Remarks on what was declared."""
         self.baseline: Mapping[str, Any] | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""

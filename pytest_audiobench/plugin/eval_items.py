@@ -18,13 +18,11 @@ _MODEL = "_audiobench_model"
 
 
 class EvalItem(NamedTuple):
-    """A collected eval."""
+    """A collected eval: its place among all, its name without the model."""
 
     number: int
-    """Its place among the collected evals."""
     nodeid: str
     eval: str
-    """Its name, without the model."""
     suite: str
     alias: str | None
     """The model's alias; None where the run has one model."""

@@ -289,7 +289,6 @@ class Evaluator:
         return tables
 
     def _settle(self) -> list[Violation]:
-        """Check everything declared for this eval; what is wrong with it."""
         self._settled = True
         unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
         if not self.results:
@@ -301,9 +300,8 @@ class Evaluator:
 
     def _check_open(self, what: str) -> None:
         if self._settled:
-            raise UsageError(
-                f"{self._eval_item.eval} cannot {what} once its test has returned: do it in the test's body"
-            )
+            why = f"cannot {what} once its test has returned: do it in the test's body"
+            raise UsageError(f"{self._eval_item.eval} {why}")
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
         """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""

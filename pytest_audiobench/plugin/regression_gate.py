@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
@@ -43,11 +42,9 @@ class Gate:
         self.baseline, self._options, self._rules = baseline, options, rules
         self.lines = 1
         """m, set once the evals are collected."""
-
-    @property
-    def policy(self) -> str:
+        self.policy = options.inconclusive
         """What an inconclusive line does to its test: pass, warn or fail."""
-        return self._options.inconclusive
+        self._margin = options.max_drop or MARGIN
 
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
         """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
@@ -116,10 +113,6 @@ class Gate:
             if contents.limit is not None
         )
         return dict.fromkeys([*limited, *(reason for contents in models for reason in contents.missing)])
-
-    @cached_property
-    def _margin(self) -> str:
-        return self._options.max_drop or MARGIN
 
 
 class BaselineComparison:

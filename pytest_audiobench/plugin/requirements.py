@@ -128,22 +128,18 @@ class Requirements:
         return True
 
     def _duplicate_names(self, evaluations: Sequence[Evaluation]) -> list[str]:
-        """Numbers that the test recorded under the name of one that was measured."""
         records = [evaluation.result.record for evaluation in evaluations]
         measured = {metric.name for record in records for metric in record.metrics} | set(SHARES)
         duplicates = [metric for metric in self.recorded if metric.name in measured]
         self.recorded = [metric for metric in self.recorded if metric.name not in measured]
-        return [
-            f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in duplicates
-        ]
+        why = "is measured by the eval: record"
+        return [f"{metric.name} {why} {metric.value} under another name" for metric in duplicates]
 
     def _unmatched_rules(self, records: Sequence[ItemRecord]) -> list[str]:
-        """Rules for an evaluation ``test:name`` that the test did not make."""
         evals = [record.eval for record in records]
-        rules = self._session.rules.for_test(self._eval, self._handle.alias)
         return [
             f"{rule.place}: {self._eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(evals)}"
-            for rule in rules
+            for rule in self._session.rules.for_test(self._eval, self._handle.alias)
             if not any(rule.covers(eval_, self._handle.alias) for eval_ in evals)
         ]
 

@@ -40,7 +40,6 @@ def finish(session: pytest.Session, controller: Controller) -> None:
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:
-    """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
@@ -92,15 +91,13 @@ def summarise(reporter: Any, controller: Controller) -> None:
             reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
-    if controller.run is None:
-        _annotate(reporter, controller)
-        return
-    if not controller.all_skipped and controller.run["items"]:
-        reporter.section("audiobench", sep="=")
-        _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
-    page = controller.place.folder / "report.html"
-    reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
-    _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    if controller.run is not None:
+        if not controller.all_skipped and controller.run["items"]:
+            reporter.section("audiobench", sep="=")
+            _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
+        page = controller.place.folder / "report.html"
+        reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+        _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
     _annotate(reporter, controller)
 
 

@@ -62,15 +62,10 @@ def findings(
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:
     """The record of what ``rows`` show, one for each sample and epoch."""
-    trials = [
-        Trial(
-            row.answers.sample_id,
-            str(row.cluster),
-            _domain(row, by),
-            None if row.scores is None else bool(round(row.scores[STATISTIC])),
-        )
-        for row in rows
-    ]
+    trials = []
+    for row in rows:
+        failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
+        trials.append(Trial(row.answers.sample_id, str(row.cluster), _domain(row, by), failed))
     return replace(tested(trials, by, seed), phrases=_phrases(rows, by))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from pytest_audiobench.gate.strict_json import (
     short_repr,
     strict_json,
     text,
+    text_or_null,
     texts,
 )
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
@@ -60,8 +61,7 @@ def decode_baseline(content: bytes, name: str) -> Contents:
 
 
 def _check_schema(value: object, name: str) -> None:
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if schema == SCHEMA:
+    if (schema := value.get("schema") if isinstance(value, dict) else None) == SCHEMA:
         return
     kind = schema.rpartition("/")[0] if isinstance(schema, str) else ""
     if kind == "audiobench.run":
@@ -160,8 +160,6 @@ class _Scorer(NamedTuple):
 
 
 class _Shared(NamedTuple):
-    """What the lines of one eval's samples refer to."""
-
     scorers: Sequence[_Scorer]
     groups: Mapping[str, Mapping[str, str]]
     prompt: str | None
@@ -175,15 +173,21 @@ def _comparable_eval(
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {short_repr(head.text('eval'))}"
     scorers = [_scorer(entry, place) for entry in head.items("scorers")]
-    names = [entry.name for entry in scorers]
-    if not names or len(set(names)) < len(names):
+    if not scorers or len({entry.name for entry in scorers}) < len(scorers):
         raise FieldError(f"{place}, scorers", "must name at least one, and each once")
     if not isinstance(head["groups"], dict):
         raise FieldError(head.at("groups"), f"must be an object, not {short_repr(head['groups'])}")
     groups = {key: texts(entry, f"{place}, groups, {short_repr(key)}") for key, entry in head["groups"].items()}
     epochs = head.count("epochs", 1)
     shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
-    rows = list(_rows(head.items("samples"), place, shared))
+    rows = []
+    for at, line in enumerate(head.items("samples"), 1):
+        try:
+            rows.append(_row(line, shared))
+        except FieldError as error:
+            known = isinstance(line, list) and line and isinstance(line[0], str)
+            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"
+            raise FieldError(f"{place}, {which},", str(error)) from None
     identities = set()
     for row in rows:
         if row.identity in identities:
@@ -212,8 +216,8 @@ def _comparable_eval(
 def _scorer(value: object, place: str) -> _Scorer:
     head = Fields(value, f"{place}, a scorer", _READING)
     place = head.place = f"{place}, scorer {short_repr(head.text('name'))}"
-    entries = None if head["statistics"] is None else head.items("statistics")
-    names = None if entries is None else [text(entry, head.at("statistics")) for entry in entries]
+    entries = [] if head["statistics"] is None else head.items("statistics")
+    names = None if head["statistics"] is None else [text(entry, head.at("statistics")) for entry in entries]
     if names is not None and len(set(names)) < len(names):
         raise FieldError(head.at("statistics"), "must name each once")
     figures = [_figure(entry, place) for entry in head.items("metrics")]
@@ -239,16 +243,6 @@ def _figure(value: object, place: str) -> Figure:
     )
 
 
-def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[ComparableSample]:
-    for at, line in enumerate(lines, 1):
-        try:
-            yield _row(line, shared)
-        except FieldError as error:
-            known = isinstance(line, list) and line and isinstance(line[0], str)
-            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
-            raise FieldError(f"{place}, {which},", str(error)) from None
-
-
 def _row(value: object, shared: _Shared) -> ComparableSample:
     line = items(value, "its line")
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
@@ -266,21 +260,20 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
     statuses_, failures, answer = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
     statistics = {scorer.name: _scores(value_, scorer) for scorer, value_ in zip(shared.scorers, scores, strict=True)}
     statuses = {scorer.name: status for scorer, status in zip(shared.scorers, statuses_, strict=True)}
-    for name, status in statuses.items():
-        if status == _ERROR and statistics[name] is not None:
-            raise FieldError("scores", "must be null where the status is error")
+    if any(status == _ERROR and statistics[name] is not None for name, status in statuses.items()):
+        raise FieldError("scores", "must be null where the status is error")
     return ComparableSample(
         sample_id=text(sample_id, "id"),
         epoch=epoch,
-        audio=_text_or_null(audio, "audio"),
-        prompt=shared.prompt if prompt == COMMON else _text_or_null(prompt, "prompt"),
-        cluster=_text_or_null(cluster, "cluster"),
+        audio=text_or_null(audio, "audio"),
+        prompt=shared.prompt if prompt == COMMON else text_or_null(prompt, "prompt"),
+        cluster=text_or_null(cluster, "cluster"),
         groups={} if key is None else shared.groups[key],
         statuses=statuses,
         scores=statistics,
         failures=failures,
         text=answer,
-        truth=_text_or_null(truth, "truth"),
+        truth=text_or_null(truth, "truth"),
     )
 
 
@@ -308,9 +301,8 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
     place = scorer.scores
     if scorer.statistics is None:
         if not isinstance(value, dict):
-            raise FieldError(
-                place, f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
-            )
+            says = f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
+            raise FieldError(place, says)
         return {text(name, place): number(item, place) for name, item in value.items()}
     if len(items(value, place)) != len(scorer.statistics):
         raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
@@ -319,21 +311,18 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
 
 def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
     """Refuse samples that lack what a metric of the scorer is made of, as far as this process knows the metric."""
+    scored = [(row, scores) for row in rows if (scores := row.scores[scorer.name]) is not None]
     for figure in scorer.figures:
         if figure.name in SHARES or not is_known(figure.name):
             continue
         kind = metric_kind(figure.name)
-        for row in rows:
-            scores = row.scores[scorer.name]
-            if scores is None:
-                continue
+        own = scorer.statistics is None and (kind.parts or kind.summed)
+        for row, scores in scored if own else scored[:1]:
             if missing := _missing_statistic(kind, scores):
                 raise FieldError(
                     f"{place}, sample {short_repr(row.sample_id)}",
                     f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
                 )
-            if scorer.statistics is not None or not (kind.parts or kind.summed):
-                break
 
 
 class _Probe(dict[str, float]):
@@ -347,20 +336,14 @@ class _Probe(dict[str, float]):
 
 
 def _missing_statistic(kind: MetricKind, scores: Statistics) -> str | None:
-    """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        for of_sample in (kind.parts, kind.sample_score):
-            if of_sample is not None:
-                of_sample(probe)
+        for of_sample in filter(None, (kind.parts, kind.sample_score)):
+            of_sample(probe)
         of_all = kind.summed or kind.whole
         if of_all is not None:
             of_all([probe])
         elif kind.parts is None:
             kind.estimate([probe], None)
     return probe.missing
-
-
-def _text_or_null(value: object, place: str) -> str | None:
-    return None if value is None else text(value, place)

@@ -155,7 +155,6 @@ def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
 
 
 def _sorted(value: Any) -> Any:
-    """``value`` with the keys of its objects in order."""
     if isinstance(value, Mapping):
         return {name: _sorted(value[name]) for name in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
