@@ -19,10 +19,8 @@ _LARGEST = 2**53 - 1
 
 
 def canonical(payload: Payload) -> bytes:
-    """The one way to write ``payload`` as bytes.
-
-    Raises TypeError for anything outside the bounds above, ValueError for an integer beyond 2^53
-    and UnicodeEncodeError for a lone surrogate.
+    """The one way to write ``payload`` as bytes. Raises TypeError for anything outside the bounds above, ValueError for
+    an integer beyond 2^53 and UnicodeEncodeError for a lone surrogate.
     """
     _check(payload)
     return _dumps(payload)

@@ -180,3 +180,11 @@ def test_a_plain_run_imports_few_modules(tmp_path):
 
 def test_the_package_is_small():
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES.values()) <= MOST_LINES
+
+
+def test_each_name_that_tests_import_from_the_package_is_there():
+    import pytest_audiobench
+
+    assert {"librispeech", "transcription", "listening", "load_run"} <= set(pytest_audiobench.__all__)
+    assert [name for name in pytest_audiobench.__all__ if getattr(pytest_audiobench, name, None) is None] == []
+    assert not hasattr(pytest_audiobench, "TYPE_CHECKER")

@@ -21,7 +21,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. Exit codes: its own, 2 for wrong arguments, 4 for a user's mistake, 1 for other errors."""
     parser = argparse.ArgumentParser(prog="audiobench", description="Benchmarks for audio-language models.")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
-    for name in _verbs():
+    for name in sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")):
         verb = importlib.import_module(f"{__name__}.{name}")
         verb_parser = verbs.add_parser(name.replace("_", "-"), help=verb.HELP, description=verb.HELP)
         verb.arguments(verb_parser)
@@ -39,11 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = None
         return 0
     except OSError as error:
-        print(
-            f"audiobench: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}", file=sys.stderr
-        )
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"audiobench: {where}{error.strerror or error}", file=sys.stderr)
         return _FAILED
-
-
-def _verbs() -> list[str]:
-    return sorted(module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_"))

@@ -17,13 +17,15 @@ COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 
 def add_terms(parser: argparse.ArgumentParser) -> None:
     """Which evals, and how strict the tests are."""
-    parser.add_argument("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
-    parser.add_argument(
-        "--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)"
-    )
-    parser.add_argument(
-        "--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)"
-    )
+    add = parser.add_argument
+    add("--eval", metavar="PATTERN", default="*", help="only evals of this name; * and ? are special")
+    add("--max-drop", metavar="MARGIN", default="1pp", help="the largest drop that is no regression (default 1pp)")
+    add("--alpha", metavar="SHARE", type=level, default=0.05, help="significance level of the tests (default 0.05)")
+
+
+def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie that are named alone") -> None:
+    """Declare ``--reports``, with its help."""
+    parser.add_argument("--reports", metavar="FOLDER", type=Path, default=Path("reports"), help=text)
 
 
 def add_output(parser: argparse.ArgumentParser) -> None:

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
-from pytest_audiobench.cli._options import COMPONENTS, add_output, add_terms, names, place, put
+from pytest_audiobench.cli._options import COMPONENTS, add_output, add_reports, add_terms, names, place, put
 
 HELP = "compare runs or baselines with the first of them, sample by sample"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "sides",
         metavar="RUN|FILE",
         nargs="+",
         help="runs' folders, their run.json, baselines, or run files of audiobench 0.1",
     )
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
-    parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
+    add_reports(parser)
+    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
     add_terms(parser)
-    parser.add_argument(
-        "--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
-    )
-    parser.add_argument(
-        "--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)"
-    )
-    parser.add_argument(
-        "--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)"
-    )
-    parser.add_argument(
+    add("--metrics", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
+    add("--scorers", metavar="headline|all|NAME,…", default="headline", help="the scorers (default: the first)")
+    add("--groups", metavar="all|none|FIELD,…", default="none", help="lines for groups of samples too (default: none)")
+    add(
         "--allow-mismatch",
         action="append",
         default=[],
         choices=COMPONENTS,
         help="compare although this differs, on the samples that pair; may be given several times",
     )
-    parser.add_argument(
+    add(
         "--gate",
         action="store_true",
         help="exit with 1 when a line regressed, with 6 when none did and something could not be compared",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file")
+    add("--out", metavar="FILE", type=place, help="write it into this file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,16 +11,15 @@ HELP = "rank the models of verified submissions, from a folder or a data set on 
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("source", metavar="FOLDER|USER/NAME", help="a folder of submissions, or a data set on the hub")
-    parser.add_argument(
+    add = parser.add_argument
+    add("source", metavar="FOLDER|USER/NAME", help="a folder of submissions, or a data set on the hub")
+    add(
         "--signers", metavar="FILE", type=Path, required=True, help="whose submissions count: OpenSSH's allowed signers"
     )
-    parser.add_argument("--suite", default="", help="only this suite (default: a table for each)")
-    parser.add_argument("--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)")
-    parser.add_argument(
-        "--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)"
-    )
-    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file")
+    add("--suite", default="", help="only this suite (default: a table for each)")
+    add("--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)")
+    add("--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)")
+    add("--out", metavar="FILE", type=place, help="write it into this file")
 
 
 def run(args: argparse.Namespace) -> int:

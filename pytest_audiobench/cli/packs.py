@@ -18,13 +18,12 @@ _MOST_WRONG, _MOST_GB = 20, 1_000_000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("pack", nargs="?", metavar="PACK", help="show this pack, and check every label and clip of it")
+    add = parser.add_argument
+    add("pack", nargs="?", metavar="PACK", help="show this pack, and check every label and clip of it")
     add_data(parser)
-    parser.add_argument("--unpack", metavar="ARCHIVE", type=Path, help="unpack a .zip or .tar.* that holds a pack")
-    parser.add_argument("--to", metavar="FOLDER", type=Path, help="the folder of packs that --unpack writes into")
-    parser.add_argument(
-        "--most-gb", metavar="N", type=float, default=4.0, help="what --unpack may write in gigabytes (default 4)"
-    )
+    add("--unpack", metavar="ARCHIVE", type=Path, help="unpack a .zip or .tar.* that holds a pack")
+    add("--to", metavar="FOLDER", type=Path, help="the folder of packs that --unpack writes into")
+    add("--most-gb", metavar="N", type=float, default=4.0, help="what --unpack may write in gigabytes (default 4)")
 
 
 def run(args: argparse.Namespace) -> int:

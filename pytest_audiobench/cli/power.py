@@ -5,26 +5,23 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import add_output, add_terms, put
+from pytest_audiobench.cli._options import add_output, add_reports, add_terms, put
 
 HELP = "how small a drop each eval can see, and how many samples a given drop needs"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
-    parser.add_argument("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
-    parser.add_argument("--metric", metavar="NAME", help="the metric (default: each eval's first)")
+    add = parser.add_argument
+    add("baseline", metavar="BASELINE|RUN", help="a baseline's file, or a run's folder or name")
+    add("--drop", metavar="MARGIN", required=True, help="the drop to be seen, such as 2pp")
+    add("--metric", metavar="NAME", help="the metric (default: each eval's first)")
     add_terms(parser)
-    parser.add_argument("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
-    parser.add_argument(
-        "--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)"
-    )
-    parser.add_argument("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
-    parser.add_argument("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
-    parser.add_argument("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
+    add("--against", metavar="BASELINE|RUN", help="another run, to count what differs in")
+    add("--flips", metavar="SHARE", type=share, help="samples whose score changes for no reason (default 2%%)")
+    add("--power", metavar="SHARE", type=share, default=0.8, help="how surely (default 0.8)")
+    add("--lines", metavar="N", type=lines, help="lines that share alpha (default: the evals)")
+    add("--model", metavar="PATTERN", default="*", help="only models of this alias (default: all)")
+    add_reports(parser)
     add_output(parser)
 
 

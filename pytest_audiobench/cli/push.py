@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import names, place
+from pytest_audiobench.cli._options import add_reports, names, place
 
 HELP = "share a model's results in a suite of a run: a signed file, written to a data set on a hub"
 
@@ -28,9 +28,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--overwrite", action="store_true", help="replace a submission of the same run")
     parser.add_argument("--dry-run", action="store_true", help="ask no hub: say what would be written")
     parser.add_argument("--output", metavar="FILE", type=place, help="write the submission into this file too")
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs are (default reports)"
-    )
+    add_reports(parser, "where runs are (default reports)")
 
 
 def run(args: argparse.Namespace) -> int:

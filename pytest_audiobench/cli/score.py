@@ -12,35 +12,34 @@ HELP = "score recorded answers again, by any scorers, without a model"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    add = parser.add_argument
+    add(
         "answers",
         metavar="RUN|FILE",
         type=Path,
         help="a run's folder, or answers of ours, BEANS-Next, the faithfulness study, AudioBench or THENIROCK",
     )
-    parser.add_argument(
+    add(
         "--scorers",
         metavar="all|NAME,…",
         default="",
         help="the protocols to read them by (default: those of the run, else all)",
     )
-    parser.add_argument(
+    add(
         "--family",
         metavar="NAME[,KEY=VALUE…]",
         default="",
         help="the protocol, where the file does not say, such as transcription",
     )
-    parser.add_argument("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
-    parser.add_argument(
-        "--crashes", choices=("error", "unanswered"), default="error", help="what a crash of the study counts as"
-    )
-    parser.add_argument(
+    add("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
+    add("--crashes", choices=("error", "unanswered"), default="error", help="what a crash of the study counts as")
+    add(
         "--published",
         metavar="NAME",
         default="",
         help="print the numbers beside published ones, such as faithfulness/af3/emotion (see audiobench published)",
     )
-    parser.add_argument("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
+    add("--out", metavar="FOLDER", type=Path, help="write the files of a run into this new folder")
     add_output(parser)
 
 

@@ -12,23 +12,16 @@ TOKEN = "AUDIOBENCH_SERVE_TOKEN"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "model", metavar="MODEL", help="a model as --ab-model names it, such as hf:checkpoints/step-2000"
-    )
-    parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1); others need a token"
-    )
-    parser.add_argument("--port", type=int, default=8000, help="port (default 8000); 0 takes a free one and prints it")
-    parser.add_argument("--token", default=None, help=f"what clients must send as bearer token (better: ${TOKEN})")
-    parser.add_argument("--max-body-mb", type=int, default=64, metavar="N", help="longest body of a call (default 64)")
-    parser.add_argument("--max-queue", type=int, default=16, metavar="N", help="calls that may wait (default 16)")
-    parser.add_argument(
-        "--deadline-s", type=float, default=600.0, metavar="S", help="longest time for a call (default 600)"
-    )
-    parser.add_argument(
-        "--allow-files", metavar="FOLDER", type=Path, help="let clients name audio files in this folder"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="a model as --ab-model names it, such as hf:checkpoints/step-2000")
+    add("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1); others need a token")
+    add("--port", type=int, default=8000, help="port (default 8000); 0 takes a free one and prints it")
+    add("--token", default=None, help=f"what clients must send as bearer token (better: ${TOKEN})")
+    add("--max-body-mb", type=int, default=64, metavar="N", help="longest body of a call (default 64)")
+    add("--max-queue", type=int, default=16, metavar="N", help="calls that may wait (default 16)")
+    add("--deadline-s", type=float, default=600.0, metavar="S", help="longest time for a call (default 600)")
+    add("--allow-files", metavar="FOLDER", type=Path, help="let clients name audio files in this folder")
+    add(
         "--allow-urls",
         metavar="HOST",
         action="append",

@@ -11,25 +11,22 @@ HELP = "follow one model over its runs, by step or time: curves, the best, the l
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "places", metavar="FOLDER|RUN", nargs="+", type=Path, help="a folder of runs, such as reports, or runs"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("places", metavar="FOLDER|RUN", nargs="+", type=Path, help="a folder of runs, such as reports, or runs")
+    add(
         "--model", metavar="PATTERN", default="", help="which models' runs, by alias or spec (needed where several are)"
     )
     add_terms(parser)
-    parser.add_argument(
-        "--metric", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)"
-    )
-    parser.add_argument("--order", choices=("step", "time"), default="step", help="what orders them (default step)")
-    parser.add_argument(
+    add("--metric", metavar="headline|all|NAME,…", default="headline", help="the metrics (default: each eval's first)")
+    add("--order", choices=("step", "time"), default="step", help="what orders them (default step)")
+    add(
         "--step",
         metavar="REGEX",
         default="",
         help="where a name has its step, such as 'step-(\\d+)' (default: by words)",
     )
     add_output(parser)
-    parser.add_argument("--out", metavar="FILE", type=place, help="write it into this file; a page with curves: x.html")
+    add("--out", metavar="FILE", type=place, help="write it into this file; a page with curves: x.html")
 
 
 def run(args: argparse.Namespace) -> int:

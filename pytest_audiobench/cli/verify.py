@@ -5,17 +5,16 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_audiobench.cli._options import put
+from pytest_audiobench.cli._options import add_reports, put
 
 HELP = "recompute a run's or a submission's hashes and numbers from its files and say which part fails"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
-    parser.add_argument(
-        "--reports", metavar="FOLDER", type=Path, default=Path("reports"), help="where runs lie that are named alone"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("named", metavar="RUN|FILE", help="a run's folder or name, an artifact, or a submission")
+    add_reports(parser)
+    add(
         "--data",
         metavar="NAME=FOLDER",
         action="append",
@@ -23,16 +22,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         type=_data_folder,
         help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
     )
-    parser.add_argument(
-        "--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers"
-    )
-    parser.add_argument("--json", action="store_true", help="print every part as JSON")
+    add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
+    add("--json", action="store_true", help="print every part as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """0 where all that can be recomputed holds (a submission is signed by an allowed signer too), 1 where a part fails;
-    a mistake in what was named is 4.
-    """
+    """0 where all that can be recomputed holds (and an allowed signer signed a submission), 1 where a part fails."""
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.submission import is_submission

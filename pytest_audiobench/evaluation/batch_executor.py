@@ -6,9 +6,9 @@ import fcntl
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
@@ -71,11 +71,10 @@ class Time:
 
 @dataclass(frozen=True)
 class _Batch:
-    """Requests to be asked together."""
+    """Requests to be asked together, with their answers' keys."""
 
     requests: tuple[Request, ...]
     keys: tuple[bytes, ...]
-    """Their answers'."""
     lock_keys: tuple[bytes, ...]
 
 
@@ -94,9 +93,8 @@ class BatchExecutor:
         planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
-        """The response to every request, by request key; those that could not be asked carry an error.
-
-        ``batches`` (positions in ``requests``, each in one of them) takes the place of the plan.
+        """The response to every request by key, or its error; ``batches`` (positions, each in one) take the plan's
+        place.
         """
         keys = [request.key for request in planned]
         positions = [] if batches is None else [list(batch) for batch in batches]
@@ -142,7 +140,7 @@ class BatchExecutor:
     def _execute_missing(self, batches: Sequence[_Batch], stored: int, total: int) -> dict[bytes, Response]:
         responses: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
-        with self._decoded_ahead(batches, eager=True) as stream:
+        with closing(self._decoded_ahead(batches, eager=True)) as stream:
             for batch, audio in stream:
                 with self._locked(batch, wait=False) as is_ours:
                     if is_ours:
@@ -151,7 +149,7 @@ class BatchExecutor:
                         waiting.append(batch)
                 self._progress(stored + len(responses), total)
         # Whoever holds these batches will most likely answer them: decode only if it does not.
-        with self._decoded_ahead(waiting, eager=False) as stream:
+        with closing(self._decoded_ahead(waiting, eager=False)) as stream:
             for batch, audio in stream:
                 with self._locked(batch, wait=True):
                     responses |= self._execute_batch(batch, audio)
@@ -181,7 +179,8 @@ class BatchExecutor:
             return stored
         if not self.handle.planned and stored:
             self.counts.known += len(stored)
-            batch = _without(batch, stored)
+            left = [i for i, key in enumerate(batch.keys) if key not in stored]
+            batch = self._batch(batch.requests, batch.keys, left)
         failures: dict[bytes, tuple[str, bool]] = {}
         playable: list[tuple[bytes, Ask]] = []
         for key, request, played in zip(batch.keys, batch.requests, audio.results(batch.requests), strict=True):
@@ -201,7 +200,11 @@ class BatchExecutor:
                 truncated_s=truncated_s if any(truncated_s) else (),
                 share_s=share_s if response.share_s is None else response.share_s,
             )
-            answers[key] = (response, {"audio": [_trace(played) for played in ask.audio]})
+            traces = [
+                {"pcm": p.pcm_digest, "frames": p.frames, "rate_hz": p.source_rate_hz, "decoder": p.decoder}
+                for p in ask.audio
+            ]
+            answers[key] = (response, {"audio": traces})
         written = self._store.put_batch(answers, failures)
         self.counts.asked += len(answers)
         self.counts.noise += written.noise
@@ -249,25 +252,19 @@ class BatchExecutor:
             raise FatalError(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
-    @contextmanager
-    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Iterator[Iterator[tuple[_Batch, _Decoding]]]:
+    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")
+        ahead: deque[tuple[_Batch, _Decoding]] = deque()
         try:
-            yield self._stream(batches, pool, eager)
+            for batch in batches:
+                ahead.append((batch, _Decoding(batch.requests, self.handle, pool)))
+                if eager:
+                    ahead[-1][1].start()
+                if len(ahead) > _AHEAD:
+                    yield ahead.popleft()
+            yield from ahead
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-
-    def _stream(
-        self, batches: Sequence[_Batch], pool: ThreadPoolExecutor, eager: bool
-    ) -> Iterator[tuple[_Batch, _Decoding]]:
-        ahead: deque[tuple[_Batch, _Decoding]] = deque()
-        for batch in batches:
-            ahead.append((batch, _Decoding(batch.requests, self.handle, pool)))
-            if eager:
-                ahead[-1][1].start()
-            if len(ahead) > _AHEAD:
-                yield ahead.popleft()
-        yield from ahead
 
 
 class _Decoding:
@@ -303,27 +300,12 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
     return played
 
 
-def _without(batch: _Batch, stored: Mapping[bytes, Response]) -> _Batch:
-    left = [i for i, key in enumerate(batch.keys) if key not in stored]
-    keys = tuple(batch.keys[i] for i in left)
-    return _Batch(tuple(batch.requests[i] for i in left), keys, keys)
-
-
-def _trace(played: PlayedAudio) -> dict[str, object]:
-    return {
-        "pcm": played.pcm_digest,
-        "frames": played.frames,
-        "rate_hz": played.source_rate_hz,
-        "decoder": played.decoder,
-    }
-
-
 class BatchLocks:
     """The locks of this process on batches, which the operating system frees when it dies.
 
-    A lock is a byte range at an offset derived from the key, in one file beside the store: nothing expires and nothing
-    is left to clean. Two keys that share an offset (62 bits) would only wait for one another. Not for use by several
-    threads (POSIX locks belong to a process).
+    A lock is a byte range of one file beside the store, at an offset derived from the key: nothing is left to clean.
+    Keys that share one (62 bits) would only wait for one another. Not for several threads (POSIX locks belong to a
+    process).
     """
 
     def __init__(self, path: Path) -> None:

@@ -21,16 +21,13 @@ WINDOW_SAMPLES = 32
 
 
 class PlannedRequest(NamedTuple):
-    """A request as the plan sees it."""
+    """A request as the plan sees it: the bucket of its duration, the window of its sample, the hash of its id."""
 
     key: bytes
     bucket: int
-    """That of its duration."""
     window: int
-    """Its sample's."""
     duration_s: float
     id_hash: bytes
-    """The hash of its sample's id."""
 
 
 def sample_hash(sample_id: str) -> bytes:
@@ -53,10 +50,8 @@ def duration_bucket(duration_s: float | None) -> int:
 
 
 def limited_positions(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
-    """The positions of the samples that a run takes, in hash order.
-
-    Without a limit, all. With one, the first ``limit``; where batches are planned (``whole_windows``),
-    the window that holds the last of them is taken whole, so that the batches are a prefix of a full run's.
+    """The positions of the samples that a run takes, in hash order: all without a limit, else the first ``limit``, with
+    ``whole_windows`` (where batches are planned) to the end of the last one's window, so that batches are a full run's.
     """
     order = sorted(range(len(hashes)), key=hashes.__getitem__)
     if limit is None or limit >= len(order):

@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers, as_played
+from pytest_audiobench.evaluation.stage_execution import as_played
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.failures import WORDINGS
@@ -65,9 +65,8 @@ class ComparableEval:
     eval: str
     suite: str
     model: str
-    """The alias."""
+    """The alias of ``spec``."""
     spec: str
-    """What the alias stood for."""
     dataset: str
     protocol: str
     epochs: int
@@ -115,10 +114,8 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
 def comparable_ahead(
     eval_: str, handle: ModelHandle, selection: Selection, protocol: Protocol, epochs: int
 ) -> ComparableEval:
-    """The comparable form of an eval before anything is asked: its rows hold what is certain by now, and no score.
-
-    Each row that can be asked counts as answers, so that what a baseline lacks, or knows with other audio or another
-    prompt, shows before hours of asking.
+    """The comparable form of an eval before anything is asked: no scores, and each row that can be asked counts as
+    answered, so that what a baseline lacks, or knows with other audio or another prompt, shows before hours of asking.
     """
     return ComparableEval(
         source="this run",
@@ -141,14 +138,13 @@ def comparable_ahead(
 def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterator[ComparableSample]:
     for selected in selection.samples:
         openings = () if selected.error else protocol.openings
-        messages_of = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
-        messages = {stage: messages_payload(stage_messages) for stage, stage_messages in messages_of.items()}
+        played = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
         status = "error" if selected.error else "parsed"
         yield ComparableSample(
             sample_id=selected.sample.id,
             epoch=epoch,
             audio=audio_digest(selected.clip_keys),
-            prompt=prompt_digest(messages),
+            prompt=prompt_digest({stage: messages_payload(messages) for stage, messages in played.items()}),
             cluster=None,
             groups={},
             statuses=dict.fromkeys([scorer.name for scorer in protocol.scorers], status),
@@ -186,10 +182,8 @@ def audio_digest(clip_keys: Sequence[str | None] | None) -> str | None:
 
 
 def prompt_digest(messages: Mapping[str, object]) -> str | None:
-    """The digest of the messages of the stages that ask of the sample alone, one for each wording.
-
-    ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order. None where they
-    are not known.
+    """The digest of the messages of the stages that ask of the sample alone, one for each wording; None where they are
+    not known. ``messages`` are the subject's as plain lists (``evaluation/requests.py``), by stage, in order.
     """
     openings = [messages[stage] for stage in opening_stages(messages)]
     if not openings or None in openings:
@@ -210,12 +204,6 @@ def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     return selected.recording
 
 
-def _prompt_of(answers: SampleAnswers) -> str | None:
-    messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
-    # A sample that failed in one wording was not asked in those behind it.
-    return None if answers.error is not None and len(opening_stages(messages)) > 1 else prompt_digest(messages)
-
-
 def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
@@ -223,12 +211,15 @@ def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSampl
         sample = answers.selected.sample
         metadata = sample.metadata
         responses = answers.responses
+        messages = {stage: messages_payload(messages) for stage, messages in answers.messages.items()}
+        # A sample that failed in one wording was not asked in those behind it.
+        partly = answers.error is not None and len(opening_stages(messages)) > 1
         answering = first_wording_stages(responses)
         yield ComparableSample(
             sample_id=answers.sample_id,
             epoch=answers.epoch,
             audio=audio_digest(answers.selected.clip_keys),
-            prompt=_prompt_of(answers),
+            prompt=None if partly else prompt_digest(messages),
             cluster=cluster_of(answers.selected, record.cluster),
             groups={name: str(metadata[name]) for name in record.groups if name in metadata},
             statuses={

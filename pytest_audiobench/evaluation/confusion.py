@@ -21,11 +21,10 @@ _MOST_LABELS = 1_000
 def confusion(samples: Iterable[Mapping[str, Any]], is_letter: bool) -> Any:
     """A pandas frame of counts: a row for each true label, a column for each answer, and one for none.
 
-    ``samples`` are mappings with "choices", "reference", "references", "value" and "error"; those whose asking failed
-    are left out.
-    ``is_letter`` says that values are letters of the options and not labels themselves. Labels are those of all
-    samples' lists, sorted. Raises UsageError where a sample has no list of labels or several true ones, where
-    there are more than 1,000 labels (questions with options of their own), and when pandas is not installed.
+    ``samples`` are mappings with "choices", "reference", "references", "value" and "error"; failed askings are left
+    out. ``is_letter`` says that values are letters of the options. Labels are those of all samples' lists, sorted.
+    Raises UsageError where a sample has no list of labels or several true ones, for more than 1,000 labels (questions
+    with options of their own), and when pandas is not installed.
     """
     try:
         import pandas
@@ -49,12 +48,11 @@ class Tally:
 
     def add(self, sample: Mapping[str, Any]) -> None:
         """Count a sample. Raises UsageError as ``confusion`` does."""
+        which = f"sample {sample['sample_id']!r}"
         if not sample["choices"]:
-            raise UsageError(f"sample {sample['sample_id']!r} has no choices, so there is no table of labels")
+            raise UsageError(f"{which} has no choices, so there is no table of labels")
         if len(sample["references"]) > 1:
-            raise UsageError(
-                f"sample {sample['sample_id']!r} has several true labels, so none stands for it in a table"
-            )
+            raise UsageError(f"{which} has several true labels, so none stands for it in a table")
         self.labels.update(sample["choices"])
         if len(self.labels) > _MOST_LABELS:
             raise UsageError(f"there are more than {_MOST_LABELS} labels: each question has options of its own")
@@ -67,7 +65,13 @@ class Tally:
 
     def said(self, sample: Mapping[str, Any]) -> str:
         """The sample's label that was said, or what stands for none."""
-        return _label_of_answer(sample["value"], sample["choices"], self.is_letter)
+        value, choices = sample["value"], sample["choices"]
+        if value is None:
+            return NO_ANSWER
+        if self.is_letter:
+            place = LETTERS.find(value)
+            return str(choices[place]) if 0 <= place < len(choices) else OTHER
+        return _choice(value, choices) or OTHER
 
     @property
     def columns(self) -> list[str]:
@@ -81,15 +85,6 @@ def gives_letters(signature: str) -> bool:
     return signature.startswith("mcq:")
 
 
-def _label_of_answer(value: str | None, choices: Sequence[str], is_letter: bool) -> str:
-    if value is None:
-        return NO_ANSWER
-    if is_letter:
-        place = LETTERS.find(value)
-        return choices[place] if 0 <= place < len(choices) else OTHER
-    return _choice(value, choices) or OTHER
-
-
 def _choice(text: str, choices: Sequence[str]) -> str | None:
     """The choice that ``text`` is, blind to case and punctuation unless one is the very same."""
     return text if text in choices else _by_tidy_text(tuple(choices)).get(tidy_caseless(text))
@@ -97,5 +92,4 @@ def _choice(text: str, choices: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=256)
 def _by_tidy_text(choices: tuple[str, ...]) -> Mapping[str, str]:
-    """The first label of each tidied text."""
     return {tidy_caseless(choice): choice for choice in reversed(choices)}

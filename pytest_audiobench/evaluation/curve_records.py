@@ -99,10 +99,7 @@ class DifferenceRecord:
 
 @dataclass(frozen=True)
 class PerturbationsRecord:
-    """A metric over all perturbations of one data set: its mean by ``weights``, which add up to 1, and the differences.
-
-    ``series`` is as in :class:`CurveRecord`.
-    """
+    """A metric over all perturbations of one data set: its mean by ``weights`` (adding up to 1), the differences."""
 
     dataset: str
     series: str
@@ -119,10 +116,8 @@ class PerturbationsRecord:
 
 Json: TypeAlias = Mapping[str, Any]
 
-
 CLEAN = "clean"
 """The name of the perturbation that others are compared with."""
-
 
 Identity: TypeAlias = tuple[str, int]
 """A sample's id and the epoch."""
@@ -155,9 +150,8 @@ def unperturbed(dataset: str, perturbation: Json | None) -> str:
 
 
 def series(items: Sequence[Json]) -> list[Series]:
-    """The items that belong together, by their ``eval``, ``dataset`` and ``perturbation``.
-
-    Where a perturbation occurs twice, the names of the evals without it separate one series from another.
+    """The items that belong together, by their ``eval``, ``dataset`` and ``perturbation``; where a perturbation occurs
+    twice, the names of the evals without it separate one series from another.
     """
     by_dataset: dict[str, list[int]] = {}
     for place, item in enumerate(items):
@@ -177,7 +171,6 @@ def series(items: Sequence[Json]) -> list[Series]:
 
 
 def _is_unique(items: Sequence[Json], places: Sequence[int]) -> bool:
-    """Whether each perturbation occurs once."""
     return len({items[place]["perturbation"]["name"] for place in places}) == len(places)
 
 

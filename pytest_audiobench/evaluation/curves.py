@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,10 @@ def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figu
                 samples = samples_of.setdefault(tuple(measured), Samples([scores.get(place, ()) for place in measured]))
                 metric_series = _MetricSeries(items, Series(name, measured), metric, scorer, signature, samples)
                 if len(metric_series.points) > 1:
-                    figures_.curves.extend(_slopes_with_holm(list(metric_series.curves())))
+                    curves = list(metric_series.curves())
+                    adjusted = holm_of_known([curve.slope.p for curve in curves])
+                    for curve, p in zip(curves, adjusted, strict=True):
+                        figures_.curves.append(replace(curve, slope=replace(curve.slope, p_holm=p)))
                     figures_.perturbations.append(metric_series.summary())
     return figures_
 
@@ -117,6 +120,13 @@ class _MetricSeries:
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
         self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
 
+    @property
+    def _facts(self) -> dict[str, Any]:
+        facts = (self._dataset, self._series, *self._about, self._unit, self._direction)
+        return dict(
+            zip(("dataset", "series", "metric", "scorer", "signature", "unit", "direction"), facts, strict=True)
+        )
+
     def curves(self) -> Iterator[CurveRecord]:
         """A curve for each family with two doses or more in one unit."""
         families: dict[tuple[str, str], list[PointRecord]] = {}
@@ -128,19 +138,12 @@ class _MetricSeries:
                 yield self._curve(family, unit, points)
 
     def _curve(self, family: str, unit: str, points: Sequence[PointRecord]) -> CurveRecord:
-        metric, scorer, signature = self._about
         sides = {self._perturbations[point.perturbation]["harder"] for point in points}
         harder = sides.pop() if len(sides) == 1 else ""
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
-            dataset=self._dataset,
-            series=self._series,
+            **self._facts,
             family=family,
-            metric=metric,
-            scorer=scorer,
-            signature=signature,
-            unit=self._unit,
-            direction=self._direction,
             dose_unit=unit,
             harder=cast(Harder, harder),
             points=ordered,
@@ -152,42 +155,31 @@ class _MetricSeries:
     def _slope(self, points: Sequence[PointRecord], harder: Harder) -> SlopeRecord:
         doses = [_dose(point) for point in points]
         per = step(doses)
-        method_ = f"least squares over {len(points)} perturbations, all alike"
         if isinstance(self._sums, str):
             return SlopeRecord(None, None, None, f"no slope: {self._sums}", per)
         scored, weights = self._sums.points(self._of(points)), [per * weight for weight in slope_weights(doses)]
         most = span(self._unit)
         drop = contrast(scored, weights, most)
-        method = (
-            f"{method_}; {drop.method.replace('no test', 'no interval').replace('paired t', 't on paired samples')}"
-        )
+        how = drop.method.replace("no test", "no interval").replace("paired t", "t on paired samples")
+        method = f"least squares over {len(points)} perturbations, all alike; {how}"
         numbers = (finite(scored.value(weights)), finite(drop.lower), finite(drop.upper))
-        p = finite(trend_p(scored, weights, most, self._worse(harder)))
+        # The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known.
+        worse = 0 if not harder else 1 if (self._direction == "higher") == (harder == "lower") else -1
+        p = finite(trend_p(scored, weights, most, worse))
         test = f"{TREND}, {'one-sided: worse where harder' if harder else 'two-sided'}" if p is not None else ""
         return SlopeRecord(*numbers, f"{method}{test}", per, p)
 
-    def _worse(self, harder: Harder) -> int:
-        """The sign of a slope along which the metric becomes worse towards the harder dose; 0 where none is known."""
-        if not harder:
-            return 0
-        return 1 if (self._direction == "higher") == (harder == "lower") else -1
-
     def summary(self) -> PerturbationsRecord:
         """The mean over all perturbations, each weighing alike, and the differences."""
-        metric, scorer, signature = self._about
         weights = [1.0 / len(self.points)] * len(self.points)
+        differences = list(self._differences())
+        adjusted = holm_of_known([difference.p for difference in differences])
         return PerturbationsRecord(
-            dataset=self._dataset,
-            series=self._series,
-            metric=metric,
-            scorer=scorer,
-            signature=signature,
-            unit=self._unit,
-            direction=self._direction,
+            **self._facts,
             points=self.points,
             weights={point.perturbation: weight for point, weight in zip(self.points, weights, strict=True)},
             mean=self._mean(self.points, weights, "mean of"),
-            differences=_with_holm(list(self._differences())),
+            differences=[replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)],
         )
 
     def _mean(self, points: Sequence[PointRecord], weights: Sequence[float], how: str) -> FigureRecord:
@@ -208,7 +200,20 @@ class _MetricSeries:
         for point in self.points:
             reference = self._reference(point)
             if reference is not None and reference != point.perturbation:
-                yield self._difference(point.perturbation, reference)
+                difference = self._sums.difference(self._columns[reference], self._columns[point.perturbation])
+                yield DifferenceRecord(
+                    perturbation=point.perturbation,
+                    reference=reference,
+                    drop=finite(difference.drop.value),
+                    lower=finite(difference.drop.lower),
+                    upper=finite(difference.drop.upper),
+                    p=finite(difference.drop.p),
+                    p_holm=None,
+                    pairs=difference.pairs,
+                    worse=difference.worse,
+                    better=difference.better,
+                    method=difference.drop.method,
+                )
 
     def _reference(self, point: PointRecord) -> str | None:
         """The perturbation named clean; else the easiest dose of the point's family, where that is known."""
@@ -221,23 +226,6 @@ class _MetricSeries:
         return min(
             family, key=lambda other: _dose(other) if perturbation["harder"] == "higher" else -_dose(other)
         ).perturbation
-
-    def _difference(self, perturbation: str, reference: str) -> DifferenceRecord:
-        assert not isinstance(self._sums, str)
-        difference = self._sums.difference(self._columns[reference], self._columns[perturbation])
-        return DifferenceRecord(
-            perturbation=perturbation,
-            reference=reference,
-            drop=finite(difference.drop.value),
-            lower=finite(difference.drop.lower),
-            upper=finite(difference.drop.upper),
-            p=finite(difference.drop.p),
-            p_holm=None,
-            pairs=difference.pairs,
-            worse=difference.worse,
-            better=difference.better,
-            method=difference.drop.method,
-        )
 
 
 def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
@@ -259,18 +247,6 @@ def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
 def _dose(point: PointRecord) -> float:
     assert point.dose is not None
     return float(point.dose)
-
-
-def _with_holm(differences: Sequence[DifferenceRecord]) -> list[DifferenceRecord]:
-    """With p values adjusted by Holm's method."""
-    adjusted = holm_of_known([difference.p for difference in differences])
-    return [replace(difference, p_holm=p) for difference, p in zip(differences, adjusted, strict=True)]
-
-
-def _slopes_with_holm(curves: Sequence[CurveRecord]) -> list[CurveRecord]:
-    """With the p values of their slopes adjusted by Holm's method."""
-    adjusted = holm_of_known([curve.slope.p for curve in curves])
-    return [replace(curve, slope=replace(curve.slope, p_holm=p)) for curve, p in zip(curves, adjusted, strict=True)]
 
 
 class Difference(NamedTuple):

@@ -75,6 +75,7 @@ class Evaluation:
     rows: Mapping[str, Sequence[ScoredSample]]
 
 
+@collector_paused()
 def evaluate(
     context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
 ) -> Evaluation:
@@ -83,16 +84,8 @@ def evaluate(
     Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
-    with collector_paused():
-        return _evaluate(context, handle, spec, dataset, protocol)
-
-
-def _evaluate(
-    context: RunContext, handle: ModelHandle, spec: EvalSpec, dataset: Dataset, protocol: Protocol
-) -> Evaluation:
     protocol, cautions = _configured(protocol, context)
-    _check_tasks(handle, dataset, protocol)
-    _check_requirements(protocol)
+    _check_feasible(handle, dataset, protocol)
     selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
     protocol = protocol.fitting([selected.sample for selected in selection.samples])
     spec.ready(selection, protocol)
@@ -100,6 +93,11 @@ def _evaluate(
     judges = judge_executors(context, protocol, spec.progress)
     answers = collect_answers(selection, protocol, executor, context.epochs, judges)
     scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
+    truncated = sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
+    failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
+    perturbation = None
+    if change := dataset.perturbation:
+        perturbation = PerturbationRecord(change.name, change.family, change.dose, change.unit, change.harder)
     record = ItemRecord(
         index=spec.index,
         nodeid=spec.nodeid,
@@ -121,16 +119,16 @@ def _evaluate(
             answers,
             {alias: judge.handle.digest for alias, judge in judges.items()},
         ),
-        asking=dict(vars(executor.counts)) | {"truncated_clips": _truncated_clips(answers)},
+        asking=dict(vars(executor.counts)) | {"truncated_clips": truncated},
         errors=first_errors(answers),
-        judges=_judge_counts(judges, answers),
+        judges={alias: dict(vars(judge.counts)) | {"errors": failed[alias]} for alias, judge in judges.items()},
         options=dict(protocol.options),
         groups=list(selection.groups),
         cluster=dataset.cluster,
         part=spec.part,
         control=spec.control,
         agreement=scores.agreement,
-        perturbation=_perturbation(dataset),
+        perturbation=perturbation,
         stages=[
             StageRecord(stage.name, stage.role, stage.task, settings_payload(stage), stage.judge, stage.version)
             for stage in protocol.stages
@@ -167,12 +165,6 @@ def _configured(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequ
     return protocol, cautions
 
 
-def _perturbation(dataset: Dataset) -> PerturbationRecord | None:
-    if (it := dataset.perturbation) is None:
-        return None
-    return PerturbationRecord(it.name, it.family, it.dose, it.unit, it.harder)
-
-
 def _check_names(names: Sequence[str], protocol: Protocol) -> None:
     """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
     from pytest_audiobench.protocols.catalogue import scorer_names
@@ -183,24 +175,16 @@ def _check_names(names: Sequence[str], protocol: Protocol) -> None:
         raise UsageError(f"no scorer is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
 
 
-def _check_tasks(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> None:
+def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> None:
     for stage in protocol.stages:
         if stage.role == "subject" and stage.task not in handle.limits.tasks:
             can = " and ".join(handle.limits.tasks)
-            raise UnsuitableModel(
-                f"{handle.spec} can do {can} and nothing else, and {dataset.name} asks it for {stage.task}"
-            )
-
-
-def _check_requirements(protocol: Protocol) -> None:
-    """What a score needs is asked for before the model is, or hours of answers would end in a missing library."""
+            only = f"{handle.spec} can do {can} and nothing else"
+            raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+    # What a score needs is looked for before the model is asked, or hours of answers would end in a missing library.
     for scorer in protocol.scorers:
         if lacking := scorer.missing_parts():
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
-
-
-def _truncated_clips(answers: Sequence[SampleAnswers]) -> int:
-    return sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
 
 
 def first_errors(answers: Iterable[SampleAnswers]) -> list[dict[str, str]]:
@@ -231,12 +215,6 @@ def judge_executors(context: RunContext, protocol: Protocol, progress: Progress)
     """The judges that a protocol names, ready to be asked."""
     aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
     return {alias: BatchExecutor(context.judges[alias], context.store, context.locks, progress) for alias in aliases}
-
-
-def _judge_counts(judges: Mapping[str, BatchExecutor], answers: Sequence[SampleAnswers]) -> dict[str, dict[str, int]]:
-    """For each judge how asking it went; ``errors`` counts the verdicts that could not be had."""
-    failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
-    return {alias: dict(vars(executor.counts)) | {"errors": failed[alias]} for alias, executor in judges.items()}
 
 
 def _warnings(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
@@ -32,9 +32,8 @@ def item_hashes(
     answers: Sequence[SampleAnswers],
     judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """All component hashes and the three that are built from them; ``answers`` in (epoch, sample) order.
-
-    ``judges`` are the judges' digests by alias; aliases are in no hash.
+    """All component hashes and the three built from them; ``answers`` in (epoch, sample) order, ``judges``' digests by
+    alias.
     """
     openings = [stage.name for stage in protocol.openings]
     components = {
@@ -42,7 +41,10 @@ def item_hashes(
         "audio": _audio(selection.samples, any(stage.unchanged for stage in protocol.stages)),
         "prompts": digest_of_trusted(
             [
-                [sample.sample_id, *(_messages(sample, stage) for stage in openings)]
+                [
+                    sample.sample_id,
+                    *(messages_payload(sample.messages[s]) if s in sample.messages else None for s in openings),
+                ]
                 for sample in answers
                 if sample.epoch == 0
             ]
@@ -55,10 +57,6 @@ def item_hashes(
     verdicts = _verdicts(judging, judges, answers) if judging else ""
     answers_hash = digest_of_trusted([answer_payload(sample) for sample in answers])
     return scored_hashes(selection.dataset.name, components, answers_hash, protocol.scorers, verdicts)
-
-
-def _messages(sample: SampleAnswers, stage: str) -> list[list[object]] | None:
-    return messages_payload(sample.messages[stage]) if stage in sample.messages else None
 
 
 def settings_hash(protocol: Protocol) -> str:
@@ -78,10 +76,7 @@ def settings_hash(protocol: Protocol) -> str:
 def scored_hashes(
     dataset: str, components: Mapping[str, str], answers: str, scorers: Sequence[Scorer], verdicts: str = ""
 ) -> dict[str, str]:
-    """``components`` (data, audio, prompts, settings, seeds, model) with all that is built upon it.
-
-    ``verdicts`` is the hash of what judges said, empty without any.
-    """
+    """``components`` (see ``INPUTS``) with all that is built on them; ``verdicts`` hashes what judges said, if any."""
     hashes = {name: components[name] for name in INPUTS}
     hashes["input_hash"] = digest({"dataset": dataset, **hashes})
     hashes["answers"] = answers
@@ -123,13 +118,9 @@ def sample_payload(sample: Sample) -> list[object]:
         sample.question,
         sample.choices,
         sample.reference,
-        _metadata(sample.metadata),
+        sorted([name, str(value)] for name, value in sample.metadata.items()),
         *([sample.references] if sample.references else []),
     ]
-
-
-def _metadata(metadata: Mapping[str, Field]) -> list[list[str]]:
-    return sorted([name, str(value)] for name, value in metadata.items())
 
 
 def _audio(samples: Sequence[SelectedSample], with_unchanged: bool) -> str:

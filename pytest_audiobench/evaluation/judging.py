@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import NamedTuple
 
@@ -58,14 +59,18 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
     aliases = {judging.name: [alias for other, alias in pairs if other is judging] for judging in judgings}
     scorers = tuple(bound for scorer in protocol.scorers for bound in _scorers_by_judge(scorer, aliases, judges))
     scorers += tuple(_agreements(protocol.scorers, scorers))
-    warnings = tuple(_omitted_warnings(judgings, aliases, judges))
+    omitted = {alias: [name for name, askable in aliases.items() if alias not in askable] for alias in judges}
+    warnings = tuple(
+        f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
+        for alias, names in omitted.items()
+        if names
+    )
     return Judged(replace(protocol, stages=(*protocol.stages, *stages), scorers=scorers), warnings)
 
 
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
-    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can be asked them.
-
-    Raises UnsuitableModel, naming the option, where there is none.
+    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can; UnsuitableModel where there is
+    none.
     """
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol
@@ -93,15 +98,6 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     return Judged(replace(protocol, scorers=left), (warning,))
 
 
-def _omitted_warnings(
-    judgings: Sequence[Judging], aliases: Mapping[str, Sequence[str]], judges: Mapping[str, ModelHandle]
-) -> Iterator[str]:
-    """The judges of the run that are not asked a judging which others are."""
-    for alias in judges:
-        if names := [judging.name for judging in judgings if alias not in aliases[judging.name]]:
-            yield f"the judge {alias} cannot be asked {', '.join(names)}, and was not"
-
-
 def check_judge(handle: ModelHandle) -> None:
     """Raises UsageError for a model that cannot be asked about text alone, or cannot be had here at all."""
     try:
@@ -123,8 +119,7 @@ def _stage(judging: Judging, alias: str, answer: str) -> Stage:
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         return judging.prompt(sample, earlier[answer].text)
 
-    name = f"{judging.name}@{alias}"
-    return Stage(name, render, settings=judging.settings, role=judging.role, judge=alias)
+    return Stage(f"{judging.name}@{alias}", render, settings=judging.settings, role=judging.role, judge=alias)
 
 
 def _scorers_by_judge(
@@ -140,30 +135,27 @@ def _scorers_by_judge(
             scorer,
             name=scorer.name + tail,
             signature=f"{scorer.signature}|judge:{judges[alias].digest[:_DIGITS]}",
-            parse=_parser(scorer, stage),
+            parse=partial(_parse, scorer, stage),
             companions=tuple(name + tail for name in scorer.companions),
             judge=stage,
         )
 
 
-def _parser(scorer: Scorer, stage: str) -> Callable[[Sample, Earlier], Answer]:
-    def parse(sample: Sample, earlier: Earlier) -> Answer:
-        return scorer.parse(sample, {**earlier, scorer.judge: earlier.get(stage, Response())})
-
-    return parse
+def _parse(scorer: Scorer, stage: str, sample: Sample, earlier: Earlier) -> Answer:
+    return scorer.parse(sample, {**earlier, scorer.judge: earlier.get(stage, Response())})
 
 
 def _agreements(chosen: Sequence[Scorer], bound: Sequence[Scorer]) -> Iterator[Scorer]:
     """Each judge's first scorer against the rule's, and against every other judge's of the same judging."""
     from pytest_audiobench.protocols.judged.verdicts import agreement
 
-    by_rule = next((one for one in chosen if not one.judge and "accuracy" in one.metrics), None)
+    by_rule = next((scorer for scorer in chosen if not scorer.judge and "accuracy" in scorer.metrics), None)
     first: dict[str, Scorer] = {}
     for scorer in bound:
         if scorer.judge:
             first.setdefault(scorer.judge, scorer)
     if by_rule is not None:
-        yield from (agreement(one, by_rule) for one in first.values())
-    for one, other in combinations(first.values(), 2):
-        if one.judge.partition("@")[0] == other.judge.partition("@")[0]:
-            yield agreement(one, other)
+        yield from (agreement(scorer, by_rule) for scorer in first.values())
+    for scorer, other in combinations(first.values(), 2):
+        if scorer.judge.partition("@")[0] == other.judge.partition("@")[0]:
+            yield agreement(scorer, other)

@@ -14,9 +14,8 @@ from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 
 
 class ModelHandle:
-    """One model of a run. Loading is put off until the first answer that the store does not hold.
-
-    ``make_way`` is called before one that fills a device is loaded.
+    """One model of a run, loaded for the first answer that the store lacks; ``make_way`` is called before a device is
+    filled.
     """
 
     def __init__(self, alias: str, model: Model, make_way: Callable[[], None] = lambda: None) -> None:
@@ -118,9 +117,8 @@ _LONGEST = 500
 
 
 def stored_hearing(store: Store, handle: ModelHandle) -> Hearing:
-    """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs.
-
-    One proof is enough; where a listening eval failed to show it, the evidence says so.
+    """What is known of the model's hearing by now: by loading it, and by listening evals of this and earlier runs. One
+    proof is enough; where a listening eval failed to show it, the evidence says so.
     """
     if handle.hearing is not None:
         store_hearing(store, handle, _LOADING, handle.hearing)
@@ -170,10 +168,10 @@ def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
         if not isinstance(note, dict) or not isinstance(note.get("conditions"), dict):
             continue
         shares = [note, *note["conditions"].values()]
-        if all(
-            isinstance(share, dict) and _are_finite(share.get("same_answers"), share.get("score_shift"))
-            for share in shares
-        ):
+        if not all(isinstance(share, dict) for share in shares):
+            continue
+        values = [share.get(name) for share in shares for name in ("same_answers", "score_shift")]
+        if all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
             yield note
 
 
@@ -182,7 +180,3 @@ def _json_or_none(text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):
         return None
-
-
-def _are_finite(*values: object) -> bool:
-    return all(isinstance(value, (int, float)) and math.isfinite(value) for value in values)

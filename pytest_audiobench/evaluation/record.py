@@ -173,9 +173,7 @@ class ItemRecord:
     hashes: dict[str, str]
     """data, audio, prompts, settings, seeds, model, input_hash, answers, run_hash, protocols, score_hash."""
     asking: dict[str, int]
-    """asked (in this run), known (in the store), noise (asked again and different), repaired (texts with invalid
-    characters), truncated_clips, oom_splits.
-    """
+    """asked (in this run), known (in the store), noise, repaired (invalid characters), truncated_clips, oom_splits."""
     errors: list[dict[str, str]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     agreement: dict[str, Any] | None = None

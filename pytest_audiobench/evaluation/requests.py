@@ -52,13 +52,7 @@ class Requester:
 
 def request_context(model: str, task: str, settings: Mapping[str, str | int], epoch: int) -> bytes:
     """What all requests of one stage and epoch to the model of the digest ``model`` share of their keys."""
-    context: dict[str, Payload] = {
-        "keys": KEY_SCHEME,
-        "model": model,
-        "task": task,
-        "settings": settings,
-        "epoch": epoch,
-    }
+    context: Payload = {"keys": KEY_SCHEME, "model": model, "task": task, "settings": settings, "epoch": epoch}
     return bytes.fromhex(digest(context))
 
 
@@ -74,8 +68,4 @@ def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
 
 def settings_payload(stage: Stage) -> dict[str, str | int]:
     settings = stage.settings
-    return {
-        "max_new_tokens": settings.max_new_tokens,
-        "temperature": settings.temperature,
-        "top_p": settings.top_p,
-    }
+    return {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature, "top_p": settings.top_p}

@@ -36,11 +36,7 @@ class Result:
     """
 
     def __init__(
-        self,
-        record: ItemRecord,
-        rows: Mapping[str, Sequence[ScoredSample]],
-        scorers: Sequence[Scorer],
-        clustered: bool,
+        self, record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], scorers: Sequence[Scorer], clustered: bool
     ) -> None:
         self.record = record
         self._rows, self._scorers, self._clustered = rows, scorers, clustered
@@ -124,13 +120,7 @@ class Result:
         # What is gained over the other is what would be dropped from here to there.
         drop = drop_of(kind, ours, theirs, clusters if self._clustered else None, Question(0.0))
         return Metric(
-            drop.value,
-            name=name,
-            lower=drop.lower,
-            upper=drop.upper,
-            n=len(pairs),
-            unit=POINTS,
-            method=drop.method,
+            drop.value, name=name, lower=drop.lower, upper=drop.upper, n=len(pairs), unit=POINTS, method=drop.method
         )
 
     @property
@@ -182,10 +172,7 @@ class Result:
         return pandas.DataFrame(list(self.samples()))
 
     def confusion(self) -> Any:
-        """The confusion matrix as a pandas data frame: a row for each true label, a column for each answer.
-
-        By the headline scorer, for evals whose samples have a list of labels or options and one true one.
-        """
+        """The confusion matrix by the headline scorer as a pandas frame: a row a true label, a column an answer."""
         from pytest_audiobench.evaluation.confusion import confusion, gives_letters
 
         return confusion(self.samples(), gives_letters(self._scorers[0].signature))

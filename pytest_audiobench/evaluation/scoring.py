@@ -130,12 +130,8 @@ def score_samples(
             continue
         answer = scorer.parse(sample.selected.sample, sample.all_responses)
         rows.append(ScoredSample(sample, answer, scorer.score(sample.selected.sample, answer), cluster, wording))
-    return rows if scorer.together is None else _scored_together(scorer, rows)
-
-
-def _scored_together(scorer: Scorer, rows: Sequence[ScoredSample]) -> list[ScoredSample]:
-    """The rows with what only the set of all scored samples can tell of each."""
-    assert scorer.together is not None
+    if scorer.together is None:
+        return rows
     scored = [
         (row.answers.selected.sample, row.answer) for row in rows if row.answer is not None and row.scores is not None
     ]
@@ -196,11 +192,7 @@ def _metrics(
 def estimate_metric(
     name: str, scorer: Scorer, rows: Sequence[ScoredSample], clustered: bool, group: Mapping[str, str] | None = None
 ) -> MetricRecord:
-    """Metric ``name`` over ``rows``.
-
-    Samples whose asking failed are left out of scores, and counted by "errors"; those that the protocol leaves out by
-    "skipped".
-    """
+    """Metric ``name`` over ``rows``; scores leave out failed askings ("errors") and what is "skipped"."""
     kind = metric_kind(name)
     scored = rows if name in SHARES else [row for row in rows if row.scores is not None]
     values: list[Statistics] = [
@@ -275,10 +267,8 @@ def is_of_wording(signature: str) -> bool:
 
 
 def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
-    """``wording_spread`` and ``wording_sd`` of each scorer that was asked in several wordings, by each group.
-
-    ``metrics`` are those of all its scorers, a scorer's headline metric its first. Without a value where any wording
-    has none.
+    """``wording_spread`` and ``wording_sd`` of each scorer asked in several wordings, by group, from all its
+    ``metrics`` (its headline's first); without a value where any wording has none.
     """
     headline: dict[str | None, MetricRecord] = {}
     wordings: dict[tuple[str, str, tuple[tuple[str, str], ...]], list[MetricRecord]] = {}

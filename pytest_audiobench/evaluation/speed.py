@@ -86,12 +86,7 @@ _FIGURES = (
     _Figure("samples_per_s", ("answers", "seconds"), lambda n, s: n / s, _STORED),
     _Figure("rtfx", ("audio_s", "seconds"), lambda audio, s: audio / s, f"seconds of audio per second {_STORED}"),
     _Figure("tokens_per_s", ("tokens", "tokens_seconds"), lambda n, s: n / s, f"generated tokens {_STORED}"),
-    _Figure(
-        "first_token_s",
-        ("first_token_s",),
-        lambda s: s,
-        "median time to the first token (of evals: the largest)",
-    ),
+    _Figure("first_token_s", ("first_token_s",), lambda s: s, "median time to the first token (of evals: the largest)"),
     _Figure(
         "padding_waste",
         ("planned_s", "filled_s"),

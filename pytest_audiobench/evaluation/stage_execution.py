@@ -24,16 +24,13 @@ class SampleAnswers(NamedTuple):
     selected: SelectedSample
     epoch: int
     responses: Mapping[str, Response]
-    """The model's own."""
     keys: Mapping[str, str]
     """The requests' keys."""
     messages: Mapping[str, tuple[Message, ...]]
     error: str | None
     """Why the sample could not be asked to its end."""
     verdicts: Mapping[str, Response] = _NONE
-    """What judges and extractors said of the answer; one that could not be had carries its error, which is none of the
-    sample's.
-    """
+    """What judges and extractors said of the answer; one that could not be had carries its own error."""
     rewritten: Mapping[str, Response] = _NONE
     """The texts of rewriters, without which the later stages could not be asked."""
 
@@ -75,9 +72,6 @@ def collect_answers(
         for run in runs:
             for stage in stages:
                 run.execute(stage, judges[stage.judge] if stage.judge else executor)
-    for stage in _weighing(protocol):
-        for run in runs:
-            run.execute(stage, judges[stage.judge])
     return [answers for run in runs for answers in run.answers()]
 
 
@@ -89,10 +83,8 @@ def collect_rerun_answers(
     plan: BatchPlan | None = None,
     judges: Mapping[str, BatchExecutor] = MappingProxyType({}),
 ) -> list[SampleAnswers]:
-    """Run every stage in each of ``epochs``, all epochs of a stage in the same batches.
-
-    Returns the samples in hash order, epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was
-    judged or rewritten there they say what they said.
+    """Run every stage in each of ``epochs``, all epochs of a stage in the same batches; the samples in hash order,
+    epoch by epoch. ``judges`` are asked as in epoch 0: of an answer that was judged there they say what they said.
     """
     run = _StageRun(selection, epochs)
     for stages in _turns(protocol):
@@ -101,20 +93,15 @@ def collect_rerun_answers(
                 run.execute(stage, judges[stage.judge], epoch=0)
             else:
                 run.execute(stage, executor, plan)
-    for stage in _weighing(protocol):
-        run.execute(stage, judges[stage.judge], epoch=0)
     return run.answers()
 
 
 def _turns(protocol: Protocol) -> Iterator[list[Stage]]:
-    """The stages that make the answer, in order, those in a row that one model answers together."""
+    """The stages that make the answer, in order, those in a row that one model answers together; then each judge's."""
     answering = [stage for stage in protocol.stages if stage.role not in WEIGHING]
     for _, stages in groupby(answering, key=lambda stage: stage.judge):
         yield list(stages)
-
-
-def _weighing(protocol: Protocol) -> list[Stage]:
-    return [stage for stage in protocol.stages if stage.role in WEIGHING]
+    yield from ([stage] for stage in protocol.stages if stage.role in WEIGHING)
 
 
 class _StageRun:
@@ -147,7 +134,7 @@ class _StageRun:
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
         def request_of(i: int) -> Request:
             own, selected = samples[i]
-            return requesters[own].request(selected, self._earlier(i))
+            return requesters[own].request(selected, {**self._responses[i], **self._rewritten[i]})
 
         if stage.role == "rewriter":
             open_, requests = self._rewriter_requests(stage, open_, request_of)
@@ -163,20 +150,13 @@ class _StageRun:
         batches = plan(planned) if plan else None
         responses = executor.execute([request for request, _ in unique], planned, batches)
         for i, request in zip(open_, requests, strict=True):
-            self._keep(stage, i, responses[request.key])
-
-    def _keep(self, stage: Stage, i: int, response: Response) -> None:
-        if stage.role in WEIGHING:
-            self._verdicts[i][stage.name] = response
-        elif error := _failure(stage, response):
-            self._errors[i] = error
-        elif stage.role == "rewriter":
-            self._rewritten[i][stage.name] = response
-        else:
-            self._responses[i][stage.name] = response
-
-    def _earlier(self, i: int) -> Earlier:
-        return {**self._responses[i], **self._rewritten[i]} if self._rewritten[i] else self._responses[i]
+            response = responses[request.key]
+            if stage.role in WEIGHING:
+                self._verdicts[i][stage.name] = response
+            elif error := _failure(stage, response):
+                self._errors[i] = error
+            else:
+                (self._rewritten if stage.role == "rewriter" else self._responses)[i][stage.name] = response
 
     def _rewriter_requests(
         self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]

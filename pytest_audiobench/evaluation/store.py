@@ -105,9 +105,7 @@ class Store:
         return messages
 
     def put_batch(
-        self,
-        answers: Mapping[bytes, tuple[Response, Mapping[str, object]]],
-        failures: Mapping[bytes, tuple[str, bool]],
+        self, answers: Mapping[bytes, tuple[Response, Mapping[str, object]]], failures: Mapping[bytes, tuple[str, bool]]
     ) -> Written:
         """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
         now, repairs = time.time(), 0
@@ -154,9 +152,8 @@ class Store:
         return list(known), noise
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
-        """The names and texts that :meth:`keep_note` kept under names that begin so, here and in the extra stores.
-
-        What stands here wins over the same name there; texts beyond 64 KiB are left out.
+        """The names and texts (up to 64 KiB) of :meth:`keep_note` under names that begin so; ours win over extra
+        stores'.
         """
         notes: dict[str, str] = {}
         wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
@@ -275,7 +272,6 @@ def _float_or_none(value: float | None) -> float | None:
 
 
 def _columns(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
-    """The two columns of JSON that :func:`_response` reads."""
     outputs = [
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
@@ -318,7 +314,6 @@ _short_outputs = lru_cache(maxsize=1024)(_outputs)
 LONGEST_TEXT = 4 * 2**20
 """Characters kept of one output; an answer beyond it is no answer but a runaway."""
 
-
 LONGEST_MESSAGE = 2000
 """Characters kept of an error's message."""
 
@@ -329,9 +324,8 @@ def message(error: object) -> str:
 
 
 def repaired(text: str) -> tuple[str, bool]:
-    """``text`` as valid Unicode of bounded length, and whether it had to be changed.
-
-    Halves of a surrogate pair are joined where they stand together; a lone half becomes U+FFFD.
+    """``text`` as valid Unicode of bounded length (surrogate halves joined, or U+FFFD), and whether it had to be
+    changed.
     """
     changed = False
     if len(text) > LONGEST_TEXT:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.evaluation.curve_records import (
     CurveRecord,
     Identity,
+    Json,
     PerturbationsRecord,
     SampleScore,
     unperturbed,
@@ -21,8 +23,6 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.failures import FAILURES
 
 HASHES = ("input_hash", "run_hash", "score_hash")
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,6 @@ class PooledRow(NamedTuple):
     cluster: Hashable
     groups: Json
     item: int
-    """The item's place."""
     identity: Identity | None
     """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
@@ -125,15 +124,11 @@ class Pool:
         return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
 
     def _coverage(self, name: str, signature: str) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for scorer in self._scorers(name, signature):
-            for status, count in scorer["coverage"].items():
-                counts[status] = counts.get(status, 0) + count
-        return counts
-
-    def _scorers(self, name: str, signature: str) -> Iterator[Json]:
-        for item in self.items:
-            yield from (r for r in item["scorers"] if (r["name"], r["signature"]) == (name, signature))
+        counts: Counter[str] = Counter()
+        for scorer in (scorer for item in self.items for scorer in item["scorers"]):
+            if (scorer["name"], scorer["signature"]) == (name, signature):
+                counts.update(scorer["coverage"])
+        return dict(counts)
 
     def _metrics(self, scorer: str, signature: str) -> Iterator[MetricRecord]:
         rows = self._rows[scorer, signature]
@@ -149,17 +144,14 @@ class Pool:
 
     def _names(self, scorer: str, signature: str) -> list[str]:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
+        read_by = (scorer, signature)
         measured = [
-            {m["name"]: None for m in item["metrics"] if _is_of(m, scorer, signature)}
+            {m["name"]: None for m in item["metrics"] if (m["scorer"], m["signature"], m["group"]) == (*read_by, {})}
             for item in self.items
-            if any((r["name"], r["signature"]) == (scorer, signature) for r in item["scorers"])
+            if any((r["name"], r["signature"]) == read_by for r in item["scorers"])
         ]
         names = dict.fromkeys(name for names_ in measured for name in names_)
         return [name for name in names if all(name in names_ for names_ in measured)]
-
-
-def _is_of(metric: Json, scorer: str, signature: str) -> bool:
-    return (metric["scorer"], metric["signature"]) == (scorer, signature) and not metric["group"]
 
 
 def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
@@ -169,7 +161,6 @@ def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
 
 
 def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
-    """The rows of items with a perturbation."""
     scores: dict[int, list[SampleScore]] = {}
     for row in rows:
         if row.identity is not None:
@@ -213,12 +204,8 @@ def _pooled_metric(
     clusters = [row.cluster for row in scored]
     repeats = len(set(clusters)) < len(clusters)
     estimate = kind.estimate(statistics, clusters if repeats else None)
-    method = _method(estimate.method, epochs, len(rows) - len(scored))
+    method = f"{estimate.method}; pooled over the suite's evals"
+    method += f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
+    if left_out := len(rows) - len(scored):
+        method += f"; {left_out} left out, not asked or skipped by the protocol"
     return metric_record(kind, estimate._replace(method=method), *scorer, group)
-
-
-def _method(method: str, epochs: int, left_out: int) -> str:
-    pooled = "pooled over the suite's evals" + (
-        f" and {epochs} epochs, a sample's being one cluster" if epochs > 1 else ""
-    )
-    return f"{method}; {pooled}" + (f"; {left_out} left out, not asked or skipped by the protocol" if left_out else "")

@@ -90,9 +90,7 @@ class Rules:
 
     def unmatched(self, all_eval_ids: Iterable[str]) -> list[str]:
         """One line for each rule whose pattern matches no eval of the whole benchmark: it would never check anything.
-
-        A model's pattern is not looked at: rules for models that this run does not ask are legitimate, and
-        :meth:`left_out` lists them.
+        Rules for models that this run does not ask are legitimate; :meth:`left_out` lists them.
         """
         known = sorted(set(all_eval_ids))
         return [
@@ -134,7 +132,8 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
         if not given.is_file():
             raise UsageError(f"there is no threshold file {given}; --ab-config names a TOML file with {_FORM}")
         return read_rules(given)
-    declared = [rules for name in ("audiobench.toml", "pyproject.toml") if (rules := _rules_or_none(folder / name))]
+    files = [file for name in ("audiobench.toml", "pyproject.toml") if (file := folder / name).is_file()]
+    declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(
             f"thresholds are declared twice, in audiobench.toml and in pyproject.toml of {folder}: keep one place"
@@ -161,10 +160,6 @@ def read_rules(file: Path) -> Rules:
     if not isinstance(entries, list):
         raise UsageError(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_FORM}")
     return Rules(tuple(_rule(entry, where, index) for index, entry in enumerate(entries, 1)))
-
-
-def _rules_or_none(file: Path) -> Rules:
-    return read_rules(file) if file.is_file() else Rules()
 
 
 def _rule(entry: object, file: str, index: int) -> Rule:
@@ -251,8 +246,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether ``pattern`` covers the whole of ``text``: ``*`` is any characters, ``?`` one, all others themselves.
-
-    Unlike fnmatch, ``sakura[animal-single]`` means the eval of that name, not one of its letters.
-    """
+    """Whether ``pattern`` covers the whole of ``text``: only ``*`` (any characters) and ``?`` (one) are special."""
     return _compiled(pattern).fullmatch(text) is not None

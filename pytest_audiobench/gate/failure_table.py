@@ -63,9 +63,7 @@ _WIDEST = {"threshold": 24, "interval": 24, "change": 24}
 
 
 def failure_table(
-    metrics: Sequence[MetricRecord],
-    verdicts: Sequence[VerdictRecord | Verdict],
-    scorers: Sequence[ScorerRecord] = (),
+    metrics: Sequence[MetricRecord], verdicts: Sequence[VerdictRecord | Verdict], scorers: Sequence[ScorerRecord] = ()
 ) -> str:
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
@@ -87,7 +85,8 @@ def failure_table(
         name = _name(metric, headline)
         if metric.scorer in scorers_shown and not metric.group and metric.name != "coverage" and name not in listed:
             rows.append(_metric_row(name, metric, numbers))
-    return "\n".join([*_aligned([_HEAD, *rows]), *_details(verdicts)])
+    details = [(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"]
+    return "\n".join([*_aligned([_HEAD, *rows]), *_wrapped(details)])
 
 
 def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:
@@ -176,10 +175,6 @@ def _aligned(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> list[str]:
 def _cell(text: str, field: str, width: int) -> str:
     text = text if len(text) <= width else f"{text[: width - 1]}…"
     return text.rjust(width) if field in _RIGHT else text.ljust(width)
-
-
-def _details(verdicts: Sequence[VerdictRecord | Verdict]) -> Iterable[str]:
-    return _wrapped([(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"])
 
 
 def _wrapped(details: Iterable[tuple[str, str]]) -> Iterable[str]:

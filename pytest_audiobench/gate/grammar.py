@@ -81,8 +81,6 @@ def _word(text: str) -> str:
 
 
 class _Reader:
-    """The text and the place reached in it."""
-
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
         if len(text) > _LONGEST:

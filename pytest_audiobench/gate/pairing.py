@@ -15,10 +15,8 @@ _NAMED = 5
 
 @dataclass(frozen=True)
 class Pairs:
-    """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason:
-    samples on one side only, changed audio, a changed prompt, asking that failed on either side, answers that the
-    scorer leaves out on either side; ``examples`` names some of each. ``not_run`` counts samples of the baseline that
-    a limited run did not take, which is no mismatch.
+    """``rows`` holds (baseline's row, this run's row) in this run's order. ``left_out`` counts the others by reason,
+    ``examples`` names some; ``not_run`` counts samples that a limited run did not take, which is no mismatch.
     """
 
     rows: Sequence[tuple[ComparableSample, ComparableSample]]
@@ -65,16 +63,10 @@ def pair_samples(baseline: ComparableEval, here: ComparableEval, scorer: str, sc
 def _differs(before: ComparableSample | None, after: ComparableSample, scorer: str) -> str | None:
     if before is None:
         return ONLY_HERE
-    if _changed(before.audio, after.audio):
-        return AUDIO
-    if _changed(before.prompt, after.prompt):
-        return PROMPT
-    if _changed(before.truth, after.truth):
-        return TRUTH
+    for reason in (AUDIO, PROMPT, TRUTH):
+        digests = getattr(before, reason), getattr(after, reason)
+        if None not in digests and len(set(digests)) > 1:
+            return reason
     if "error" in (before.statuses.get(scorer), after.statuses.get(scorer)):
         return ERRORS
     return SKIPPED if before.scores.get(scorer) is None or after.scores.get(scorer) is None else None
-
-
-def _changed(before: str | None, after: str | None) -> bool:
-    return before is not None and after is not None and before != after

@@ -46,7 +46,6 @@ class PowerQuery(NamedTuple):
     """Each eval's headline unless named."""
     alpha: float = 0.05
     lines: int = 1
-    """They share ``alpha``."""
     power: float = 0.8
     flips: float | None = None
     """The share of samples whose score is taken to change for no reason, whatever the model's noise floor says."""
@@ -67,7 +66,6 @@ class Power:
     flips: float | None
     """The share of samples whose score changes between two runs of one model."""
     flips_from: str
-    """Where ``flips`` is known from."""
     drop: float
     margin: float
     detectable: float | None
@@ -94,8 +92,7 @@ class _Samples(NamedTuple):
 def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQuery) -> Power:
     """What the gate can see of ``side``'s eval; ``against`` is another run of it, in which flips are counted.
 
-    Raises UsageError for a metric that the headline does not measure, for a drop or a margin that it cannot have, and
-    for an ``against`` that was asked otherwise.
+    Raises UsageError for a metric, a drop or a margin that it cannot have, and an ``against`` that was asked otherwise.
     """
     names = side.metrics.get(side.headline, ())
     name = query.metric or next(iter(names), "")
@@ -216,13 +213,9 @@ def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
     least, most = (0.0, 1.0) if kind.unit in ERROR_RATES else RANGES.get(kind.unit, (0.0, math.inf))
     residuals = _residuals(kind, samples.values)
     design = 1.0
-    if (
-        residuals is not None
-        and samples.clusters is not None
-        and (unclustered_error := standard_error(residuals)) > 0.0
-    ):
+    if residuals is not None and samples.clusters is not None and (unclustered := standard_error(residuals)) > 0.0:
         # Pairs of one cluster change together no less than they score alike.
-        design = max(1.0, (standard_error(residuals, samples.clusters) / unclustered_error) ** 2)
+        design = max(1.0, (standard_error(residuals, samples.clusters) / unclustered) ** 2)
     variance = samples.variance
     if variance is None:
         if residuals is None or samples.flips is None:
@@ -237,16 +230,13 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     scorer = side.headline
     scored = [(row, statistics) for row in side.rows if (statistics := row.scores.get(scorer)) is not None]
     clusters_of = [row.cluster or row.sample_id for row, _ in scored]
-    values, clusters = (
-        [statistics for _, statistics in scored],
-        clusters_of if len(set(clusters_of)) < len(clusters_of) else None,
-    )
+    values = [statistics for _, statistics in scored]
+    clusters = clusters_of if len(set(clusters_of)) < len(clusters_of) else None
     if against is None:
-        if query.flips is not None:
-            return _Samples(values, clusters, query.flips, "given", None)
-        if side.noise is not None:
-            return _Samples(values, clusters, 1.0 - float(side.noise["same_answers"]), "the model's noise floor", None)
-        return _Samples(values, clusters, ASSUMED_FLIPS, "assumed", None)
+        flips, known_from = (ASSUMED_FLIPS, "assumed") if query.flips is None else (query.flips, "given")
+        if query.flips is None and side.noise is not None:
+            flips, known_from = 1.0 - float(side.noise["same_answers"]), "the model's noise floor"
+        return _Samples(values, clusters, flips, known_from, None)
     if (reason := mismatch(side, against, scorer)) is not None:
         raise UsageError(f"{side.eval} cannot be compared with {against.source} to count what differs: {reason}")
     pairs = pair_samples(side, against, scorer).rows

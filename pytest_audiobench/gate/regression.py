@@ -37,8 +37,7 @@ from pytest_audiobench.stats.drops import Drop, Question, no_drop
 def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord:
     """What became of ``line`` for ``here``; without a ``baseline`` it is inconclusive, and says so.
 
-    Raises UsageError for a metric that nobody registered or that the scorer does not measure, for a scorer that was
-    not used here, and for a margin that the metric cannot have.
+    Raises UsageError for a metric or scorer that was not used here, and for a margin that the metric cannot have.
     """
     test = _LineTest.of(here, line, terms)
     if baseline is None:
@@ -48,7 +47,9 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
     pairs = test.pairs(baseline, here)
     if (reason := test.unpaired(pairs)) is not None:
         return test.untested("not_comparable", reason, pairs)
-    if _is_identical(baseline, here):
+    # One model, asked the same, said the same, and any judges too.
+    said, before = ({name: side.hashes.get(name) for name in ("run_hash", "verdicts")} for side in (here, baseline))
+    if said == before and "run_hash" in here.hashes:
         return test.unchanged(pairs)
     return test.decided(pairs, noise_text(baseline.noise, here.noise))
 
@@ -212,13 +213,6 @@ def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
         return "it is asked with other settings or in other stages than in the baseline (the hash of settings differs)"
     return None
-
-
-def _is_identical(baseline: ComparableEval, here: ComparableEval) -> bool:
-    """Whether one model, asked the same, said the same, and any judges too."""
-    return "run_hash" in here.hashes and all(
-        baseline.hashes.get(name) == here.hashes.get(name) for name in ("run_hash", "verdicts")
-    )
 
 
 def _rows_of_group(

@@ -51,7 +51,7 @@ class Fields:
         return text(self[name], self.at(name))
 
     def text_or_null(self, name: str) -> str | None:
-        return None if self[name] is None else self.text(name)
+        return text_or_null(self[name], self.at(name))
 
     def count(self, name: str, least: int = 0) -> int:
         return count(self[name], self.at(name), least)
@@ -79,6 +79,10 @@ def text(value: object, place: str, most: int = _LONGEST_NAME) -> str:
     if len(value) > most:
         raise FieldError(place, f"has {len(value)} characters, {most} at most are allowed")
     return value
+
+
+def text_or_null(value: object, place: str) -> str | None:
+    return None if value is None else text(value, place)
 
 
 def texts(value: object, place: str) -> dict[str, str]:
@@ -126,11 +130,7 @@ def short_repr(value: object) -> str:
 
 
 _CONSTANT = re.compile(rb"[\[,:]\s*(-?Infinity|NaN)")
-
-
 _MARK = b"\xef\xbb\xbf"
-
-
 _LFS = b"version https://git-lfs"
 
 
@@ -143,9 +143,8 @@ class FileKind(NamedTuple):
 
 
 def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
-    """The JSON value that the file called ``name`` holds: no NaN, no name twice in an object, no endless nesting.
-
-    Raises UsageError, with the line where there is one, for anything else.
+    """The JSON value that the file called ``name`` holds. Raises UsageError for NaN, a name given twice, endless
+    nesting.
     """
     if not content.strip():
         raise UsageError(f"{name} is empty: {kind.remedy}")

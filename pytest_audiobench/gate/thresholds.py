@@ -184,7 +184,6 @@ class Terms(NamedTuple):
 
     alpha: float = ALPHA
     lines: int = 1
-    """Their number."""
     most_unmatched: float = MOST_UNMATCHED
     """The share of unmatched samples beyond which two sides are not comparable."""
 

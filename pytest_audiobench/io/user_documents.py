@@ -25,7 +25,10 @@ def read_document(path: Path, most_bytes: int = 1_000_000) -> Any:
         raise UsageError(f"{path} is neither YAML nor JSON by its name; let it end with {', '.join(SUFFIXES)}")
     text = _text(path, most_bytes)
     try:
-        content = _json(text) if suffix == ".json" else _yaml(text)
+        if suffix == ".json":
+            content = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+        else:
+            content = _yaml(text)
         json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair can go into no hash
     except UnicodeEncodeError:
         raise UsageError(f"{path} holds half of a surrogate pair, which is no character; write it as UTF-8") from None
@@ -50,10 +53,6 @@ def _text(path: Path, most_bytes: int) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
-
-
-def _json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
 
 
 def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:

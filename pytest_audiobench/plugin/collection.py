@@ -104,10 +104,6 @@ def finish(session: pytest.Session) -> None:
         controller = controller_of(config)
         controller.expect(expected, left_out, cautions, baseline)
         controller.register(config)
-        if shared.options.serve_command:
-            from pytest_audiobench.plugin import model_server
-
-            model_server.start(config, controller.place)
     else:
         shared.place.open()
         announcement = {"expected": [list(eval_) for eval_ in expected], "left_out": left_out, "cautions": cautions}
@@ -143,10 +139,7 @@ def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
 
 
 def _whole_benchmark(config: pytest.Config) -> list[str]:
-    """The names of all evals in the folders of ``ab_evals``, listed by a process of its own.
-
-    Only asked for when a threshold matches nothing that was collected: the user may have named one file.
-    """
+    """The evals in the folders of ``ab_evals``, listed by a process of its own: the user may have named one file."""
     folders = [folder for folder in config.getini("ab_evals") if (config.rootpath / folder).is_dir()]
     if not folders:
         return []

@@ -26,7 +26,7 @@ _PLUGIN = "audiobench-controller"
 
 
 class Expected(NamedTuple):
-    """An eval that was chosen to run."""
+    """An eval that was chosen to run, with the numbers of thresholds and of regression lines declared for it."""
 
     number: int
     nodeid: str
@@ -34,9 +34,7 @@ class Expected(NamedTuple):
     suite: str
     alias: str
     thresholds: int
-    """How many thresholds are declared for it."""
     lines: int = 0
-    """How many regression lines are."""
 
 
 class Controller:
@@ -56,7 +54,6 @@ class Controller:
         self.left_out: list[str] = []
         """Declared thresholds that no chosen eval matches."""
         self.cautions: list[str] = []
-        """Remarks on what was declared."""
         self.baseline: Mapping[str, Any] | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
@@ -175,8 +172,12 @@ class Controller:
         self._required = self._required or any(name == REQUIRED for name, _ in report.user_properties)
 
     def register(self, config: pytest.Config) -> None:
-        """Follow the reports from here on, and end the run."""
+        """Follow the reports from here on, and end the run; start the server that the evals are to ask."""
         config.pluginmanager.register(self, _PLUGIN)
+        if read_options(config).serve_command:
+            from pytest_audiobench.plugin import model_server
+
+            model_server.start(config, self.place)
 
     def start_progress(self, config: pytest.Config) -> None:
         """Show how far all workers are, on one line."""
@@ -206,10 +207,7 @@ def running_controller(config: pytest.Config) -> Controller | None:
 
 
 def shared_devices(config: pytest.Config) -> list[str]:
-    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU.
-
-    A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
-    """
+    """The devices on which in-process models are loaded once for all workers: those asked for, else every GPU."""
     options = read_options(config)
     if options.devices:
         return chosen_devices(options.devices)
@@ -219,6 +217,7 @@ def shared_devices(config: pytest.Config) -> list[str]:
     from pytest_audiobench.models.registry import fills_a_device
     from pytest_audiobench.models.spec import parse_specs
 
+    # A kind of model that only a conftest.py of the evals' folders registers is not known here yet.
     kinds = call_register_hooks(config).kinds
     specs = (*parse_specs(options.models), *parse_specs(options.judges))
     on_gpu = [spec for spec in specs if spec.options.get("device") != "cpu"]
@@ -285,8 +284,4 @@ def node_collected(config: pytest.Config) -> None:
             raise pytest.UsageError(str(error)) from error
     if controller.expected and running_controller(config) is None:
         controller.register(config)
-        if read_options(config).serve_command:
-            from pytest_audiobench.plugin import model_server
-
-            model_server.start(config, controller.place)
         controller.start_progress(config)

@@ -44,6 +44,7 @@ class DeclarativeFile(pytest.Module):
 def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
     def test(evaluate: Any) -> None:
         from pytest_audiobench.datasets.manifest import manifest
+        from pytest_audiobench.protocols.catalogue import family
 
         dataset = table.get("dataset") or manifest(
             table["manifest"],
@@ -51,25 +52,22 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
             groups=tuple(table["groups"]) if "groups" in table else None,
         )
         evaluate.require(*table.get("require", ()))
-        evaluate(dataset, _protocol(table), scorers=table.get("scorers"))
+        name, options = _protocol(table)
+        evaluate(dataset, family(name, **options), scorers=table.get("scorers"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     setattr(test, DECLARED_LINES, lines)
     return test
 
 
-def _protocol(table: Mapping[str, Any]) -> Any:
-    from pytest_audiobench.protocols.catalogue import family
-
+def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The family's name and its options: every key that is not the file's own."""
     options = {key: value for key, value in table.items() if key not in _KEYS}
-    return family(table.get("protocol", _DEFAULT_PROTOCOL), **options)
+    return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
 def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
-    """The file's table, and how many regression lines it declares.
-
-    Raises UsageError, naming the file and what is allowed, for anything unexpected.
-    """
+    """The file's table, and how many regression lines it declares. Raises UsageError, with what is allowed."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -94,13 +92,11 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
 
 
 def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
-    """Every key that is not the file's own is an option of its family."""
     from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
-    name = table.get("protocol", _DEFAULT_PROTOCOL)
+    name, options = _protocol(table)
     if name not in FAMILIES:
         raise UsageError(f"{path}: unknown protocol {name!r}; there are {', '.join(FAMILIES)}")
-    options = {key: value for key, value in table.items() if key not in _KEYS}
     allowed = options_of(name)
     if unknown := [key for key in options if key not in allowed]:
         raise UsageError(

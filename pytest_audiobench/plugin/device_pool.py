@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
@@ -28,13 +27,6 @@ _ENDS_WITHIN_S = 10.0
 _STARTS_WITHIN_S = 60.0
 
 
-class _Started(NamedTuple):
-    """A device's process, and the end of a pipe on which it says that it is ready."""
-
-    process: subprocess.Popen[bytes]
-    ready: int
-
-
 class DevicePool:
     """The processes that hold in-process models, by device. Each ends with the controller, however that ends."""
 
@@ -43,7 +35,8 @@ class DevicePool:
         # A socket's path may hold about 100 bytes, which a run's folder can exceed.
         self._folder = Path(tempfile.mkdtemp(prefix="audiobench-"))
         self._place = place
-        self._processes: list[_Started] = []
+        self._processes: list[tuple[subprocess.Popen[bytes], int]] = []
+        """Each with the end of a pipe on which it says that it is ready."""
         self.addresses = [
             Address(str(self._folder / str(number)), secrets.token_hex(32), device, str(self._log(number)))
             for number, device in enumerate(devices)
@@ -72,7 +65,7 @@ class DevicePool:
                     f"{' / '.join(output) or 'it printed nothing'}"
                 )
 
-    def _start(self, command: Sequence[str], folder: Path, address: Address) -> _Started:
+    def _start(self, command: Sequence[str], folder: Path, address: Address) -> tuple[subprocess.Popen[bytes], int]:
         # Standard output is everyone's, also a conftest.py's: "ready" has a pipe of its own.
         ready, notify = os.pipe()
         with open(address.log, "wb") as log:
@@ -91,7 +84,7 @@ class DevicePool:
         start = {"socket": address.socket, "key": address.key, "run": self._place.run, "ready": notify}
         process.stdin.write(json.dumps(start).encode() + b"\n")
         process.stdin.flush()
-        return _Started(process, ready)
+        return process, ready
 
     def _log(self, number: int) -> Path:
         return self._place.folder / "devices" / f"{number}.log"
@@ -114,10 +107,8 @@ class DevicePool:
 
 
 def _command(config: pytest.Config, files: Iterable[Path]) -> list[str]:
-    """This run's own command line, with all that pytest would infer from it made explicit.
-
-    pytest reads the conftest.py of every named file's folder before anything is collected. Files that are named in
-    addition must change neither its root nor its ini file.
+    """This run's own command line, with all that pytest would infer explicit: files named beside it (pytest reads the
+    conftest.py of their folders before anything is collected) must change neither its root nor its ini file.
     """
     arguments = [str(argument) for argument in config.invocation_params.args]
     end = arguments.index("--") if "--" in arguments else len(arguments)  # behind it all are names of files

@@ -32,13 +32,13 @@ def pytest_cmdline_main(config: pytest.Config) -> int:
     session = EvalSession(config, options, RunFolder(options.reports, start["run"]), silent())
     host = Host(session.model_of)
     threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
-    host.serve(start["socket"], bytes.fromhex(start["key"]), lambda: _say_ready(start["ready"]))
+
+    def say_ready() -> None:
+        os.write(start["ready"], b"r")
+        os.close(start["ready"])
+
+    host.serve(start["socket"], bytes.fromhex(start["key"]), say_ready)
     return 0
-
-
-def _say_ready(pipe: int) -> None:
-    os.write(pipe, b"r")
-    os.close(pipe)
 
 
 def _end_with_the_controller(host: Host) -> None:

@@ -18,13 +18,11 @@ _MODEL = "_audiobench_model"
 
 
 class EvalItem(NamedTuple):
-    """A collected eval."""
+    """A collected eval: its place among all, its name without the model."""
 
     number: int
-    """Its place among the collected evals."""
     nodeid: str
     eval: str
-    """Its name, without the model."""
     suite: str
     alias: str | None
     """The model's alias; None where the run has one model."""
@@ -40,10 +38,7 @@ def is_eval(item: pytest.Item) -> bool:
 
 
 def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
-    """Name every eval among ``items`` and stash the name on it.
-
-    Raises pytest.UsageError when two evals would share a name and a model.
-    """
+    """Stash a name on every eval of ``items``. Raises pytest.UsageError when two would share a name and a model."""
     evals: dict[tuple[str, str | None], EvalItem] = {}
     for number, item in enumerate(item for item in items if is_eval(item)):
         eval_item = _eval_item(number, item)
@@ -62,18 +57,14 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     parameters = callspec.id if callspec else ""
     if alias is not None:
         parameters = parameters.removesuffix(str(alias)).removesuffix("-")
-    suite = _suite(item)
+    marker = item.get_closest_marker("audiobench")
+    declared = marker.kwargs.get("suite") if marker else None
+    suite = str(declared) if declared else _short(item.path.name.split(".")[0])
     test = getattr(item, "originalname", None) or item.name
     path = [part for part in (getattr(item.getparent(pytest.Class), "name", None), test) if part]
     name = "/".join(_short(part) for part in path)
     full = suite if name == suite else f"{suite}/{name}"
     return EvalItem(number, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
-
-
-def _suite(item: pytest.Item) -> str:
-    marker = item.get_closest_marker("audiobench")
-    declared = marker.kwargs.get("suite") if marker else None
-    return str(declared) if declared else _short(item.path.name.split(".")[0])
 
 
 def _short(name: str) -> str:

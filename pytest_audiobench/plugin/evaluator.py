@@ -68,9 +68,8 @@ class Evaluator:
 
     @property
     def style(self) -> StyleName:
-        """How the model is asked to reason: as ``--ab-style`` says, or the run that is replayed, else as its name does.
-
-        Raises UsageError for a style that there is not.
+        """How the model is asked to reason, by ``--ab-style``, the replayed run or its name. UsageError for no such
+        style.
         """
         from pytest_audiobench.protocols.reasoned_choice.styles import model_style, style_named
 
@@ -101,18 +100,20 @@ class Evaluator:
         """Evaluate the model on ``dataset`` by ``protocol``.
 
         With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
-        window where batches are planned): the same on every machine, and their answers are shared with evals of the
-        whole. A ``control`` only serves a comparison: no threshold covers it unless one names it
-        (``eval = "test:name"``), and it is not pooled with its suite.
-        ``scorers`` are the scorers to use in place of the protocol's own, by name, the first as the headline;
-        "all" takes every one that this machine has the parts for, and the record warns of the others.
-        ``--ab-scorer`` goes before them.
-        Raises UsageError for a second evaluation without a name of its own, and whatever
+        window where batches are planned): the same on every machine, with answers shared with evals of the whole. A
+        ``control`` only serves a comparison: no threshold covers it unless one names it (``eval = "test:name"``), and
+        it is not pooled. ``scorers`` take the place of the protocol's own, the first as the headline; "all" takes every
+        one that this machine has the parts for, with a warning of the others; ``--ab-scorer`` goes before them. Raises
+        UsageError for a second evaluation without a name of its own, and what
         :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
             if isinstance(dataset, str):
-                dataset = self._registered(dataset)
+                datasets = self._session.registration.datasets
+                if dataset not in datasets:
+                    names = ", ".join(sorted(datasets)) or "none"
+                    raise UsageError(f"no data set is registered as {dataset!r}; there are {names}")
+                dataset = datasets[dataset]
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             return self._evaluate(dataset, protocol, self._next(name, samples, control))
@@ -196,11 +197,9 @@ class Evaluator:
     ) -> Metric:
         """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
 
-        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``.
-
-        A :class:`Metric` (such as ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method.
-        Raises UsageError for a value that is no number. NaN and infinity are kept as "no number", on
-        which every threshold fails.
+        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``. A :class:`Metric` (such as
+        ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method. Raises UsageError for a
+        value that is no number. NaN and infinity are kept as "no number", on which every threshold fails.
         """
         with test_errors():
             self._check_open("record a number")
@@ -225,9 +224,8 @@ class Evaluator:
         return metric
 
     def require(self, *thresholds: str) -> None:
-        """Declare thresholds in code, such as ``"accuracy[hop=multi] >= 0.3"``; checked like those of audiobench.toml.
-
-        Raises UsageError for a threshold that cannot be read.
+        """Declare thresholds, such as ``"accuracy[hop=multi] >= 0.3"``, in code. Raises UsageError for an unreadable
+        one.
         """
         with test_errors():
             self._check_open("require")
@@ -236,9 +234,8 @@ class Evaluator:
 
     @contextmanager
     def settled(self) -> Iterator[None]:
-        """Run the test's body, check what is declared once it has returned, and write the records either way.
-
-        A failed check fails the test with its table and no traceback. An interrupted test leaves no record.
+        """Run the test's body, check what is declared once it has returned, and write the records either way; a failed
+        check fails the test with its table and no traceback. An interrupted test leaves no record.
         """
         mistake = ""
         try:
@@ -255,7 +252,8 @@ class Evaluator:
             violations = self._settle()
             unmeasured = bool(self._unmeasured) and str(error) == self._unmeasured
             # An assertion on a number that cannot be compared says no more than the number does.
-            unasked = isinstance(error, AssertionError) and self._is_unasked
+            most = self._session.options.max_errors
+            unasked = isinstance(error, AssertionError) and any(asking_failure(result, most) for result in self.results)
             infrastructure = all(violation.infrastructure for violation in violations)
             self._close("failed", str(error), (unmeasured or unasked) and infrastructure)
             raise
@@ -291,7 +289,6 @@ class Evaluator:
         return tables
 
     def _settle(self) -> list[Violation]:
-        """Check everything declared for this eval; what is wrong with it."""
         self._settled = True
         unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
         if not self.results:
@@ -301,22 +298,13 @@ class Evaluator:
         self._mistakes = [*mistakes, *(violation.text for violation in unmeasured)]
         return [*violations, *(Violation(text) for text in mistakes), *unmeasured]
 
-    @property
-    def _is_unasked(self) -> bool:
-        """Whether too much of the asking failed for a result to say anything of the model."""
-        return any(asking_failure(result, self._session.options.max_errors) for result in self.results)
-
     def _check_open(self, what: str) -> None:
         if self._settled:
-            raise UsageError(
-                f"{self._eval_item.eval} cannot {what} once its test has returned: do it in the test's body"
-            )
+            why = f"cannot {what} once its test has returned: do it in the test's body"
+            raise UsageError(f"{self._eval_item.eval} {why}")
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
-        """Write the items' records: from then on they count as finished.
-
-        ``infrastructure`` says that the test fails for nothing but what could not be compared.
-        """
+        """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""
         for evaluation in self._evaluations:
             lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
             self._write(evaluation.result.record, outcome, message, lines, evaluation)
@@ -336,11 +324,3 @@ class Evaluator:
             record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
-
-    def _registered(self, name: str) -> Dataset:
-        datasets = self._session.registration.datasets
-        if name not in datasets:
-            raise UsageError(
-                f"no data set is registered as {name!r}; there are {', '.join(sorted(datasets)) or 'none'}"
-            )
-        return datasets[name]

@@ -1,7 +1,4 @@
-"""Hooks that a conftest.py or another plugin may implement, and the object that the first of them is given.
-
-Light, since every run imports it.
-"""
+"""Hooks for a conftest.py or another plugin, and the object that the first is given. Light: every run imports it."""
 
 from __future__ import annotations
 
@@ -38,16 +35,14 @@ def pytest_audiobench_metric_recorded(item: pytest.Item, metric: Metric) -> None
 
 
 def pytest_audiobench_result_ready(item: pytest.Item, result: Result) -> None:
-    """An eval has its result, before the test body sees it and before thresholds are checked.
-
-    Called in the process that runs the test. The result is not to be changed.
+    """An eval has its result, not to be changed, in the test's process, before its body sees it and thresholds are
+    checked.
     """
 
 
 def pytest_audiobench_update_run(config: pytest.Config, run: dict[str, Any]) -> None:
-    """Amend the run record in place before it is written: add what a reader should know to ``run["notes"]``.
-
-    Called once, in the controlling process, at the end of a run. What is added must be plain JSON values.
+    """Amend the run's record (plain JSON), once, in the controlling process, before it is written; ``run["notes"]`` has
+    room.
     """
 
 

@@ -64,19 +64,15 @@ class ModelFixture:
         sample = Sample("asked", clips, question, tuple(choices))
         task = "choice" if choices else "open"
         stage = Stage("answer", _plain, task, Settings(max_new_tokens=max_new_tokens))  # type: ignore[arg-type]
-        with test_errors():
-            return self._answer(sample, Protocol("asked", (stage,), (), {}))
-
-    def _answer(self, sample: Sample, protocol: Protocol) -> Response:
-        bench = self._session.bench
         dataset = Dataset("asked", lambda places: [sample])
-        places = self._session.places(Path.cwd())
-        selection = select(dataset, places, bench.index, self._handle)
-        executor = BatchExecutor(self._handle, bench.store, bench.locks, lambda done, total: None)
-        answers = collect_answers(selection, protocol, executor, epochs=1)[0]
-        if answers.error is not None:
-            raise SampleError(answers.error)
-        return answers.responses["answer"]
+        with test_errors():
+            bench, places = self._session.bench, self._session.places(Path.cwd())
+            selection = select(dataset, places, bench.index, self._handle)
+            executor = BatchExecutor(self._handle, bench.store, bench.locks, lambda done, total: None)
+            answers = collect_answers(selection, Protocol("asked", (stage,), (), {}), executor, epochs=1)[0]
+            if answers.error is not None:
+                raise SampleError(answers.error)
+            return answers.responses["answer"]
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:

@@ -1,6 +1,5 @@
-"""The server that a run starts for its models (``--ab-serve-command``): by the controlling process, for all workers.
-
-Imported by runs with such a command only.
+"""The server of a run's models (``--ab-serve-command``), one for all workers; imported by runs with such a command
+only.
 """
 
 from __future__ import annotations
@@ -50,10 +49,7 @@ class RunServer:
         self._config, self._options, self._folder = config, options, folder
 
     def placed(self, spec: ModelSpec) -> ModelSpec:
-        """``spec`` with the URL of the run's server, where it leaves open which server it means.
-
-        Raises UsageError for a command that cannot start one.
-        """
+        """``spec`` with the run's server, where it names none. UsageError for a command that cannot start one."""
         if not _waits_for_server(self._options, spec):
             return spec
         check_command(self._options.serve_command)
@@ -63,12 +59,10 @@ class RunServer:
         return replace(spec, options={**spec.options, "base_url": f"{url}/v1"})
 
     def behind(self, spec: ModelSpec, model: Model) -> Model:
-        """``model``, which waits for the run's server and reports its end where it asks that one.
-
-        A model that cannot ask what its server is made of is given the digest of the command, as the user wrote it.
-        """
+        """``model``, waiting for the run's server where it asks that one; its end is reported."""
         if not _waits_for_server(self._options, spec):
             return model
+        # A model that cannot ask what its server is made of is given the digest of the command, as the user wrote it.
         if hasattr(model, "served_by"):
             model.served_by = digest(self._options.serve_command)
         return cast("Model", ServedModel(model, self._client, written(spec.kind, spec.target, spec.options)))

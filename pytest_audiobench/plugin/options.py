@@ -29,10 +29,7 @@ _LISTS = {
         "a mixture of a pack's sounds for the perturbation custom of sound identification, or a file of recipes; "
         "repeatable",
     ),
-    "scorer": (
-        "NAME",
-        "score the answers by this scorer, by several (the first is the headline), or by all",
-    ),
+    "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
         "with -n: load an in-process model once on each of these (0, cuda:1, cpu), shared by the workers "
@@ -55,10 +52,7 @@ _VALUES = {
     ),
     "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
     "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
-    "serve-command": (
-        "COMMAND",
-        "a server for http: and openai: models, started on {port} and stopped with the run",
-    ),
+    "serve-command": ("COMMAND", "a server for http: and openai: models, started on {port} and stopped with the run"),
     "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
     "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
@@ -71,14 +65,8 @@ _VALUES = {
         "declared regression lines)",
     ),
     "alpha": ("P", "the probability of a false regression anywhere in an unchanged run (default 0.05)"),
-    "inconclusive": (
-        "pass|warn|fail",
-        "the outcome of an eval that neither passes nor regressed (default warn)",
-    ),
-    "max-unmatched": (
-        "SHARE",
-        "the share of samples that may be unmatched in the baseline (default 0.05)",
-    ),
+    "inconclusive": ("pass|warn|fail", "the outcome of an eval that neither passes nor regressed (default warn)"),
+    "max-unmatched": ("SHARE", "the share of samples that may be unmatched in the baseline (default 0.05)"),
     "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
     "reports": ("FOLDER", "where runs are written (default reports)"),
     "report-audio": (

@@ -10,6 +10,7 @@ import json
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +45,8 @@ def on_terminal(reporter: Any, capture: Any) -> Progress:
     line = _Line(reporter)
 
     def show(eval_: str, done: int, total: int) -> None:
-        if capture is None:
+        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
             line.write(f"{eval_}: {done}/{total}")
-        else:
-            with capture.global_and_fixture_disabled():
-                line.write(f"{eval_}: {done}/{total}")
 
     return Progress(show, line.every_s)
 
@@ -57,10 +55,8 @@ def to_file(path: Path) -> Progress:
     """Progress of an xdist worker. A file that cannot be written costs a line on the screen, not the run."""
 
     def show(eval_: str, done: int, total: int) -> None:
-        try:
+        with suppress(OSError):
             path.write_text(json.dumps([eval_, done, total]), encoding="utf-8")
-        except OSError:
-            return
 
     return Progress(show)
 
@@ -81,18 +77,15 @@ class WorkersLine:
     def _watch(self) -> None:
         before = ""
         while not self._stop.wait(self._line.every_s):
-            text = ", ".join(filter(None, (_progress_of(path) for path in sorted(self._folder.glob("progress-*")))))
+            states = []
+            for path in sorted(self._folder.glob("progress-*")):
+                with suppress(OSError, ValueError):
+                    eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
+                    states.append(f"{eval_}: {done}/{total}")
+            text = ", ".join(states)
             if text and text != before:
                 self._line.write(text)
             before = text
-
-
-def _progress_of(path: Path) -> str:
-    try:
-        eval_, done, total = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return f"{eval_}: {done}/{total}"
 
 
 class _Line:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cached_property
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
@@ -43,11 +42,9 @@ class Gate:
         self.baseline, self._options, self._rules = baseline, options, rules
         self.lines = 1
         """m, set once the evals are collected."""
-
-    @property
-    def policy(self) -> str:
+        self.policy = options.inconclusive
         """What an inconclusive line does to its test: pass, warn or fail."""
-        return self._options.inconclusive
+        self._margin = options.max_drop or MARGIN
 
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
         """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
@@ -67,9 +64,8 @@ class Gate:
         return Terms(self._options.alpha, lines, self._options.max_unmatched)
 
     def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
-        """The lines of one evaluation, which is no control, whose headline metric is ``headline``.
-
-        A declared line on the headline's metric stands in place of the run's margin, and beside a rule's.
+        """The lines of an evaluation by its ``headline`` metric: one declared on that replaces the run's margin, not a
+        rule's.
         """
         rules = self._rules.for_eval(eval_, alias)
         declared = [*(line for rule in rules for line in rule.drops), *in_code]
@@ -85,9 +81,8 @@ class Gate:
         return self._margin != NO_MARGIN and read_margin(self._margin)[1] and point(metric_kind(headline)) is None
 
     def notes(self, selected: Iterable[str], collected: Iterable[str], whole: bool) -> list[str]:
-        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose.
-
-        Raises UsageError where the baseline holds no selected eval at all.
+        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose. UsageError
+        for no eval.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
@@ -118,10 +113,6 @@ class Gate:
             if contents.limit is not None
         )
         return dict.fromkeys([*limited, *(reason for contents in models for reason in contents.missing)])
-
-    @cached_property
-    def _margin(self) -> str:
-        return self._options.max_drop or MARGIN
 
 
 class BaselineComparison:

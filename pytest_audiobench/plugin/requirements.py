@@ -14,7 +14,6 @@ from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Verdic
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.gate.config import Rule
 from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
 from pytest_audiobench.metrics.value import Metric
@@ -117,9 +116,8 @@ class Requirements:
         return violations, mistakes
 
     def _warned(self, eval_: str, line: str) -> bool:
-        """Warn of what is inconclusive, where that is asked for; whether it is no more than a warning.
-
-        Why it is stands in the run's summary, which pytest prints beneath its warnings.
+        """Warn of what is inconclusive, where that is asked for (the summary says why); whether it is no more than a
+        warning.
         """
         if self._session.options.inconclusive == "warn":
             try:
@@ -130,22 +128,18 @@ class Requirements:
         return True
 
     def _duplicate_names(self, evaluations: Sequence[Evaluation]) -> list[str]:
-        """Numbers that the test recorded under the name of one that was measured."""
         records = [evaluation.result.record for evaluation in evaluations]
         measured = {metric.name for record in records for metric in record.metrics} | set(SHARES)
         duplicates = [metric for metric in self.recorded if metric.name in measured]
         self.recorded = [metric for metric in self.recorded if metric.name not in measured]
-        return [
-            f"{metric.name} is measured by the eval: record {metric.value} under another name" for metric in duplicates
-        ]
+        why = "is measured by the eval: record"
+        return [f"{metric.name} {why} {metric.value} under another name" for metric in duplicates]
 
     def _unmatched_rules(self, records: Sequence[ItemRecord]) -> list[str]:
-        """Rules for an evaluation ``test:name`` that the test did not make."""
         evals = [record.eval for record in records]
-        rules = self._session.rules.for_test(self._eval, self._handle.alias)
         return [
             f"{rule.place}: {self._eval} made no evaluation that matches {rule.eval!r}; it made {', '.join(evals)}"
-            for rule in rules
+            for rule in self._session.rules.for_test(self._eval, self._handle.alias)
             if not any(rule.covers(eval_, self._handle.alias) for eval_ in evals)
         ]
 
@@ -177,8 +171,10 @@ class Requirements:
     def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        declared = [threshold for rule in rules for threshold in rule.require if _covers(rule, result)]
-        if not result.record.control:
+        control = result.record.control
+        # A control is covered only by a rule that names it.
+        declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
+        if not control:
             declared += [threshold for threshold in self.required if isinstance(threshold, Threshold)]
         recorded = {metric.name for metric in self.recorded}
         declared = [threshold for threshold in declared if threshold.metric not in recorded or threshold not in checked]
@@ -188,11 +184,6 @@ class Requirements:
     @property
     def _lines_in_code(self) -> list[Line]:
         return [line for line in self.required if isinstance(line, Line)]
-
-
-def _covers(rule: Rule, result: Result) -> bool:
-    """Whether a matching rule is meant for ``result``: for a control only where it names it."""
-    return not result.record.control or ":" in rule.eval
 
 
 def asking_failure(result: Result, allowed: int) -> str:

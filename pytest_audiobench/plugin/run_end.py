@@ -40,7 +40,6 @@ def finish(session: pytest.Session, controller: Controller) -> None:
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:
-    """Report lost evals as failed, fail a gated run that tested nothing, and write the run's files."""
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
@@ -92,21 +91,19 @@ def summarise(reporter: Any, controller: Controller) -> None:
             reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
-    if controller.run is None:
-        _annotate(reporter, controller)
-        return
-    if not controller.all_skipped and controller.run["items"]:
-        reporter.section("audiobench", sep="=")
-        _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
-    reporter.write_line(f"report: {_relative(controller.place.folder / 'report.html')}")
-    _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
+    if controller.run is not None:
+        if not controller.all_skipped and controller.run["items"]:
+            reporter.section("audiobench", sep="=")
+            _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
+        page = controller.place.folder / "report.html"
+        reporter.write_line(f"report: {page.relative_to(Path.cwd()) if page.is_relative_to(Path.cwd()) else page}")
+        _write(reporter, verdict_lines(controller.run, reporter._tw.fullwidth))
     _annotate(reporter, controller)
 
 
 def _annotate(reporter: Any, controller: Controller) -> None:
-    """Write commands for a GitHub runner, which shows what failed beside the line of its test.
-
-    A runner reads the job's output, which is pytest's terminal: nothing captures what is written at this point.
+    """Write commands for a GitHub runner, which reads pytest's terminal and shows what failed beside the line of its
+    test.
     """
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
@@ -115,12 +112,8 @@ def _annotate(reporter: Any, controller: Controller) -> None:
     root = reporter.config.rootpath
     checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
     tests = github_annotations.places(controller.locations, root, checkout)
-    commands = (
-        github_annotations.commands(controller.run, tests)
-        if controller.run
-        else github_annotations.trouble(controller.trouble)
-    )
-    for command in commands:
+    run, trouble = controller.run, controller.trouble
+    for command in github_annotations.commands(run, tests) if run else github_annotations.trouble(trouble):
         reporter.write_line(command)
 
 
@@ -130,10 +123,7 @@ def _write(reporter: Any, lines: Iterable[Line]) -> None:
 
 
 def _write_missing_records(controller: Controller, stopped: bool) -> None:
-    """Write a record for every eval that left none: skipped, failed before it measured anything, or lost.
-
-    What a run that was stopped early never began is no loss: a note counts it.
-    """
+    """Write a record for every eval that left none: skipped, failed or lost; a note counts those not begun."""
     recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
     for expected in controller.expected.values():
         if expected.nodeid in recorded or (stopped and expected.nodeid not in controller.outcomes):
@@ -187,10 +177,3 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         notes=notes,
         baseline=controller.baseline,
     )
-
-
-def _relative(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

@@ -33,10 +33,7 @@ class RunFolder:
         """The aliases of models that this process shares with others of the run, by a device's process."""
 
     def check_free(self) -> None:
-        """Make way for this run: what a crashed run of the same name left is removed.
-
-        Raises UsageError when a finished run of that name, or anything else, is there.
-        """
+        """Remove what a crashed run of this name left. Raises UsageError for a finished run or anything else there."""
         if (self.folder / "run.json").exists():
             raise UsageError(f"{self.folder} already holds a finished run: choose another name with --ab-run")
         if self.folder.exists() and not (self.parts.is_dir() and self._collected.is_dir()):

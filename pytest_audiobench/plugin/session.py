@@ -170,12 +170,17 @@ class EvalSession:
             other.close()
 
     def model_of(self, spec: ModelSpec, judge: bool = False) -> Model:
-        """The model of ``spec`` with what the run gives it; not loaded.
-
-        A ``judge`` says itself where it is asked, for the run's server is the models', and need not hear.
+        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` asks no server of the run, and need
+        not hear.
         """
         server = None if judge else self._server
-        spec = with_run_wide(spec, self._run_wide(spec, judge))
+        options = self.options
+        run_wide = {
+            "base_url": "" if judge else options.base_url,
+            "url_file": "" if judge else str(options.url_file or ""),
+            "trust": spec.target if spec.target in options.trusted else "",
+        }
+        spec = with_run_wide(spec, {name: value for name, value in run_wide.items() if value})
         model = make(server.placed(spec) if server else spec, kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
@@ -219,19 +224,9 @@ class EvalSession:
             if handle.in_process:
                 handle.close()
 
-    def _run_wide(self, spec: ModelSpec, judge: bool) -> Mapping[str, str]:
-        options = self.options
-        values = {
-            "base_url": "" if judge else options.base_url,
-            "url_file": "" if judge else str(options.url_file or ""),
-            "trust": spec.target if spec.target in options.trusted else "",
-        }
-        return {name: value for name, value in values.items() if value}
-
     def check_models(self) -> None:
-        """Make every model's handle and read its limits; no weights.
-
-        Raises UsageError for one that cannot be, and for two that would be taken for one.
+        """Read every model's limits; no weights. Raises UsageError for a model that cannot be, and two that are taken
+        for one.
         """
         for alias in self.specs:
             _ = self.handle(alias).limits

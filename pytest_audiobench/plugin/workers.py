@@ -39,9 +39,8 @@ def process_name(config: pytest.Config) -> str:
 
 
 def place_on_device(config: pytest.Config) -> None:
-    """See what the device's process sees (a model's dtype follows from its device); else share the cores.
-
-    Without workers the run itself takes the one device of ``--ab-devices``. Raises UsageError for several.
+    """See what the device's process sees (a model's dtype follows from its device), without workers the one of
+    ``--ab-devices`` (UsageError for several); else share the cores.
     """
     values = worker_input(config)
     if shared := values.get(DEVICE):
@@ -66,9 +65,8 @@ def visible_gpus() -> list[str]:
 
 
 def chosen_devices(names: Sequence[str]) -> list[str]:
-    """The devices that ``--ab-devices`` names: "cpu", or visible GPUs by their places among the caller's.
-
-    Returned as CUDA_VISIBLE_DEVICES names them. Raises UsageError for a device that is not visible, or named twice.
+    """The devices that ``--ab-devices`` names ("cpu", or places among visible GPUs), as CUDA_VISIBLE_DEVICES names
+    them. Raises UsageError for a device that is not visible, or named twice.
     """
     gpus = visible_gpus()
     devices: list[str] = []

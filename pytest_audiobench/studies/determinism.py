@@ -94,9 +94,8 @@ def _difference(
     shifts = [abs(result.estimate_of(rows) - result.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):
         first = next((row.answers.error for rows in [before, *copies] for row in rows if row.answers.error), "")
-        raise FatalError(
-            f"{result.headline_metric} is no number under {condition.name}, so nothing can be said ({first})"
-        )
+        what = f"{result.headline_metric} is no number under {condition.name}"
+        raise FatalError(f"{what}, so nothing can be said ({first})")
     return sum(same) / len(same), max(shifts)
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 MOST_SWAYED = 0.5
 """A model of which it is shown that it gives up more of its answers than this for a wrong option raises the alarm."""
 
-
 _FEWEST = 20
 """Answers without the audio by which a model that listens is told from one that does not in nine of ten evals."""
 
@@ -26,9 +25,8 @@ def require_audio(evaluate: Evaluator) -> None:
     record says so. A model whose answers cannot be read with the audio either fails.
     """
     result = evaluate.results[-1] if evaluate.results else None
-    scored = (
-        [row for row in result.headline_rows if row.answer is not None and row.scores is not None] if result else []
-    )
+    rows = result.headline_rows if result else ()
+    scored = [row for row in rows if row.answer is not None and row.scores is not None]
     parsed = sum(row.answer is not None and row.answer.value is not None for row in scored)
     lost = sum(row.scores["lost"] for row in scored if row.scores is not None)
     if result is not None and parsed < min(_FEWEST, len(scored) / 2) and lost > len(scored) / 2:
@@ -41,9 +39,8 @@ def require_audio(evaluate: Evaluator) -> None:
 
 
 def warn_of_sway(result: Result) -> None:
-    """Put a warning on record where answers are shown to follow a wrong option that was put before the model.
-
-    That is where the interval of ``swayed`` lies above one half. A correct option raises no alarm.
+    """Put a warning on record where answers are shown to follow a wrong option (the interval of ``swayed`` above one
+    half).
     """
     perturbation = result.record.perturbation
     if perturbation is None or "wrong" not in perturbation.name.split("-"):

@@ -30,10 +30,8 @@ _LOOKED_AT = 2_000
 
 
 class Trial(NamedTuple):
-    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed.
-
-    ``failed`` is None where its asking did: it then has its place in the split, which depends on no answer, and counts
-    nowhere else.
+    """What is tested of a sample in one epoch: in which ``part`` (domain) it lies, and whether the model failed; None
+    where its asking did: then it has its place in the split, which depends on no answer, and counts nowhere else.
     """
 
     sample_id: str
@@ -64,15 +62,15 @@ def findings(
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:
     """The record of what ``rows`` show, one for each sample and epoch."""
-    record = tested([_trial(row, by) for row in rows], by, seed)
-    return replace(record, phrases=_phrases(rows, by))
+    trials = []
+    for row in rows:
+        failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
+        trials.append(Trial(row.answers.sample_id, str(row.cluster), _domain(row, by), failed))
+    return replace(tested(trials, by, seed), phrases=_phrases(rows, by))
 
 
 def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
-    """The record of what ``trials`` show, without phrases, which only answers tell.
-
-    Raises UsageError for a cluster that lies in two domains.
-    """
+    """The record of what ``trials`` show, without phrases. Raises UsageError for a cluster that lies in two domains."""
     clips: dict[str, set[str]] = {}
     scored: dict[str, set[str]] = {}
     for item in trials:
@@ -102,6 +100,8 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
         }
         for rank, item in enumerate(weighed, start=1)
     ]
+    # What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``.
+    clusters_are = "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
     counts = Counter(item.status for item in weighed)
     top = next((item["id"] for item in records if item["status"] in ("validated", "candidate")), None)
     count = sum(item.status != "untested" for item in weighed)
@@ -109,13 +109,8 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
         records,
         top,
         {status: counts[status] for status in stats.STATUSES},
-        {**_methods(by, seed, count, units), "clusters_are": _cluster_field(clips)},
+        {**_methods(by, seed, count, units), "clusters_are": clusters_are},
     )
-
-
-def _trial(row: ScoredSample, by: str) -> Trial:
-    failed = None if row.scores is None else bool(round(row.scores[STATISTIC]))
-    return Trial(row.answers.sample_id, str(row.cluster), _domain(row, by), failed)
 
 
 def _units(trials: Sequence[Trial], by: str) -> list[stats.Unit]:
@@ -139,11 +134,6 @@ def _domain(row: ScoredSample, by: str) -> str:
     if sample.metadata.get(by) is None:
         raise UsageError(f"sample {sample.id!r} has no {by!r} in its metadata: add it, or give findings another by=")
     return str(sample.metadata[by])
-
-
-def _cluster_field(clips: Mapping[str, set[str]]) -> str:
-    """What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``."""
-    return "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
 
 
 def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
@@ -211,10 +201,6 @@ def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
         phrases.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
     ordered = sorted(phrases.items(), key=lambda entry: (-entry[1].total(), entry[0]))
     return [
-        {
-            "phrase": phrase,
-            "count": domains.total(),
-            "domains": dict(sorted(domains.items())),
-        }
+        {"phrase": phrase, "count": domains.total(), "domains": dict(sorted(domains.items()))}
         for phrase, domains in ordered[:MOST_PHRASES]
     ]

@@ -31,13 +31,10 @@ def listening(
 ) -> dict[str, Metric]:
     """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
 
-    ``samples`` of it are asked, None for all.
-
-    ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are paired differences of the headline metric,
-    each with its interval. The test fails where the audio is not shown to add anything: where the interval's
-    lower bound is not above 0. The text alone is left out for a model that cannot be asked without audio. When
-    all hold on at least ten samples, the model's hearing is on record as proven. Skips the test for a model that is
-    played no audio.
+    ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are
+    paired differences of the headline metric. The test fails where an interval's lower bound is not above 0. The text
+    alone is left out for a model that cannot be asked without audio. When all hold on at least ten samples, the model's
+    hearing is on record as proven. Skips the test for a model that is played no audio.
     """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is nothing to listen for")
@@ -55,13 +52,10 @@ def listening(
 
 
 def _hearing(name: str, adds: Mapping[str, Metric], errors: int) -> Hearing:
-    least = min(adds, key=lambda control: _lower(adds[control]))
+    bounds = {control: -1.0 if metric.lower is None else metric.lower for control, metric in adds.items()}
+    least = min(bounds, key=bounds.__getitem__)
     gain = adds[least]
-    if _lower(gain) > 0.0 and gain.n >= _FEWEST and not errors:
+    if bounds[least] > 0.0 and gain.n >= _FEWEST and not errors:
         return Hearing("proven", f"{name}: {100 * gain:+.1f} points over {least} (n={gain.n})")
     why = f"{errors} askings failed" if errors else f"{100 * gain:+.1f} points over {least}, n={gain.n}"
     return Hearing("unproven", f"not shown on {name} ({why})")
-
-
-def _lower(metric: Metric) -> float:
-    return -1.0 if metric.lower is None else metric.lower

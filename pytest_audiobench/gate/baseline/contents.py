@@ -104,16 +104,13 @@ def _reduced_row(row: ComparableSample, scorers: Sequence[str], texts: bool) -> 
     text = row.text if texts else None
     if text is not None and len(text) > LONGEST_TEXT:
         text = text[: LONGEST_TEXT - 1] + "…"
+    cluster = row.cluster
+    # Where no metadata name the clusters they are clip keys: 64 digits a line, of which 16 are enough.
+    if cluster is not None and len(cluster) == 64 and set(cluster) <= set("0123456789abcdef"):
+        cluster = cluster[:16]
     return row._replace(
-        cluster=_short_cluster(row.cluster),
+        cluster=cluster,
         statuses={name: row.statuses[name] for name in scorers},
         scores={name: row.scores[name] for name in scorers},
         text=text,
     )
-
-
-def _short_cluster(cluster: str | None) -> str | None:
-    # Where no metadata name the clusters they are clip keys: 64 digits a line, of which 16 tell them apart.
-    if cluster is not None and len(cluster) == 64 and set(cluster) <= set("0123456789abcdef"):
-        return cluster[:16]
-    return cluster

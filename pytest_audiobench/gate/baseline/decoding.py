@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from pytest_audiobench.gate.strict_json import (
     short_repr,
     strict_json,
     text,
+    text_or_null,
     texts,
 )
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
@@ -29,8 +30,6 @@ from pytest_audiobench.metrics.registry import is_known, metric_kind
 
 _HEAD = ("schema", "version", "run", "finished", "hashes", "model", "limit", "epochs", "missing", "evals")
 _MODEL = ("alias", "spec", "digest", "fingerprint", "noise")
-_KIND = SCHEMA.rpartition("/")[0]
-
 
 _FILE = FileKind(
     "baseline",
@@ -52,10 +51,7 @@ def read_bounded(path: Path) -> bytes:
 
 
 def decode_baseline(content: bytes, name: str) -> Contents:
-    """The baseline whose file, called ``name`` in messages, holds ``content``.
-
-    Raises UsageError for whatever no ``audiobench baseline update`` of this version can have written.
-    """
+    """The baseline whose file, called ``name`` in messages, holds ``content``. Raises UsageError for any other."""
     value = strict_json(content, name, _FILE)
     _check_schema(value, name)
     try:
@@ -65,20 +61,20 @@ def decode_baseline(content: bytes, name: str) -> Contents:
 
 
 def _check_schema(value: object, name: str) -> None:
-    schema = value.get("schema") if isinstance(value, dict) else None
-    if schema == SCHEMA:
+    if (schema := value.get("schema") if isinstance(value, dict) else None) == SCHEMA:
         return
-    if isinstance(schema, str) and schema.startswith("audiobench.run/"):
+    kind = schema.rpartition("/")[0] if isinstance(schema, str) else ""
+    if kind == "audiobench.run":
         raise UsageError(
             f"{name} is a run's record, not a baseline: give the run's whole folder, or write a baseline of it "
             "(audiobench baseline update FOLDER)"
         )
-    if isinstance(schema, str) and schema.startswith("audiobench.submission/"):
+    if kind == "audiobench.submission":
         raise UsageError(
             f"{name} is a submission, which holds a baseline as text: write its payload.evidence into a file, and name "
             "that"
         )
-    if isinstance(schema, str) and schema.startswith(f"{_KIND}/"):
+    if kind == SCHEMA.rpartition("/")[0]:
         raise UsageError(
             f"{name} has the schema {short_repr(schema)} and this version reads {SCHEMA!r}: update pytest-audiobench, "
             "or write the baseline anew with this version (audiobench baseline update RUN)"
@@ -97,8 +93,9 @@ def _contents(value: object, source: str) -> Contents:
     hashes = Fields(head["hashes"], "hashes", HASHES)
     sides: dict[str, ComparableEval] = {}
     figures: dict[str, Mapping[str, Sequence[Figure]]] = {}
+    common = {"source": source, "model": alias, "spec": spec, "noise": noise}
     for index, entry in enumerate(head.items("evals"), 1):
-        side, eval_figures = _comparable_eval(entry, f"eval number {index}", _Common(source, alias, spec, noise))
+        side, eval_figures = _comparable_eval(entry, f"eval number {index}", common)
         if side.eval in sides:
             raise FieldError(f"eval {short_repr(side.eval)}", "is there twice")
         sides[side.eval], figures[side.eval] = side, eval_figures
@@ -152,15 +149,6 @@ _OPTIONAL = ("statuses", "failures", "text")
 _ERROR = "error"
 
 
-class _Common(NamedTuple):
-    """What all sides of one baseline share."""
-
-    source: str
-    model: str
-    spec: str
-    noise: Mapping[str, Any] | None
-
-
 class _Scorer(NamedTuple):
     """``statistics`` are the names that all samples share, None where each has its own; ``scores`` names the place."""
 
@@ -172,32 +160,42 @@ class _Scorer(NamedTuple):
 
 
 class _Shared(NamedTuple):
-    """What the lines of one eval's samples refer to."""
-
     scorers: Sequence[_Scorer]
     groups: Mapping[str, Mapping[str, str]]
     prompt: str | None
     epochs: int
 
 
-def _comparable_eval(value: object, place: str, common: _Common) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
-    """The side and the figures by scorer that ``value`` holds; ``place`` names it until its own name is known."""
+def _comparable_eval(
+    value: object, place: str, common: Mapping[str, Any]
+) -> tuple[ComparableEval, dict[str, Sequence[Figure]]]:
+    """The side and the figures by scorer in ``value``, called ``place`` until its own name is known."""
     head = Fields(value, place, _EVAL)
     head.place = place = f"eval {short_repr(head.text('eval'))}"
     scorers = [_scorer(entry, place) for entry in head.items("scorers")]
-    names = [entry.name for entry in scorers]
-    if not names or len(set(names)) < len(names):
+    if not scorers or len({entry.name for entry in scorers}) < len(scorers):
         raise FieldError(f"{place}, scorers", "must name at least one, and each once")
     if not isinstance(head["groups"], dict):
         raise FieldError(head.at("groups"), f"must be an object, not {short_repr(head['groups'])}")
     groups = {key: texts(entry, f"{place}, groups, {short_repr(key)}") for key, entry in head["groups"].items()}
     epochs = head.count("epochs", 1)
     shared = _Shared(scorers, groups, head.text_or_null("prompt"), epochs)
-    rows = list(_rows(head.items("samples"), place, shared))
-    _check_once(rows, place)
+    rows = []
+    for at, line in enumerate(head.items("samples"), 1):
+        try:
+            rows.append(_row(line, shared))
+        except FieldError as error:
+            known = isinstance(line, list) and line and isinstance(line[0], str)
+            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"
+            raise FieldError(f"{place}, {which},", str(error)) from None
+    identities = set()
+    for row in rows:
+        if row.identity in identities:
+            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
+        identities.add(row.identity)
     figures = {entry.name: entry.figures for entry in scorers if entry.figures}
     side = ComparableEval(
-        **common._asdict(),
+        **common,
         eval=head.text("eval"),
         suite=head.text("suite"),
         dataset=head.text("dataset"),
@@ -218,8 +216,8 @@ def _comparable_eval(value: object, place: str, common: _Common) -> tuple[Compar
 def _scorer(value: object, place: str) -> _Scorer:
     head = Fields(value, f"{place}, a scorer", _READING)
     place = head.place = f"{place}, scorer {short_repr(head.text('name'))}"
-    entries = None if head["statistics"] is None else head.items("statistics")
-    names = None if entries is None else [text(entry, head.at("statistics")) for entry in entries]
+    entries = [] if head["statistics"] is None else head.items("statistics")
+    names = None if head["statistics"] is None else [text(entry, head.at("statistics")) for entry in entries]
     if names is not None and len(set(names)) < len(names):
         raise FieldError(head.at("statistics"), "must name each once")
     figures = [_figure(entry, place) for entry in head.items("metrics")]
@@ -245,16 +243,6 @@ def _figure(value: object, place: str) -> Figure:
     )
 
 
-def _rows(lines: Sequence[object], place: str, shared: _Shared) -> Iterator[ComparableSample]:
-    for at, line in enumerate(lines, 1):
-        try:
-            yield _row(line, shared)
-        except FieldError as error:
-            known = isinstance(line, list) and line and isinstance(line[0], str)
-            which = f"sample {short_repr(line[0])}" if known else f"sample number {at}"  # type: ignore[index]
-            raise FieldError(f"{place}, {which},", str(error)) from None
-
-
 def _row(value: object, shared: _Shared) -> ComparableSample:
     line = items(value, "its line")
     if not len(_COLUMNS) <= len(line) <= len(_COLUMNS) + 1:
@@ -269,41 +257,33 @@ def _row(value: object, shared: _Shared) -> ComparableSample:
         raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(key)}")
     if len(items(scores, "scores")) != len(shared.scorers):
         raise FieldError("scores", f"must have an entry for each of the {len(shared.scorers)} scorers")
-    optional = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
+    statuses_, failures, answer = _optional_entries(line[len(_COLUMNS) :], len(shared.scorers))
     statistics = {scorer.name: _scores(value_, scorer) for scorer, value_ in zip(shared.scorers, scores, strict=True)}
-    statuses = {scorer.name: value_ for scorer, value_ in zip(shared.scorers, optional.statuses, strict=True)}
-    for name, status in statuses.items():
-        if status == _ERROR and statistics[name] is not None:
-            raise FieldError("scores", "must be null where the status is error")
+    statuses = {scorer.name: status for scorer, status in zip(shared.scorers, statuses_, strict=True)}
+    if any(status == _ERROR and statistics[name] is not None for name, status in statuses.items()):
+        raise FieldError("scores", "must be null where the status is error")
     return ComparableSample(
         sample_id=text(sample_id, "id"),
         epoch=epoch,
-        audio=_text_or_null(audio, "audio"),
-        prompt=shared.prompt if prompt == COMMON else _text_or_null(prompt, "prompt"),
-        cluster=_text_or_null(cluster, "cluster"),
+        audio=text_or_null(audio, "audio"),
+        prompt=shared.prompt if prompt == COMMON else text_or_null(prompt, "prompt"),
+        cluster=text_or_null(cluster, "cluster"),
         groups={} if key is None else shared.groups[key],
         statuses=statuses,
         scores=statistics,
-        failures=optional.failures,
-        text=optional.text,
-        truth=_text_or_null(truth, "truth"),
+        failures=failures,
+        text=answer,
+        truth=text_or_null(truth, "truth"),
     )
 
 
-class _Optional(NamedTuple):
-    statuses: Sequence[str]
-    failures: tuple[str, ...]
-    text: str | None
-
-
-def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
-    """What a line says behind its columns: what most samples do not have."""
+def _optional_entries(rest: Sequence[object], scorers: int) -> tuple[Sequence[str], tuple[str, ...], str | None]:
+    """The statuses, the failures and the text that a line may have behind its columns, and most lines have not."""
     if not rest:
-        return _Optional(["parsed"] * scorers, (), None)
+        return ["parsed"] * scorers, (), None
     value = rest[0]
-    head = Fields(
-        {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value, "its last entry", _OPTIONAL
-    )
+    filled = {**dict.fromkeys(_OPTIONAL), **value} if isinstance(value, dict) else value
+    head = Fields(filled, "its last entry", _OPTIONAL)
     statuses = ["parsed"] * scorers if head["statuses"] is None else head.items("statuses")
     for item in statuses:
         if item not in (*STATUSES, _ERROR):
@@ -312,7 +292,7 @@ def _optional_entries(rest: Sequence[object], scorers: int) -> _Optional:
         raise FieldError(head.at("statuses"), f"must be {scorers}, one for each scorer")
     failures = [] if head["failures"] is None else head.items("failures")
     answer = None if head["text"] is None else text(head["text"], head.at("text"), LONGEST_TEXT)
-    return _Optional(statuses, tuple(text(item, head.at("failures")) for item in failures), answer)
+    return statuses, tuple(text(item, head.at("failures")) for item in failures), answer
 
 
 def _scores(value: object, scorer: _Scorer) -> Statistics | None:
@@ -321,40 +301,28 @@ def _scores(value: object, scorer: _Scorer) -> Statistics | None:
     place = scorer.scores
     if scorer.statistics is None:
         if not isinstance(value, dict):
-            raise FieldError(
-                place, f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
-            )
+            says = f"must be an object, since the scorer's statistics are null, not {short_repr(value)}"
+            raise FieldError(place, says)
         return {text(name, place): number(item, place) for name, item in value.items()}
     if len(items(value, place)) != len(scorer.statistics):
         raise FieldError(place, f"must be {len(scorer.statistics)} numbers ({', '.join(scorer.statistics)[:200]})")
     return {name: number(item, place) for name, item in zip(scorer.statistics, items(value, place), strict=True)}
 
 
-def _check_once(rows: Sequence[ComparableSample], place: str) -> None:
-    seen = set()
-    for row in rows:
-        if row.identity in seen:
-            raise FieldError(f"{place}, sample {short_repr(row.sample_id)}", f"is there twice (epoch {row.epoch})")
-        seen.add(row.identity)
-
-
 def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: str) -> None:
     """Refuse samples that lack what a metric of the scorer is made of, as far as this process knows the metric."""
+    scored = [(row, scores) for row in rows if (scores := row.scores[scorer.name]) is not None]
     for figure in scorer.figures:
         if figure.name in SHARES or not is_known(figure.name):
             continue
         kind = metric_kind(figure.name)
-        for row in rows:
-            scores = row.scores[scorer.name]
-            if scores is None:
-                continue
+        own = scorer.statistics is None and (kind.parts or kind.summed)
+        for row, scores in scored if own else scored[:1]:
             if missing := _missing_statistic(kind, scores):
                 raise FieldError(
                     f"{place}, sample {short_repr(row.sample_id)}",
                     f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
                 )
-            if scorer.statistics is not None or not (kind.parts or kind.summed):
-                break
 
 
 class _Probe(dict[str, float]):
@@ -368,20 +336,14 @@ class _Probe(dict[str, float]):
 
 
 def _missing_statistic(kind: MetricKind, scores: Statistics) -> str | None:
-    """A statistic that ``kind`` takes of a sample and ``scores`` lacks."""
     probe = _Probe(scores)
     # Whether the numbers make a value is for a comparison to say; here they need only be there.
     with suppress(ArithmeticError, LookupError, ValueError, UsageError):
-        for of_sample in (kind.parts, kind.sample_score):
-            if of_sample is not None:
-                of_sample(probe)
+        for of_sample in filter(None, (kind.parts, kind.sample_score)):
+            of_sample(probe)
         of_all = kind.summed or kind.whole
         if of_all is not None:
             of_all([probe])
         elif kind.parts is None:
             kind.estimate([probe], None)
     return probe.missing
-
-
-def _text_or_null(value: object, place: str) -> str | None:
-    return None if value is None else text(value, place)

@@ -25,10 +25,7 @@ _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators
 
 
 def encode_baseline(contents: Contents) -> bytes:
-    """The file of ``contents``: keys in a fixed order, evals by name, samples by id and epoch.
-
-    Raises UsageError for more than ``MOST_BYTES``, which no baseline may have.
-    """
+    """The file of ``contents``, evals by name, samples by id and epoch. UsageError for more than ``MOST_BYTES``."""
     head = {
         "schema": SCHEMA,
         "version": contents.version,
@@ -89,7 +86,7 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
 def _scorer(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
     head = {"name": name, "signature": side.scorers[name], "statistics": statistics}
     text = _json(head)[:-1] + b","
-    return text + _list("metrics", [_json({**one._asdict(), **_plain_values(one)}) for one in figures]) + b"}"
+    return text + _list("metrics", [_json(_plain(figure)) for figure in figures]) + b"}"
 
 
 def _sample(
@@ -134,11 +131,8 @@ def _number(value: float) -> float:
     return int(whole) if whole.is_integer() and abs(whole) < 2**53 else whole
 
 
-def _plain_values(figure: Figure) -> dict[str, float | None]:
-    return {
-        name: None if value is None else _number(value)
-        for name, value in (("value", figure.value), ("lower", figure.lower), ("upper", figure.upper))
-    }
+def _plain(figure: Figure) -> dict[str, Any]:
+    return {name: _number(value) if isinstance(value, float) else value for name, value in figure._asdict().items()}
 
 
 def _group_text(groups: Mapping[str, str]) -> str:
@@ -161,7 +155,6 @@ def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
 
 
 def _sorted(value: Any) -> Any:
-    """``value`` with the keys of its objects in order."""
     if isinstance(value, Mapping):
         return {name: _sorted(value[name]) for name in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value
