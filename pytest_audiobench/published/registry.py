@@ -46,7 +46,6 @@ class Published(NamedTuple):
     decimals: int | None = None
     """How many the source printed."""
     n: int | None = None
-    """The number of samples."""
     disputed: str = ""
     """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None

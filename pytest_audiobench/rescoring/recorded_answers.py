@@ -42,7 +42,6 @@ class RecordedRow:
     groups: tuple[str, ...] | None = None
     """Metadata fields, as of a :class:`Dataset`."""
     cluster: str | None = None
-    """A metadata field, as of a :class:`Dataset`."""
     clip_keys: tuple[str, ...] | None = None
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
@@ -56,7 +55,6 @@ class RecordedRow:
     unchanged: Played | None = None
     """What a stage was played that is about the clips before their perturbation."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Those that the family was called with."""
     rewritten: Mapping[str, Response] = field(default_factory=dict)
     """The rewriters' texts, by stage."""
 

@@ -37,7 +37,6 @@ from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
 _NAMED = 5
-"""Evals without answers that are named."""
 
 Json = Mapping[str, Any]
 
@@ -174,8 +173,6 @@ def _chained(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[Record
 
 
 class _Item:
-    """One eval by one model."""
-
     def __init__(
         self, index: int, first: RecordedRow, old: Json | None, protocol: Protocol, source: Source, folder: Path | None
     ) -> None:

@@ -96,7 +96,6 @@ class _Run:
         )
 
     def _item_lines(self) -> dict[Key, ItemLines]:
-        """The lines of predictions.jsonl by item; nothing where the file cannot be read, which is noted."""
         items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]
         names = ("eval", "model", "epoch", "sample_id")
@@ -184,7 +183,6 @@ class _Run:
                 self._checks[key] += [] if finding_check is None else [finding_check]
 
     def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
-        """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
         pools: dict[Key, Pool] = {}
         items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
         for item in items.values():

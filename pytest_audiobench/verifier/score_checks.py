@@ -193,7 +193,6 @@ def _line_differences(
     alike: Mapping[Key, Collection[str]],
     numbers: Numbers,
 ) -> dict[Key, str]:
-    """The first line of each item that is another than scoring again gives."""
     differences: dict[Key, str] = {}
     seen: set[Key] = set()
     for key, lines in groupby(enumerate(read_lines(file), 1), lambda numbered: _key(file, *numbered)):
