@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 
 
@@ -23,18 +23,14 @@ def aligned(
     for eval_ in dict.fromkeys(name for contender in contenders for name in contender.sides):
         sharing = [evals for evals in sides if eval_ in evals]
         evals = [contender[eval_] for contender in sharing]
-        fitted = _aligned_sides(evals, eval_ in limited, allowed.get(eval_, ()))
-        for contender, side in zip(sharing, fitted, strict=True):
-            contender[eval_] = side
+        differing = allowed.get(eval_, ())
+        epochs = min(side.epochs for side in evals)
+        shared_ids = None
+        if eval_ in limited or "data" in differing:
+            shared_ids = set.intersection(*({row.sample_id for row in side.rows} for side in evals))
+        for contender, side in zip(sharing, evals, strict=True):
+            contender[eval_] = _aligned_side(side, evals[0], epochs, shared_ids, differing)
     return [replace(contender, sides=evals) for contender, evals in zip(contenders, sides, strict=True)]
-
-
-def _aligned_sides(sides: Sequence[ComparableEval], limited: bool, differing: Collection[str]) -> list[ComparableEval]:
-    epochs = min(side.epochs for side in sides)
-    shared_ids = None
-    if limited or "data" in differing:
-        shared_ids = set.intersection(*({row.sample_id for row in side.rows} for side in sides))
-    return [_aligned_side(side, sides[0], epochs, shared_ids, differing) for side in sides]
 
 
 def _aligned_side(
@@ -50,12 +46,17 @@ def _aligned_side(
     if "seeds" in differing:
         rows = [row for row in rows if row.epoch < epochs]
     if not {"audio", "prompts"}.isdisjoint(differing):
-        rows = [_without_digests(row, differing) for row in rows]
-    scorers = side.scorers
+        rows = [
+            row._replace(
+                audio=None if "audio" in differing else row.audio,
+                prompt=None if "prompts" in differing else row.prompt,
+                truth=None if "data" in differing else row.truth,
+            )
+            for row in rows
+        ]
+    scorers, hashes = side.scorers, side.hashes
     if "protocols" in differing:
         scorers = {name: first.scorers.get(name, signature) for name, signature in scorers.items()}
-    hashes = side.hashes
-    if "protocols" in differing:
         # The same answers read another way are not the same scores.
         hashes = {name: value for name, value in hashes.items() if name != "run_hash"}
     if "settings" in differing or hashes.get("settings") in (None, ABSENT):
@@ -68,12 +69,4 @@ def _aligned_side(
         scorers=scorers,
         hashes=hashes,
         limited=side.limited or shared_ids is not None,
-    )
-
-
-def _without_digests(row: ComparableSample, differing: Collection[str]) -> ComparableSample:
-    return row._replace(
-        audio=None if "audio" in differing else row.audio,
-        prompt=None if "prompts" in differing else row.prompt,
-        truth=None if "data" in differing else row.truth,
     )

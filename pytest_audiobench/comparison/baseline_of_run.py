@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
@@ -58,23 +58,20 @@ def missing_parts(record: Json, alias: str) -> tuple[str, ...]:
 
     Skipped evals are none of it: that their data are not here was no accident of the run.
     """
-    return tuple(_missing_parts(record, alias))
-
-
-def _missing_parts(record: Json, alias: str) -> Iterator[str]:
-    if record["exit_status"] not in _ENDED:
-        yield f"the run was interrupted (exit code {record['exit_status']})"
-    yield from (note for note in record["notes"] if note.startswith("stopped early:"))
+    status = record["exit_status"]
+    missing = [] if status in _ENDED else [f"the run was interrupted (exit code {status})"]
+    missing += [note for note in record["notes"] if note.startswith("stopped early:")]
     for item in record["items"]:
         if item["model"] != alias or item["control"] or item["outcome"] == "skipped":
             continue
         if item["outcome"] == "lost":
-            yield f"{item['eval']} was lost with its worker"
+            missing.append(f"{item['eval']} was lost with its worker")
         elif not item["scorers"]:
-            yield f"{item['eval']} failed before it measured anything"
+            missing.append(f"{item['eval']} failed before it measured anything")
         else:
-            failed = (verdict["detail"] for verdict in item["verdicts"] if verdict["status"] == "not_comparable")
-            yield from (f"{item['eval']} is not comparable: {detail}" for detail in list(failed)[:1])
+            failed = [verdict["detail"] for verdict in item["verdicts"] if verdict["status"] == "not_comparable"]
+            missing += [f"{item['eval']} is not comparable: {detail}" for detail in failed[:1]]
+    return tuple(missing)
 
 
 def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, ComparableEval]) -> Contents:

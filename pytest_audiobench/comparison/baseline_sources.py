@@ -6,7 +6,8 @@ import hashlib
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,10 +122,8 @@ def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline |
         return None
     # A folder that merely has the name of a run does not stand before it.
     place = next((place for place in places if place.is_file() or (place / RECORD).exists()), places[0])
-    if place.is_dir():
-        return _of_run(load_run(place), texts)
-    if place.name == RECORD and place.parent.is_dir():
-        return _of_run(load_run(place.parent), texts)
+    if place.is_dir() or place.name == RECORD:
+        return _of_run(load_run(place if place.is_dir() else place.parent), texts)
     return _of_file(read_bounded(place), text, str(place), text)
 
 
@@ -141,7 +140,6 @@ def _of_run(run: Run, texts: bool) -> Baseline:
 
 
 def _single_model(baseline: Baseline, alias: str) -> Baseline:
-    """``baseline`` with its model ``alias`` alone; as it is for no alias."""
     if not alias:
         return baseline
     if alias not in baseline.models:
@@ -155,7 +153,13 @@ def _single_model(baseline: Baseline, alias: str) -> Baseline:
 
 def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
     passed_over = []
-    for run in sorted(_finished(reports), key=_when, reverse=True):
+    runs = []
+    for path in reports.glob(f"*/{RECORD}"):
+        # Another version's run, or one that was cut, is nothing to compare with.
+        with suppress(UsageError):
+            runs.append(load_run(path.parent))
+    runs.sort(key=lambda run: (*(str(run.record.get(name)) for name in ("finished", "started")), run.folder.name))
+    for run in reversed(runs):
         if run.folder.name == own_run:
             continue
         why = _unfit_reason(run, limit)
@@ -168,21 +172,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
     )
 
 
-def _finished(reports: Path) -> Iterator[Run]:
-    for path in reports.glob(f"*/{RECORD}"):
-        try:
-            yield load_run(path.parent)
-        except UsageError:
-            # Another version's run, or one that was cut, is nothing to compare with.
-            continue
-
-
-def _when(run: Run) -> tuple[str, str, str]:
-    return str(run.record.get("finished")), str(run.record.get("started")), run.folder.name
-
-
 def _unfit_reason(run: Run, limit: int | None) -> str | None:
-    """Why ``last`` passes over this run."""
     record = run.record
     try:
         if record["limit"] not in (None, limit):
@@ -230,7 +220,8 @@ def git_blob(ref: str, path: str, folder: Path, most_bytes: int) -> tuple[str, b
         raise UsageError(f"{whole} holds more than {most_bytes / 1e6:.0f} MB, which no baseline does: correct the path")
     done = _git(folder, "cat-file", "blob", name)
     if done.returncode:
-        raise UsageError(f"git cannot read {whole} ({_last_error_line(done)}): check the repository with git fsck")
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"exit code {done.returncode}"]
+        raise UsageError(f"git cannot read {whole} ({errors[-1][:200]}): check the repository with git fsck")
     return commit, done.stdout
 
 
@@ -250,8 +241,3 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         raise UsageError("git is not installed here, so no baseline can be read from it: give a file") from None
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"git cannot be asked for a baseline ({error}): give a file") from None
-
-
-def _last_error_line(done: subprocess.CompletedProcess[bytes]) -> str:
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1][:200] if lines else f"exit code {done.returncode}"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
 
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
@@ -80,14 +79,6 @@ def _model(contents: Contents) -> str:
     return f"{contents.alias} ({contents.spec}, digest {contents.digest[:16]})"
 
 
-class _Moved(NamedTuple):
-    """How many samples' own scores became worse and better, or changed in a metric that says not which way."""
-
-    worse: int = 0
-    better: int = 0
-    other: int = 0
-
-
 def _row(side: ComparableEval, figure: Figure | None) -> tuple[str, ...]:
     answered = [row.statuses[side.headline] == "parsed" for row in side.rows]
     share = f"{100.0 * sum(answered) / len(answered):.1f} %" if answered else "–"
@@ -99,7 +90,6 @@ def _row(side: ComparableEval, figure: Figure | None) -> tuple[str, ...]:
 
 
 def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | None:
-    """The line of an eval in which anything changed."""
     was, now = before.headline(name), after.headline(name)
     left, right = before.sides[name], after.sides[name]
     if was is None or now is None or was.name != now.name or left.headline != right.headline:
@@ -107,13 +97,10 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     if left.scorers[left.headline] != right.scorers[right.headline]:
         return name, now.name, *_value_cells(was, now), f"another version of {right.headline}: not compared"
     pairs = pair_samples(left, right, right.headline)
-    count = _moved(now.name, right.headline, pairs.rows)
     counted = [
         f"{number} {what}"
         for number, what in (
-            (count.worse, "worse"),
-            (count.better, "better"),
-            (count.other, "moved"),
+            *_moved(now.name, right.headline, pairs.rows),
             *((pairs.left_out.get(reason, 0), what) for reason, what in _LEFT_OUT.items()),
             (pairs.not_run, "not in this run"),
         )
@@ -131,14 +118,17 @@ def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str)
     return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
-def _moved(metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]) -> _Moved:
+def _moved(
+    metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]
+) -> list[tuple[int, str]]:
+    """How many samples' own scores became worse and better, or changed in a metric that says not which way."""
     scores = [(before.scores[scorer], after.scores[scorer]) for before, after in pairs]
     changed = [(was, now) for was, now in scores if was is not None and now is not None and was != now]
     kind = metric_kind(metric) if is_known(metric) and metric not in SHARES else None
     if kind is None or (kind.parts is None and kind.sample_score is None):
-        return _Moved(other=len(changed))
+        return [(len(changed), "moved")]
     ways = [moved(kind, was, now) for was, now in changed]
-    return _Moved(ways.count(1), ways.count(-1))
+    return [(ways.count(1), "worse"), (ways.count(-1), "better")]
 
 
 def _value_cells(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
@@ -151,12 +141,8 @@ def _value_cells(was: Figure | None, now: Figure | None) -> tuple[str, str, str]
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     printed = [tuple(map(printable, row)) for row in rows]
     widths = [max(len(row[at]) for row in printed) for at in range(len(printed[0]))]
-    return [_line(row, printed[0], widths).rstrip() for row in printed]
-
-
-def _line(row: Sequence[str], head: Sequence[str], widths: Sequence[int]) -> str:
-    def cells() -> Iterator[str]:
-        for text, name, width in zip(row, head, widths, strict=True):
-            yield text.rjust(width) if name in _RIGHT else text.ljust(width)
-
-    return "  ".join(cells())
+    sides = [str.rjust if name in _RIGHT else str.ljust for name in printed[0]]
+    return [
+        "  ".join(side(text, width) for side, text, width in zip(sides, row, widths, strict=True)).rstrip()
+        for row in printed
+    ]

@@ -47,7 +47,6 @@ class Comparison:
     heading: Sequence[str]
     """What the reader must know before any number."""
     notes: Sequence[str]
-    """What is left out."""
     curves: Sequence[CurveLine] = ()
     """How figures over perturbations differ; these have no verdict."""
 
@@ -85,10 +84,20 @@ def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) ->
     ]
     if refused := [pair for pair in differing if pair[1].component not in rules.allow]:
         raise UsageError(_refusal(first, refused))
-    limited = _limited_evals(contenders).difference(*(evals for _, _, evals in _unpaired(contenders)))
-    fitted = aligned(contenders, limited, _by_eval([mismatch for _, mismatch in differing]))
+    limited = {
+        eval_
+        for contender in contenders
+        for eval_, side in contender.sides.items()
+        if side.limited and sum(eval_ in other.sides for other in contenders) > 1
+    }.difference(*(evals for _, _, evals in _unpaired(contenders)))
+    components: dict[str, set[str]] = {}
+    for _, mismatch in differing:
+        components.setdefault(mismatch.eval, set()).add(mismatch.component)
+    fitted = aligned(contenders, limited, components)
     lines, notes = planned_lines(fitted, chosen)
-    only = [_unshared_evals(first, others), *(_unshared_evals(mismatch, [first]) for mismatch in others)]
+    only = [_unshared_evals(first, others), *(_unshared_evals(other, [first]) for other in others)]
+    known = [] if chosen.groups else group_fields(fitted)
+    hint = [f"samples can be grouped by {', '.join(known)}: --groups"] if known else []
     return Comparison(
         contenders=fitted,
         lines=compared_lines(lines, rules.alpha, rules.max_drop),
@@ -97,10 +106,10 @@ def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) ->
             *_artifact_warnings(contenders),
             *_allowed_mismatches(first, differing),
             *_reduced_samples(contenders, fitted, limited),
-            *_incomplete_runs(contenders),
+            *(f"{each.name} is not whole: {'; '.join(each.missing[:_NAMED])}" for each in contenders if each.missing),
         ],
         curves=curve_lines(lines),
-        notes=[*filter(None, only), *notes, *_grouping_hint(fitted, chosen), *_artifact_figures(first, others)],
+        notes=[*filter(None, only), *notes, *hint, *_artifact_figures(first, others)],
     )
 
 
@@ -113,7 +122,6 @@ def _artifact_mismatches(first: Contender, other: Contender) -> Iterator[Mismatc
 
 
 def _artifact_warnings(contenders: Sequence[Contender]) -> Iterator[str]:
-    """What no reader of numbers of the audiobench tool may miss."""
     theirs = [(contender, contender.artifact) for contender in contenders if contender.artifact is not None]
     if theirs:
         yield caution([contender.name for contender, _ in theirs])
@@ -166,15 +174,7 @@ def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) ->
     )
 
 
-def _by_eval(mismatches: Sequence[Mismatch]) -> dict[str, set[str]]:
-    components: dict[str, set[str]] = {}
-    for mismatch in mismatches:
-        components.setdefault(mismatch.eval, set()).add(mismatch.component)
-    return components
-
-
 def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
-    """A line for each component that differs and may, with the first place."""
     lines: list[str] = []
     for component in COMPONENTS:
         pairs = [(other, mismatch) for other, mismatch in differing if mismatch.component == component]
@@ -188,24 +188,13 @@ def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, M
     return lines
 
 
-def _limited_evals(contenders: Sequence[Contender]) -> set[str]:
-    return {
-        eval_
-        for contender in contenders
-        for eval_, side in contender.sides.items()
-        if side.limited and sum(eval_ in other.sides for other in contenders) > 1
-    }
-
-
 def _reduced_samples(
     contenders: Sequence[Contender], fitted: Sequence[Contender], limited: Collection[str]
 ) -> list[str]:
     lines = []
     for contender, reduced in zip(contenders, fitted, strict=True):
-        changed = [
-            eval_ for eval_ in contender.sides if len(reduced.sides[eval_].rows) < len(contender.sides[eval_].rows)
-        ]
-        if changed:
+        sides = contender.sides
+        if changed := [eval_ for eval_ in sides if len(reduced.sides[eval_].rows) < len(sides[eval_].rows)]:
             before, after = (sum(len(side.sides[eval_].rows) for eval_ in changed) for side in (contender, reduced))
             lines.append(f"{contender.name} is compared on {after} of {before} answers in {_count(changed)}")
     short = [contender.name for contender in contenders if any(side.limited for side in contender.sides.values())]
@@ -214,27 +203,12 @@ def _reduced_samples(
     return lines
 
 
-def _incomplete_runs(contenders: Sequence[Contender]) -> list[str]:
-    """What keeps a run from being whole; that it was limited is said elsewhere."""
-    return [
-        f"{contender.name} is not whole: {'; '.join(contender.missing[:_NAMED])}"
-        for contender in contenders
-        if contender.missing
-    ]
-
-
 def _count(evals: Sequence[str]) -> str:
     return f"{len(evals)} eval{'s' * (len(evals) != 1)}"
 
 
 def _unshared_evals(contender: Contender, others: Sequence[Contender]) -> str:
-    """Names the evals of ``contender`` that some of ``others`` lacks."""
     lacking = {eval_: [other.letter for other in others if eval_ not in other.sides] for eval_ in contender.sides}
     named = [f"{eval_} (not in {', '.join(letters)})" for eval_, letters in lacking.items() if letters]
     more = f" and {len(named) - _NAMED} more" if len(named) > _NAMED else ""
     return f"only in {contender.name}: {', '.join(named[:_NAMED])}{more}" if named else ""
-
-
-def _grouping_hint(contenders: Sequence[Contender], chosen: Selection) -> list[str]:
-    known = group_fields(contenders)
-    return [f"samples can be grouped by {', '.join(known)}: --groups"] if known and not chosen.groups else []

@@ -27,6 +27,7 @@ from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, tab
 _HEAD = ("", "value", "interval", "drop", "interval", "flips", "pairs", "sees")
 _INTERVALS = (2, 4)
 _MOST_SENTENCES = 40
+_OF_TEST = ("margin", "p", "p_holm", "alpha", "lines", "detectable", "pairs", "clusters", "worse", "better")
 
 
 def text(comparison: Comparison, format_: str) -> str:
@@ -84,16 +85,7 @@ def _row(comparison: Comparison, line: ComparedLine, at: int, regression: Regres
         "drop_lower": regression.lower,
         "drop_upper": regression.upper,
         "drop_bound": regression.bound,
-        "margin": regression.margin,
-        "p": regression.p,
-        "p_holm": regression.p_holm,
-        "alpha": regression.alpha,
-        "lines": regression.lines,
-        "detectable": regression.detectable,
-        "pairs": regression.pairs,
-        "clusters": regression.clusters,
-        "worse": regression.worse,
-        "better": regression.better,
+        **{name: getattr(regression, name) for name in _OF_TEST},
         "left_out": sum(regression.left_out.values()),
         "method": regression.method,
         "detail": regression.detail,
@@ -101,13 +93,9 @@ def _row(comparison: Comparison, line: ComparedLine, at: int, regression: Regres
 
 
 def _figures(prefix: str, estimate: Estimate) -> dict[str, Any]:
-    value_cell = None if estimate.value != estimate.value else estimate.value
-    return {
-        f"{prefix}value": value_cell,
-        f"{prefix}lower": estimate.lower,
-        f"{prefix}upper": estimate.upper,
-        f"{prefix}n": estimate.n,
-    }
+    value = None if estimate.value != estimate.value else estimate.value
+    figures = {"value": value, "lower": estimate.lower, "upper": estimate.upper, "n": estimate.n}
+    return {f"{prefix}{name}": figure for name, figure in figures.items()}
 
 
 def _as_json(comparison: Comparison) -> dict[str, Any]:
@@ -133,7 +121,16 @@ def _table(comparison: Comparison) -> Iterator[str]:
     yield from table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
     yield from curve_table(comparison.contenders, comparison.curves)
-    yield from _footing(comparison)
+    sentences = list(_sentences(comparison))
+    for mark, sentence in sentences[:_MOST_SENTENCES]:
+        yield from wrapped(f"{mark} {sentence}", "  ")
+    if len(sentences) > _MOST_SENTENCES:
+        yield f"… and {len(sentences) - _MOST_SENTENCES} more; --format csv has all"
+    yield from wrapped(_counts(comparison))
+    for line in _perturbations(comparison):
+        yield from wrapped(line)
+    for note in comparison.notes:
+        yield from wrapped(f"note: {note}", "  ")
 
 
 def _heading(comparison: Comparison) -> Iterator[str]:
@@ -155,19 +152,6 @@ def _rules(comparison: Comparison) -> str:
         f"{rules.max_drop}, p to be below {level}; flips: samples that became worse / better; sees: the drop that "
         "would be called regressed four times in five"
     )
-
-
-def _footing(comparison: Comparison) -> Iterator[str]:
-    sentences = list(_sentences(comparison))
-    for mark, sentence in sentences[:_MOST_SENTENCES]:
-        yield from wrapped(f"{mark} {sentence}", "  ")
-    if len(sentences) > _MOST_SENTENCES:
-        yield f"… and {len(sentences) - _MOST_SENTENCES} more; --format csv has all"
-    yield from wrapped(_counts(comparison))
-    for line in _perturbations(comparison):
-        yield from wrapped(line)
-    for note in comparison.notes:
-        yield from wrapped(f"note: {note}", "  ")
 
 
 def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
@@ -198,8 +182,7 @@ def _counts(comparison: Comparison) -> str:
     statuses: list[str] = [
         regression.status for line in comparison.lines for regression in line.regressions if regression is not None
     ]
-    counts = [f"{MARKS[name]} {statuses.count(name)} {name.replace('_', ' ')}" for name in MARKS]
-    return ", ".join(counts)
+    return ", ".join(f"{mark} {statuses.count(name)} {name.replace('_', ' ')}" for name, mark in MARKS.items())
 
 
 def _name(line: ComparedLine) -> str:
@@ -209,23 +192,15 @@ def _name(line: ComparedLine) -> str:
 
 
 def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, ...]]:
-    """The cells of each contender that has the line, under :data:`_HEAD`."""
     unit = line.plan.kind.unit
     for contender, estimate, regression in zip(comparison.contenders, line.estimates, line.regressions, strict=True):
         if estimate is not None:
-            mark = MARKS[regression.status] if regression is not None else " "
-            yield (
-                f"  {mark} {contender.letter}",
-                value_cell(estimate, unit),
-                interval_cell(estimate, unit),
-                *_regression_cells(regression),
-            )
-
-
-def _regression_cells(regression: RegressionRecord | None) -> tuple[str, ...]:
-    if regression is None:
-        return ("",) * 5
-    return (*drop_cells(regression), str(regression.pairs), amount(regression.detectable, regression.unit))
+            figures = (value_cell(estimate, unit), interval_cell(estimate, unit))
+            if regression is None:
+                yield f"    {contender.letter}", *figures, *("",) * 5
+            else:
+                tests = (*drop_cells(regression), str(regression.pairs), amount(regression.detectable, regression.unit))
+                yield f"  {MARKS[regression.status]} {contender.letter}", *figures, *tests
 
 
 def _markdown(comparison: Comparison) -> Iterator[str]:
@@ -238,18 +213,14 @@ def _markdown(comparison: Comparison) -> Iterator[str]:
     yield table_row(("eval", "metric", *_HEAD))
     yield table_row((":--", ":--", ":--", *("--:",) * 7))
     for line in comparison.lines:
-        yield from _markdown_rows(comparison, line)
+        plan = line.plan
+        group = f" [{group_text(plan.group)}]" if plan.group else ""
+        names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
+        for cells in _rows_of(comparison, line):
+            yield table_row((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
+            names = ("", "")
     yield ""
     yield from curve_markdown(comparison.contenders, comparison.curves)
     yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(comparison))
     yield f"- {escaped(_counts(comparison))}"
     yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))
-
-
-def _markdown_rows(comparison: Comparison, line: ComparedLine) -> Iterator[str]:
-    plan = line.plan
-    group = f" [{group_text(plan.group)}]" if plan.group else ""
-    names = (plan.name, f"{plan.kind.name} by {plan.scorer}{group}")
-    for cells in _rows_of(comparison, line):
-        yield table_row((*map(escaped, names), *(escaped(cell.strip()) for cell in cells)))
-        names = ("", "")

@@ -21,7 +21,6 @@ class Contender:
     """One model as one run or baseline has it."""
 
     letter: str
-    """Its name in tables."""
     source: str
     """What the user named, with the run or commit that it stood for."""
     model: str
@@ -31,7 +30,6 @@ class Contender:
     folder: Path | None
     """A run's, where the texts that were asked can be read; None for a baseline."""
     missing: Sequence[str] = ()
-    """What keeps it from being whole."""
     artifact: Artifact | None = None
     """The run file of THENIROCK's audiobench tool that it comes from."""
 
@@ -52,15 +50,18 @@ def contenders(
     models: list[Contender] = []
     for name in named:
         if (artifact := artifact_at(Path(name))) is not None:
-            models += _artifact_contenders(artifact, name, _letter(len(models)), model, evals)
+            if matches(model, artifact.model):
+                spec = f"{artifact.suite} {artifact.content['revision']}"
+                sides = {eval_: side for eval_, side in comparable_evals(artifact).items() if matches(evals, eval_)}
+                names = (_letter(len(models)), name, artifact.model, spec)
+                models.append(Contender(*names, sides, None, artifact=artifact))
             continue
         source = baseline_from(name, reports, Path(), texts=False)
         for alias, contents in source.models.items():
             if matches(model, alias):
                 sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
-                letter = _letter(len(models))
-                label = _display_name(name, source)
-                models.append(Contender(letter, label, alias, contents.spec, sides, _folder(source), contents.missing))
+                names = (_letter(len(models)), _display_name(name, source), alias, contents.spec)
+                models.append(Contender(*names, sides, _folder(source), contents.missing))
     if len(models) < 2:
         have = f"only {models[0].source} has a model" if models else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
@@ -69,31 +70,20 @@ def contenders(
     return _comparable_contenders(models)
 
 
-def _artifact_contenders(run: Artifact, name: str, letter: str, model: str, evals: str) -> list[Contender]:
-    if not matches(model, run.model):
-        return []
-    sides = {eval_: side for eval_, side in comparable_evals(run).items() if matches(evals, eval_)}
-    return [Contender(letter, name, run.model, f"{run.suite} {run.content['revision']}", sides, None, artifact=run)]
-
-
 def _comparable_contenders(contenders: Sequence[Contender]) -> list[Contender]:
     """The contenders with artifacts' sides made fit for those of ours, wherever an eval has both."""
     ours: dict[str, ComparableEval] = {}
     for contender in contenders:
         if contender.artifact is None:
             ours = {**contender.sides, **ours}
-    return [
-        contender
-        if contender.artifact is None
-        else replace(
-            contender,
-            sides={
-                name: comparable_with_runs(side, ours[name]) if name in ours else side
-                for name, side in contender.sides.items()
-            },
-        )
-        for contender in contenders
-    ]
+    fitted = []
+    for contender in contenders:
+        sides = {
+            name: comparable_with_runs(side, ours[name]) if contender.artifact and name in ours else side
+            for name, side in contender.sides.items()
+        }
+        fitted.append(replace(contender, sides=sides))
+    return fitted
 
 
 def _display_name(name: str, baseline: Baseline) -> str:
@@ -103,7 +93,6 @@ def _display_name(name: str, baseline: Baseline) -> str:
 
 
 def _folder(baseline: Baseline) -> Path | None:
-    """The run's folder; None for a baseline's file."""
     places = (Path(baseline.place), Path(baseline.place.rpartition("#")[0]))
     return next((place for place in places if (place / RECORD).is_file()), None)
 

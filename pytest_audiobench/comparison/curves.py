@@ -167,14 +167,9 @@ def curve_rows(contenders: Sequence[Contender], lines: Sequence[CurveLine]) -> l
             "unit": line.kind.unit,
             "contender": contender.letter,
             "value": value,
-            **{
-                name: None if difference is None else finite(getattr(difference, field))
-                for name, field in (
-                    ("difference", "value"),
-                    ("difference_lower", "lower"),
-                    ("difference_upper", "upper"),
-                )
-            },
+            "difference": difference and finite(difference.value),
+            "difference_lower": difference and finite(difference.lower),
+            "difference_upper": difference and finite(difference.upper),
             "pairs": pairs,
             "method": "" if difference is None else difference.method,
         }
@@ -218,9 +213,8 @@ def _name(line: CurveLine) -> str:
 def _cells(contenders: Sequence[Contender], line: CurveLine) -> Iterator[tuple[str, ...]]:
     unit = line.kind.unit
     for contender, value, drop, pairs in zip(contenders, line.values, line.differences, line.pairs, strict=True):
-        if drop is None:
-            yield f"  {contender.letter}", amount(value, unit), "", "", ""
-        else:
-            difference = amount(finite(drop.value), unit)
+        cells = ("", "", "")
+        if drop is not None:
             interval = between(finite(drop.lower), finite(drop.upper), unit)
-            yield f"  {contender.letter}", amount(value, unit), difference, interval, str(pairs)
+            cells = (amount(finite(drop.value), unit), interval, str(pairs))
+        yield f"  {contender.letter}", amount(value, unit), *cells

@@ -43,7 +43,6 @@ class Mismatch(NamedTuple):
     difference: Difference | None
     """The first; None where only the digests are known to differ."""
     why: str = ""
-    """Why no difference is known."""
 
     def says(self, first: str, other: str) -> str:
         """``bundled/digits: hashes.prompts: samples["digits-017"].prompt[0].parts[1].text is "…" in A and …``."""
@@ -61,10 +60,16 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
     common = [eval_ for eval_ in first.sides if eval_ in other.sides]
     suspects = {eval_: _suspects(first.sides[eval_], other.sides[eval_]) for eval_ in common}
     unclear = [eval_ for eval_, components in suspects.items() if not components.isdisjoint(_OF_SAMPLES)]
-    texts = _recorded_texts(first, other, unclear)
-    settings = (
-        _setting_differences(first, other) if any("settings" in differing for differing in suspects.values()) else {}
-    )
+    texts, settings = {}, {}
+    if first.folder is not None and other.folder is not None:
+        sources = [(first.folder, first.model), (other.folder, other.model)]
+        if unclear:
+            samples_before, samples_after = (recorded_samples(*source, unclear) for source in sources)
+            texts = {eval_: (samples_before[eval_], samples_after[eval_]) for eval_ in unclear}
+        if any("settings" in components for components in suspects.values()):
+            before, after = (recorded_settings(*source) for source in sources)
+            both = [eval_ for eval_ in before if eval_ in after]
+            settings = {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in both}
     differing: list[Mismatch] = []
     for eval_ in common:
         sides = (first.sides[eval_], other.sides[eval_])
@@ -86,28 +91,6 @@ def _suspects(before: ComparableEval, after: ComparableEval) -> set[str]:
 
 def _differ(before: str | None, after: str | None) -> bool:
     return before != after and not {before, after} & {None, ABSENT}
-
-
-def _recorded_texts(first: Contender, other: Contender, evals: Sequence[str]) -> dict[str, tuple[Samples, Samples]]:
-    if not evals or first.folder is None or other.folder is None:
-        return {}
-    before, after = (
-        recorded_samples(contender.folder, contender.model, evals)
-        for contender in (first, other)
-        if contender.folder is not None
-    )
-    return {eval_: (before[eval_], after[eval_]) for eval_ in evals}
-
-
-def _setting_differences(first: Contender, other: Contender) -> dict[str, Difference | None]:
-    if first.folder is None or other.folder is None:
-        return {}
-    before, after = (
-        recorded_settings(contender.folder, contender.model)
-        for contender in (first, other)
-        if contender.folder is not None
-    )
-    return {eval_: first_difference(before[eval_], after[eval_], "settings") for eval_ in before if eval_ in after}
 
 
 def _located(
@@ -156,11 +139,10 @@ def _digest_mismatch(eval_: str, component: str, before: ComparableEval, after: 
 
 def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Difference | None:
     ids = [{row.sample_id: None for row in side.rows} for side in (before, after)]
-    for ids_here, ids_there, presence in ((ids[0], ids[1], (True, False)), (ids[1], ids[0], (False, True))):
-        for sample_id in ids_here:
-            if sample_id not in ids_there:
-                there = tuple("there" if is_here else MISSING for is_here in presence)
-                return Difference(_sample_path(sample_id), there[0], there[1])
+    for sample_id in {**ids[0], **ids[1]}:
+        there = ["there" if sample_id in ids_of_side else MISSING for ids_of_side in ids]
+        if MISSING in there:
+            return Difference(_sample_path(sample_id), *there)
     return None
 
 

@@ -76,9 +76,8 @@ def planned_lines(contenders: Sequence[Contender], chosen: Selection) -> tuple[l
     notes: dict[str, None] = {}
     lines: list[PlannedLine] = []
     suites: dict[str, list[str]] = {}
-    for eval_, suite in {
-        side.eval: side.suite for contender in contenders for side in contender.sides.values()
-    }.items():
+    all_sides = [side for contender in contenders for side in contender.sides.values()]
+    for eval_, suite in {side.eval: side.suite for side in all_sides}.items():
         suites.setdefault(suite, []).append(eval_)
     for suite, evals in suites.items():
         for eval_ in evals:
@@ -97,7 +96,14 @@ def compared_lines(lines: Sequence[PlannedLine], alpha: float, max_drop: str) ->
     Raises UsageError for a margin that is none.
     """
     terms = Terms(alpha, max(1, sum(line.comparisons for line in lines)))
-    return _adjusted([_compared_line(line, terms, max_drop) for line in lines])
+    compared = []
+    for line in lines:
+        tests = [regression(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
+        about = (line.scorer, line.group)
+        estimates = [None if side is None else estimate(side, line.kind, *about) for side in line.sides]
+        shares = [None if side is None else parse_rate(side, *about) for side in line.sides]
+        compared.append(ComparedLine(line, estimates, shares, tests))
+    return _adjusted(compared)
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -112,13 +118,6 @@ def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> Regre
         return None
     group = (("scorer", line.scorer), *line.group.items())
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
-
-
-def _compared_line(line: PlannedLine, terms: Terms, max_drop: str) -> ComparedLine:
-    tests = [regression(line, at, terms, max_drop) if at else None for at in range(len(line.sides))]
-    estimates = [None if side is None else estimate(side, line.kind, line.scorer, line.group) for side in line.sides]
-    shares = [None if side is None else parse_rate(side, line.scorer, line.group) for side in line.sides]
-    return ComparedLine(line, estimates, shares, tests)
 
 
 def _adjusted(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
@@ -168,7 +167,6 @@ def _eval_lines(
 def _suite_lines(
     suite: str, evals: Sequence[str], contenders: Sequence[Contender], chosen: Selection, notes: dict[str, None]
 ) -> Iterator[PlannedLine]:
-    """Pooled over the evals that all contenders have, by each scorer that reads several of them."""
     common = [eval_ for eval_ in evals if all(eval_ in contender.sides for contender in contenders)]
     read: dict[tuple[str, str], list[str]] = {}
     for eval_ in common:
@@ -223,9 +221,8 @@ def _metrics(sides: Sequence[ComparableEval], scorer: str, wanted: Sequence[str]
     names = list(dict.fromkeys(name for side in sides for name in side.metrics.get(scorer, ())))
     if HEADLINE in wanted:
         return names[:1]
-    return list(
-        dict.fromkeys(name for name in (*names, *_SHARES) if name in wanted or (ALL in wanted and name in names))
-    )
+    wanted_names = (name for name in (*names, *_SHARES) if name in wanted or (ALL in wanted and name in names))
+    return list(dict.fromkeys(wanted_names))
 
 
 def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -241,27 +238,14 @@ def _groups(sides: Sequence[ComparableEval], wanted: Sequence[str]) -> Iterator[
 
 def group_fields(contenders: Sequence[Contender]) -> list[str]:
     """The metadata fields by which samples are grouped."""
-    return sorted(
-        {
-            name
-            for contender in contenders
-            for side in contender.sides.values()
-            for row in side.rows
-            for name in row.groups
-        }
-    )
+    sides = [side for contender in contenders for side in contender.sides.values()]
+    return sorted({name for side in sides for row in side.rows for name in row.groups})
 
 
 def _check_selection(chosen: Selection, contenders: Sequence[Contender]) -> None:
-    scorers = {name for contender in contenders for side in contender.sides.values() for name in side.scorers}
-    metrics = {
-        name
-        for contender in contenders
-        for side in contender.sides.values()
-        for names_of_scorer in side.metrics.values()
-        for name in names_of_scorer
-    }
-    metrics |= set(_SHARES)
+    sides = [side for contender in contenders for side in contender.sides.values()]
+    scorers = {name for side in sides for name in side.scorers}
+    metrics = {*_SHARES, *(name for side in sides for names in side.metrics.values() for name in names)}
     for what, wanted, known in (
         ("scorer", chosen.scorers, scorers),
         ("metric", chosen.metrics, metrics),

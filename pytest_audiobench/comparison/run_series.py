@@ -86,17 +86,12 @@ def reader(evals: str = "*") -> Callable[[Point], Contender]:
 
 
 def _folders(places: Sequence[Path], notes: list[str]) -> Iterator[Path]:
-    """The folders of finished runs, each once; notes say which are unfinished."""
     seen: set[Path] = set()
     for place in places:
         place = place.parent if place.name == RECORD else place
         if not place.is_dir():
             raise UsageError(f"there is no folder {place}: name a folder of runs, or runs")
-        inside = (
-            [place]
-            if _is_run(place)
-            else sorted(folder for folder in place.iterdir() if folder.is_dir() and _is_run(folder))
-        )
+        inside = [place] if _is_run(place) else sorted(f for f in place.iterdir() if f.is_dir() and _is_run(f))
         if not inside:
             raise UsageError(f"{place} holds no run: name a folder of runs, such as reports, or runs")
         for folder in inside:
@@ -130,19 +125,18 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
 
 
 def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
-    """The models that match ``model``, each with what the run lacks of it."""
     try:
         record = load_run(folder).record
-        points = [point for point in _models(folder, record) if _matches(point.names, model)]
+        points = [
+            point
+            for point in _models(folder, record)
+            if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
+        ]
         return [(point, missing_parts(record, point.names.alias)) for point in points]
     except (KeyError, TypeError, AttributeError, IndexError) as error:
         raise UsageError(
             f"{folder / RECORD} is not as this version writes runs ({type(error).__name__}: {error}): it was edited"
         ) from error
-
-
-def _matches(names: Names, model: str) -> bool:
-    return not model or matches(model, names.alias) or matches(model, names.spec)
 
 
 def _models(folder: Path, record: Mapping[str, Any]) -> Iterator[Point]:
@@ -232,13 +226,11 @@ def by_pattern(text: str) -> Find:
 def steps(named: Sequence[Names], find: Find) -> list[float | None]:
     """The step of each, from the first kind of name in which all have one; else from each one's own first, or None."""
     by_kind = [[_step(find(name)) for name in kind] for kind in zip(*named, strict=True)]
-    whole = next((steps_by_kind for steps_by_kind in by_kind if None not in steps_by_kind), None)
-    if whole is not None:
-        return list(whole)
-    return [
-        next((step for step in steps_of_model if step is not None), None)
-        for steps_of_model in zip(*by_kind, strict=True)
-    ]
+    for steps_of_kind in by_kind:
+        if None not in steps_of_kind:
+            return steps_of_kind
+    of_models = zip(*by_kind, strict=True)
+    return [next((step for step in steps_of_model if step is not None), None) for steps_of_model in of_models]
 
 
 def family(names: Names, find: Find) -> str:

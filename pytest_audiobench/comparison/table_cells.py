@@ -77,5 +77,4 @@ def table_lines(
 
 
 def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """The first column to the left, the others to the right."""
     return "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip()

@@ -97,20 +97,13 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
     read = reader(wanted.evals)
     listed = [_plan(read(point), wanted) for point in points]
     changing = _changing(listed)
-    all_notes = [
-        *notes,
-        *(f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing)),
-    ]
-    all_notes += _without(points, listed)
+    unpooled = [f"{suite} is not pooled: its evals are not the same in all runs" for suite in sorted(changing)]
+    all_notes = [*notes, *unpooled, *_without(points, listed)]
     keys = [{key for key in keys_of_run if not (key.is_pooled and key.suite in changing)} for keys_of_run in listed]
-    in_order = [
-        key
-        for key in dict.fromkeys(key for keys_of_run in listed for key in keys_of_run)
-        if any(key in run_keys for run_keys in keys)
-    ]
-    terms = Terms(
-        wanted.alpha, max(1, sum(_tests(sum(key in keys_of_run for keys_of_run in keys)) for key in in_order))
-    )
+    every = dict.fromkeys(key for keys_of_run in listed for key in keys_of_run)
+    in_order = [key for key in every if any(key in run_keys for run_keys in keys)]
+    runs = [sum(key in keys_of_run for keys_of_run in keys) for key in in_order]
+    terms = Terms(wanted.alpha, max(1, sum(max(0, count - 1) + max(0, count - 2) for count in runs)))
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
     tests = _Tests(wanted, terms)
     before: dict[Key, int] = {}
@@ -156,7 +149,6 @@ def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
 
 
 def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]]]) -> list[str]:
-    """Names the evals that runs lack which others have."""
     evals = [{key.name: None for key in keys if not key.is_pooled} for keys in listed]
     all_ = dict.fromkeys(name for keys in evals for name in keys)
     lacking = [(point, [name for name in all_ if name not in keys]) for point, keys in zip(points, evals, strict=True)]
@@ -167,13 +159,7 @@ def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]
     ]
 
 
-def _tests(runs: int) -> int:
-    return max(0, runs - 1) + max(0, runs - 2)
-
-
 class _Tests(NamedTuple):
-    """Holds one run of a track against another."""
-
     wanted: TrackOptions
     terms: Terms
 
@@ -193,7 +179,6 @@ class _Tests(NamedTuple):
 
 
 def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOptions) -> None:
-    """The values of the run at ``at``."""
     for line in planned_lines([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
@@ -205,11 +190,8 @@ def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
     """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
-        known = {
-            at: estimate.value
-            for at, estimate in enumerate(curve.values)
-            if estimate is not None and estimate.value == estimate.value
-        }
+        values = {at: estimate.value for at, estimate in enumerate(curve.values) if estimate is not None}
+        known = {at: value for at, value in values.items() if value == value}
         sign = 1.0 if curve.direction == "higher" else -1.0
         if known:
             # Of equals the earliest is the best: nothing was gained after it.

@@ -78,19 +78,9 @@ def _row(track: Track, curve: Curve, at: int, estimate: Estimate) -> dict[str, A
 
 
 def _regression_fields(prefix: str, regression: RegressionRecord | None) -> dict[str, Any]:
-    fields = {
-        "status": regression and regression.status,
-        "drop": regression and regression.drop,
-        "drop_lower": regression and regression.lower,
-        "drop_upper": regression and regression.upper,
-        "p": regression and regression.p,
-        "pairs": regression and regression.pairs,
-        "worse": regression and regression.worse,
-        "better": regression and regression.better,
-        "detectable": regression and regression.detectable,
-        "detail": regression and regression.detail,
-    }
-    return {f"{prefix}{name}": value for name, value in fields.items()}
+    names = ("status", "drop", "lower", "upper", "p", "pairs", "worse", "better", "detectable", "detail")
+    columns = {f"drop_{name}" if name in ("lower", "upper") else name: name for name in names}
+    return {f"{prefix}{column}": regression and getattr(regression, name) for column, name in columns.items()}
 
 
 def _as_json(track: Track) -> dict[str, Any]:
@@ -144,11 +134,8 @@ def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
     for at, estimate in enumerate(curve.values):
         if estimate is not None:
             regression = curve.drops[at]
-            mark = (
-                MARKS[regression.status]
-                if regression is not None and regression.status in ("regressed", "not_comparable")
-                else " "
-            )
+            status = regression.status if regression else ""
+            mark = MARKS[status] if status in ("regressed", "not_comparable") else " "
             cells = ("",) * 4 if regression is None else (*drop_cells(regression), str(regression.pairs))
             figures = (value_cell(estimate, curve.unit), interval_cell(estimate, curve.unit))
             label = " ".join(filter(None, (track.points[at].label, *remarks(curve, at))))

@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_audiobench.published.registry import Published
 from pytest_audiobench.report.formatting import PERCENT_UNITS
-from pytest_audiobench.report.scorer_comparison import ScorerRow, ScorerTable, scale, scorer_tables
+from pytest_audiobench.report.scorer_comparison import ScorerTable, scale, scorer_tables
 
 _OURS: Mapping[str, tuple[str, ...]] = {
     "accuracy_llm_judge": ("accuracy",),
@@ -86,19 +86,14 @@ def _comparison(by_metric: Mapping[str, ScorerTable], published: Published) -> I
     # A figure is rounded: what rounds to it, it does not miss.
     half = 0.5 * 10.0 ** -(2 if published.decimals is None else published.decimals) * as_read + 1e-9
     over, under = figure - max(given), figure - min(given)
+    lower, upper = rows[place].lower, rows[place].upper
     yield Comparison(
         published=published,
         metric=sweep.metric,
         protocol=rows[place].scorer,
         shown=figure,
         distance=round(given[place] - figure, 9) + 0.0,  # never a negative zero
-        is_inside=_inside(rows[place], figure / factor),
+        is_inside=None if lower is None or upper is None else lower <= figure / factor <= upper,
         beyond=over if over > half else under if under < -half else 0.0,
         unit=sweep.unit,
     )
-
-
-def _inside(row: ScorerRow, value: float) -> bool | None:
-    if row.lower is None or row.upper is None:
-        return None
-    return row.lower <= value <= row.upper

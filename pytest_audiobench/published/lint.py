@@ -36,10 +36,14 @@ def is_possible(value: float, n: int, decimals: int, scale: float = 100.0) -> bo
 
 def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
     for value in values:
-        counted = (
-            value.metric.startswith(_SHARES) and not value.metric.endswith("_delta") and value.dataset[:3] != "avg"
-        )
-        if not counted or value.n is None or value.decimals is None or value.unit not in _SCALES:
+        is_share = value.metric.startswith(_SHARES) and not value.metric.endswith("_delta")
+        if (
+            not is_share
+            or value.dataset[:3] == "avg"
+            or value.n is None
+            or value.decimals is None
+            or value.unit not in _SCALES
+        ):
             continue
         scale = _SCALES[value.unit]
         if not is_possible(value.value, value.n, value.decimals, scale):
@@ -54,7 +58,11 @@ def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
 
 def _copied(values: Sequence[Published]) -> Iterator[Finding]:
     """One model's values in one table that are equal though their data differ. Coarse tables repeat by chance."""
-    fine = [value for value in values if _percent_decimals(value) >= 2 and not _is_extreme(value)]
+    fine = [
+        value
+        for value in values
+        if _percent_decimals(value) >= 2 and value.value not in (0.0, _SCALES.get(value.unit, 1.0))
+    ]
     table = sorted(fine, key=lambda value: (*_table(value), value.value))
     for _, group in groupby(table, key=lambda value: (*_table(value), f"{value.value:.{value.decimals}f}")):
         equal = tuple(group)
@@ -93,7 +101,3 @@ def _percent_decimals(value: Published) -> int:
 
 def _table(value: Published) -> tuple[str, ...]:
     return value.benchmark, value.source, value.metric, value.unit, value.conditions, value.model
-
-
-def _is_extreme(value: Published) -> bool:
-    return value.value in (0.0, _SCALES.get(value.unit, 1.0))

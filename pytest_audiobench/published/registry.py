@@ -46,7 +46,6 @@ class Published(NamedTuple):
     decimals: int | None = None
     """How many the source printed."""
     n: int | None = None
-    """The number of samples."""
     disputed: str = ""
     """What speaks against the figure."""
     delta_of: tuple[str, str] | None = None
@@ -117,9 +116,8 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
             for dataset, cell in cells.items():
                 for entry in cell if isinstance(cell, list) else [cell]:
                     fields = dict(entry) if isinstance(entry, dict) else {"value": entry}
-                    fields["conditions"] = "; ".join(
-                        filter(None, [shared.get("conditions", ""), fields.get("conditions", "")])
-                    )
+                    conditions = [shared.get("conditions", ""), fields.get("conditions", "")]
+                    fields["conditions"] = "; ".join(filter(None, conditions))
                     if "delta_of" in fields:
                         fields["delta_of"] = tuple(fields["delta_of"])
                     known = {"n": table.get("samples", {}).get(dataset)}
@@ -127,11 +125,9 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
 
 
 def _names(figure: Published) -> list[str]:
-    texts = [
-        _plain(text) for text in (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions)
-    ]
     initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
-    return [*texts, _plain(initials)]
+    texts = (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions, initials)
+    return list(map(_plain, texts))
 
 
 def _plain(text: str) -> str:

@@ -45,7 +45,6 @@ class Row(NamedTuple):
     """Its perturbation, else its test's name."""
     scorer: str
     cells: Mapping[str, Cell]
-    """By the names of :data:`COLUMNS`."""
 
 
 class Block(NamedTuple):
@@ -53,7 +52,6 @@ class Block(NamedTuple):
 
     about: str
     columns: tuple[str, ...]
-    """Those that any row fills."""
     rows: tuple[Row, ...]
 
 
@@ -82,7 +80,6 @@ COLUMNS: Mapping[str, str] = {
     "followed": "answers that are the injected option (follow_rate)",
     "swayed": "of those that answered another option before, the injected one now",
 }
-"""What each column holds."""
 
 _RATES = {
     "same": SAME,
@@ -96,10 +93,7 @@ _COUNTS = {"missed": "missed_reasoning", "changed": "prediction_changed"}
 
 
 def answer_comparisons(record: Json) -> list[AnswerComparison]:
-    """One for each suite, model and data set in which any answer is compared with another, in the items' order.
-
-    Where only doses were asked about there is none: they have their curves.
-    """
+    """One for each suite, model and data set in which any answer is compared with another, doses (of curves) aside."""
     by_owner: dict[tuple[str, str, str], list[Json]] = {}
     for item in record["items"]:
         if item["metrics"]:
@@ -141,9 +135,12 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
         rows.append(table_row((":--", *("--:",) * len(columns))))
         for block in comparison.blocks:
             rows.append(table_row((f"**{escaped(block.about)}**", *("",) * len(columns))))
+            several = len({row.scorer for row in block.rows}) > 1
             for row in block.rows:
-                cells = (row.cells.get(name, Cell()) for name in columns)
-                rows.append(table_row(map(escaped, (_row_name(row, block), *map(_with_interval, cells)))))
+                name = f"{row.label} by {row.scorer}" if several else row.label
+                cells = (row.cells.get(column, Cell()) for column in columns)
+                texts = (f"{cell.value} ({cell.interval})" if cell.interval else cell.value for cell in cells)
+                rows.append(table_row(map(escaped, (name, *texts))))
         yield _title(comparison, record), rows
 
 
@@ -161,14 +158,17 @@ def _comparison(suite: str, model: str, dataset: str, items: Sequence[Json]) -> 
         of=subject_name(suite, dataset, ""),
         model=model,
         metric=items[0]["metrics"][0]["name"],
-        blocks=tuple(Block(_about(*key), _filled_columns(rows), tuple(rows)) for key, rows in blocks.items()),
+        blocks=tuple(
+            Block(
+                f"{family or 'as it is'}, compared with {reference}"
+                if reference
+                else "asked, and compared with nothing",
+                tuple(name for name in COLUMNS if any(name in row.cells for row in rows)),
+                tuple(rows),
+            )
+            for (family, reference), rows in blocks.items()
+        ),
     )
-
-
-def _about(family: str, reference: str) -> str:
-    if not reference:
-        return "asked, and compared with nothing"
-    return f"{family or 'as it is'}, compared with {reference}"
 
 
 def _is_compared(item: Json) -> bool:
@@ -225,14 +225,6 @@ def _cell(metric: Json) -> Cell:
     return Cell(text.removesuffix(" %") if metric["unit"] == SHARE else text, interval_text(metric))
 
 
-def _filled_columns(rows: Sequence[Row]) -> tuple[str, ...]:
-    return tuple(name for name in COLUMNS if any(name in row.cells for row in rows))
-
-
-def _with_interval(cell: Cell) -> str:
-    return f"{cell.value} ({cell.interval})" if cell.interval else cell.value
-
-
 def _title(comparison: AnswerComparison, record: Json) -> str:
     name = eval_name(comparison.of, comparison.model, len(aliases(record)) > 1)
     return f"{name}; shares in %, differences in points"
@@ -240,11 +232,6 @@ def _title(comparison: AnswerComparison, record: Json) -> str:
 
 def _head(name: str, comparison: AnswerComparison) -> str:
     return comparison.metric if name == "score" else name
-
-
-def _row_name(row: Row, block: Block) -> str:
-    several = len({each.scorer for each in block.rows}) > 1
-    return f"{row.label} by {row.scorer}" if several else row.label
 
 
 def _table(comparison: AnswerComparison, block: Block, width: int) -> list[str]:

@@ -47,7 +47,6 @@ class Change:
     subject: str
     """``accuracy[hop=multi]``."""
     line: str
-    """The whole as it is declared."""
     metric: str
     scorer: str
     group: str
@@ -167,7 +166,6 @@ def _detectable(lines: Sequence[Json]) -> str:
 
 
 def _facts(baseline: Json) -> Iterator[tuple[str, str]]:
-    """What the baseline is, in the order in which it is asked: whence, of which model, from which run."""
     limit = baseline.get("limit")
     for name, value in (
         ("from", baseline.get("source")),

@@ -76,7 +76,6 @@ class FindingsView:
     by: str
     summary: str
     rule: str
-    """What its statuses mean."""
     rows: Sequence[Row]
     phrases: Sequence[Phrase]
 
@@ -87,9 +86,7 @@ def findings_view(record: Json) -> list[FindingsView]:
 
 
 def lines(record: Json) -> Iterator[tuple[str, bool]]:
-    """A table for each eval that has findings, its rule and its most frequent phrases; with each line whether it is a
-    head.
-    """
+    """A table for each eval that has findings, its rule and most frequent phrases; and which lines are heads."""
     several = len(aliases(record)) > 1
     for view in findings_view(record):
         yield "", False

@@ -30,7 +30,6 @@ VERDICTS: Mapping[str, Sign] = {
 """Thresholds' and regression lines' statuses, the worst first: not comparable fails, inconclusive warns."""
 
 WIDTH = 80
-"""Columns of the tables that verbs print."""
 
 PERCENT_UNITS = ERROR_RATES | {SHARE}
 """Units of the registry's metrics that are kept as fractions of one and read as percentages."""

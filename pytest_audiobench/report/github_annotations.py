@@ -53,7 +53,8 @@ def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
         if level is not None:
             # A test that never reported is known by its node id alone.
             place = tests.get(item["nodeid"]) or Place(item["nodeid"].partition("::")[0], None)
-            by_level[level].append(_command(level, place, _title(item), _message(item)))
+            title = f"{item['eval']} ({item['model']})"[:_LONGEST_TITLE]
+            by_level[level].append(_command(level, place, title, _message(item)))
     if record["exit_status"] and not by_level["error"]:
         verdict = run_verdict(record)
         text = " ".join(filter(None, (verdict.counts, verdict.advice, *record["notes"][:3])))
@@ -72,10 +73,6 @@ def _level(item: Json, fails_otherwise: bool) -> Level | None:
         return "error" if fails_otherwise or any(_reasons(item)) else None
     doubtful = any(line["status"] != PASS for line in item.get("regressions", ()))
     return "warning" if doubtful and item["outcome"] == "passed" else None
-
-
-def _title(item: Json) -> str:
-    return f"{item['eval']} ({item['model']})"[:_LONGEST_TITLE]
 
 
 def _message(item: Json) -> str:
@@ -106,7 +103,9 @@ def _bounded(level: Level, lines: list[str]) -> list[str]:
 def _command(level: Level, place: Place | None, title: str, message: str) -> str:
     fields = {"file": place.file if place else None, "line": place.line if place else None, "title": title}
     properties = ",".join(
-        f"{name}={_property(printable(str(value)))}" for name, value in fields.items() if value is not None
+        f"{name}={_data(printable(str(value))).replace(':', '%3A').replace(',', '%2C')}"
+        for name, value in fields.items()
+        if value is not None
     )
     text = "\n".join(map(printable, message[:_LONGEST].split("\n")))
     return f"::{level} {properties}::{_data(text)}"
@@ -114,7 +113,3 @@ def _command(level: Level, place: Place | None, title: str, message: str) -> str
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -72,7 +72,6 @@ class ItemLines:
     """What all rows of one item share."""
 
     head: Mapping[str, str]
-    """Its names."""
     stages: Mapping[str, str]
     """Roles by stage."""
     unchanged: Collection[str]

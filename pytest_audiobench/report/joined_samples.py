@@ -31,9 +31,7 @@ class Joined(NamedTuple):
     """One sample in one epoch."""
 
     predictions: list[Row]
-    """By stage."""
     processed: list[Row]
-    """What each scorer parsed."""
     scored: list[Row]
     compared: Row | None = None
     """By what the baseline's answer differs, where there is a baseline that has the sample."""

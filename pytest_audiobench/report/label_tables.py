@@ -19,7 +19,6 @@ MOST_LABELS = 40
 LEAST_A_LABEL = 3
 """Answers for each label; where there are fewer, questions have options of their own, and a table says nothing."""
 LONGEST_LABEL = 60
-"""Characters of a label that are shown."""
 
 Json: TypeAlias = Mapping[str, Any]
 Counts: TypeAlias = tuple[tuple[int, ...], ...]
@@ -42,15 +41,12 @@ class LabelTable(NamedTuple):
 
 @dataclass
 class _ItemCounts:
-    """What has been counted of one item."""
-
     number: int
     scorer: str
     tally: Tally
     change: Counter[tuple[str, str]] = field(default_factory=Counter)
     pairs: int = 0
     is_over: bool = False
-    """Whether it is known to get no table."""
 
 
 class LabelCounts:

@@ -87,7 +87,6 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
-    """What became of the regression lines: a table, the worst first, and a sentence for each that is no pass."""
     lines = regression_lines(run)
     if not lines:
         return
@@ -154,7 +153,6 @@ def regression_row(line: Change, several: bool) -> str:
 
 
 def _cell(lines: Sequence[str]) -> str:
-    """Short lines of a narrow cell, none of which is broken."""
     return "<br>".join(escaped(line, LONGEST_NAME).replace(" ", _TOGETHER) for line in lines)
 
 
@@ -166,12 +164,10 @@ def regression_sentence(line: Change, several: bool) -> str:
 
 def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
-    return (table_row(_HEAD), table_row(_ALIGNED)), [
-        table_row(cells) for cells in (*_eval_rows(run), *_suite_rows(run))
-    ]
+    return (table_row(_HEAD), table_row(_ALIGNED)), list(map(table_row, _rows(run)))
 
 
-def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for item in view_model.evals(run):
         verdict = f"{item.mark} {item.verdict}"
         for block in view_model.unfolded(item.blocks):
@@ -180,9 +176,6 @@ def _eval_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
                 verdict = ""
         if verdict:
             yield (escaped(item.name), escaped(item.model), "", "", "", "", "", verdict)
-
-
-def _suite_rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for suite in view_model.suites(run):
         for block in map(view_model.leading, view_model.unfolded(suite.blocks)):
             for figure in block.figures:

@@ -52,7 +52,6 @@ class Grid:
     columns: tuple[str, ...]
     """Data sets, or series of evals where a data set has several."""
     sheets: tuple[Sheet, ...]
-    """The leading one first."""
 
 
 def grids(record: Json) -> list[Grid]:
@@ -146,14 +145,11 @@ def _sheets(
 
 
 class _SuiteSummary(NamedTuple):
-    """A metric over the perturbations of a data set, and its suite."""
-
     suite: Json
     summary: Json
 
 
 def _shares(leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], Json]) -> Iterator[list[_SuiteSummary]]:
-    """What items say of parsed and failed answers, as summaries in place of ``leading``; empty where none did."""
     for share in SHARES:
         shares: list[_SuiteSummary] = []
         for suite, summary in leading:
@@ -169,19 +165,11 @@ def _shares(leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], Js
 
 
 def _share_of(point: Json, share: str, summary: Json, item: Json | None) -> Json | None:
-    metric = next(
-        (
-            metric
-            for metric in (item["metrics"] if item else ())
-            if (metric["name"], metric["scorer"], metric["signature"])
-            == (share, summary["scorer"], summary["signature"])
-            and not metric["group"]
-        ),
-        None,
-    )
-    if metric is None:
-        return None
-    return {**point, **{name: metric[name] for name in ("value", "lower", "upper", "n", "method")}}
+    wanted = (share, summary["scorer"], summary["signature"])
+    for metric in item["metrics"] if item else ():
+        if (metric["name"], metric["scorer"], metric["signature"]) == wanted and not metric["group"]:
+            return {**point, **{name: metric[name] for name in ("value", "lower", "upper", "n", "method")}}
+    return None
 
 
 def _sheet(members: Sequence[_SuiteSummary], rows: Sequence[Heading], columns: Sequence[tuple[str, str]]) -> Sheet:

@@ -71,7 +71,8 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     for table in _leading(record):
         same = ["Same answer"] if isinstance(table, PerturbationComparison) else []
         against = escaped(perturbations.against(table.rows))
-        head = (_first_head(table), "Value", "Interval", "n", "Parse rate", *same, against, "Interval", "p (Holm)")
+        first = escaped(table.dose_unit or "dose") if isinstance(table, Curve) else "Perturbation"
+        head = (first, "Value", "Interval", "n", "Parse rate", *same, against, "Interval", "p (Holm)")
         rows = [table_row(head), table_row((":--", *("--:",) * (len(head) - 1)))] if table.rows else []
         for row in _rows(table):
             parse_rate = f"{row.parse_rate}, fewer parsed" if row.fewer else row.parse_rate
@@ -83,7 +84,6 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
 
 
 def _comparisons(curves: Sequence[Curve], summaries: Sequence[Summary]) -> dict[Owner, PerturbationComparison]:
-    """A table for each data set whose answers are compared with clean ones."""
     headline = {_owner(summary): summary for summary in reversed(summaries) if summary.leading}
     same: dict[Owner, dict[str, str]] = {}
     figures: list[Curve | Summary] = [*curves, *summaries]
@@ -143,12 +143,7 @@ def _leading(record: Json) -> Iterator[_Table]:
         seen.add(owner)
 
 
-def _first_head(table: _Table) -> str:
-    return escaped(table.dose_unit or "dose") if isinstance(table, Curve) else "Perturbation"
-
-
 def _rows(table: _Table) -> Sequence[Row]:
-    """A curve's rows, below the clean one, which they are compared with."""
     return (table.clean, *table.rows) if isinstance(table, Curve) and table.clean is not None else table.rows
 
 

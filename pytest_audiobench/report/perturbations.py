@@ -153,7 +153,7 @@ def _summary(suite: Json, summary: Json) -> Summary:
 
 
 def _families(suite: Json, summary: Json) -> str:
-    """The families in brackets, where another protocol asked the same data set under perturbations of its own."""
+    """In brackets, where another protocol asked the same data set under perturbations of its own."""
     names = ("dataset", "series", "metric", "scorer")
     others = [other for other in suite["perturbations"] if all(other[name] == summary[name] for name in names)]
     families = dict.fromkeys(point["family"] for point in summary["points"])
@@ -161,7 +161,6 @@ def _families(suite: Json, summary: Json) -> str:
 
 
 def _owner(suite: Json, record: Json) -> dict[str, Any]:
-    """What both a curve and a summary take from their suite and their own record."""
     shared = {name: record[name] for name in ("dataset", "series", "metric", "scorer", "direction")}
     owner = {"suite": suite["name"], "model": suite["model"]}
     return {**owner, **shared, "unit": unit_text(record["unit"]), "leading": _is_leading(suite, record)}
@@ -191,7 +190,6 @@ def _key(record: Json) -> tuple[str, ...]:
 
 
 def _scorer_key(record: Json) -> tuple[str, ...]:
-    """Of which evals by which scorer."""
     return record["dataset"], record["series"], record["scorer"], record["signature"]
 
 

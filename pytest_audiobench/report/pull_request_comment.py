@@ -104,7 +104,8 @@ def comment(run: Run, link: str = "") -> str:
     without_line = without_line_sentence(record, several)
     if without_line:
         sheet.add(without_line, "")
-    _add_flips(sheet, in_turn(flips, _owners(lines), _FLIPS), link, several)
+    owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
+    _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
@@ -135,11 +136,6 @@ def _opening(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
         yield from (f"> **{escaped(banner.text)}**", "")
 
 
-def _owners(lines: Iterable[Change]) -> list[Owner]:
-    """Evals in the order of their verdicts, the worst first."""
-    return list(dict.fromkeys((line.eval, line.model) for line in lines))
-
-
 def _owner_name(owner: Owner, several: bool) -> str:
     return escaped(eval_name(*owner, several), LONGEST_NAME)
 
@@ -165,16 +161,11 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
 
-def _anchor(flip: Flip) -> str:
-    """The end of the report's address at which it opens this sample."""
-    name = {"sample": flip.sample_id, "of": flip.eval, "by": flip.model, "epoch": str(flip.epoch + 1)}
-    return f"#{urlencode(name, errors='replace')}"
-
-
 def _sample(flip: Flip, link: str) -> str:
     name = quoted(flip.sample_id, LONGEST_NAME)
-    at = link.partition("#")[0]
-    return f"[{name}](<{at}{_anchor(flip)}>)" if _is_page(link) else name
+    place = {"sample": flip.sample_id, "of": flip.eval, "by": flip.model, "epoch": str(flip.epoch + 1)}
+    address = f"{link.partition('#')[0]}#{urlencode(place, errors='replace')}"
+    return f"[{name}](<{address}>)" if _is_page(link) else name
 
 
 def _is_page(link: str) -> bool:
@@ -279,11 +270,13 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row["eval"], row["model"]), Flips())
-        before, now = _before(row), _now(sample, row["scorer"])
+        before, now = _side_answer(row["before"]["text"], row["before"]), _now(sample, row["scorer"])
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row["change"] == "worse" and len(flips.worse) < most:
-            flips.worse.append(_flip(first, before, now))
+            names = (first["eval"], first["model"], first["sample_id"], first["epoch"])
+            texts = (_text(first["question"]), _text(first["reference"]))
+            flips.worse.append(Flip(*names, *texts, before, now))
     return by_owner
 
 
@@ -293,36 +286,16 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 
-def _flip(row: Row, before: SideAnswer, now: SideAnswer) -> Flip:
-    return Flip(
-        eval=row["eval"],
-        model=row["model"],
-        sample_id=row["sample_id"],
-        epoch=row["epoch"],
-        question=_text(row["question"]),
-        reference=_text(row["reference"]),
-        before=before,
-        now=now,
-    )
-
-
-def _before(row: Row) -> SideAnswer:
-    before = row["before"]
-    # A status that is a class of failures too is counted once.
-    return SideAnswer(
-        before["text"], before["status"], before["scores"], _classes(before["failures"], before["status"])
-    )
-
-
 def _now(sample: Joined, scorer: str) -> SideAnswer:
     last = [row for row in sample.predictions if "role" not in row][-1]
     scored = next((row for row in sample.scored if row["scorer"] == scorer), sample.scored[0])
-    text = last["outputs"][0]["text"] if last["outputs"] else None
-    return SideAnswer(text, scored["status"], scored["scores"], _classes(scored["failures"], scored["status"]))
+    return _side_answer(last["outputs"][0]["text"] if last["outputs"] else None, scored)
 
 
-def _classes(failures: Sequence[str], status: str) -> list[str]:
-    return [name for name in FAILURES if name in failures and name != status]
+def _side_answer(text: str | None, row: Row) -> SideAnswer:
+    # A status that is a class of failures too is counted once.
+    failures = [name for name in FAILURES if name in row["failures"] and name != row["status"]]
+    return SideAnswer(text, row["status"], row["scores"], failures)
 
 
 def _text(value: Any) -> str:

@@ -68,8 +68,7 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
     parts = whole_parts(folder / PARTS)
     files = {**LINE_FILES, **({_COMPARED: COMPARED_FILE} if heading.baseline is not None else {})}
     notes = [*heading.notes, *_merge(folder, parts, files)]
-    lost = unfinished_parts(folder / PARTS)
-    if lost:
+    if lost := unfinished_parts(folder / PARTS):
         notes.append(
             f"{len(lost)} evals were begun and never finished: their answers are in the store, their scores not here"
         )
@@ -164,7 +163,6 @@ PARTS = "parts"
 """The folder, within a run's, of the files that one item leaves at its end."""
 _KINDS = ("predictions", "processed", "scored")
 _COMPARED = "compared"
-"""The kind of lines that only a run with a baseline has."""
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -249,22 +247,18 @@ _PACKAGES = (
 
 def runtime() -> dict[str, Any]:
     """Python, platform and the versions of what may change a number."""
+    versions = {}
+    for package in _PACKAGES:
+        with suppress(metadata.PackageNotFoundError):
+            versions[package] = metadata.version(package)
     return {
         "python": platform.python_version(),
         "implementation": sys.implementation.name,
         "platform": platform.platform(),
-        "packages": _versions(),
+        "packages": versions,
     }
 
 
 def iso(seconds: float) -> str:
     """A time since the epoch as ISO 8601 in UTC."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-def _versions() -> dict[str, str]:
-    versions = {}
-    for package in _PACKAGES:
-        with suppress(metadata.PackageNotFoundError):
-            versions[package] = metadata.version(package)
-    return versions

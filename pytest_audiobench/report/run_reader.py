@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,8 +22,8 @@ from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_OF_ITEM = ("eval", "suite", "model")
 _SIDES = ("discovery", "holdout")
-"""The halves of the samples that a finding is tested on."""
 _NESTED = (
     *("scorers", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts", "regressions"),
     *("taken", "speed", "judges", "options", "findings", "perturbation", "stages"),
@@ -65,24 +65,20 @@ class Run:
     @cached_property
     def items(self) -> DataFrame:
         """One row per eval × model; columns such as ``hashes.input_hash``, ``asking.asked``, ``coverage.parsed``."""
-        return _frame([_item_row(item) for item in self.record["items"]])
+        return _frame(_item_row(item) for item in self.record["items"])
 
     @cached_property
     def metrics(self) -> DataFrame:
         """One row per number: an eval's, a group's where ``group`` is not empty, a suite's where ``eval`` is None."""
-        of_items = [
-            _metric_row(item["eval"], item["suite"], item, m) for item in self.record["items"] for m in item["metrics"]
-        ]
-        of_suites = [
-            _metric_row(None, suite["name"], suite, m) for suite in self.record["suites"] for m in suite["metrics"]
-        ]
-        return _frame(of_items + of_suites)
+        owners = [(item["eval"], item["suite"], item) for item in self.record["items"]]
+        owners += [(None, suite["name"], suite) for suite in self.record["suites"]]
+        return _frame(_metric_row(*owner, metric) for owner in owners for metric in owner[2]["metrics"])
 
     @cached_property
     def regressions(self) -> DataFrame:
         """One row per line that was compared with the baseline; columns as :class:`RegressionRecord` has them."""
         return _frame(
-            [_regression_row(item, line) for item in self.record["items"] for line in item.get("regressions", ())]
+            _regression_row(item, line) for item in self.record["items"] for line in item.get("regressions", ())
         )
 
     @cached_property
@@ -91,23 +87,17 @@ class Run:
 
         ``top`` marks the eval's top finding; ``domain`` (or what the eval's findings are by) says which part it is.
         """
-        return _frame([_finding_row(item, finding) for item in self.record["items"] for finding in _findings(item)])
+        with_findings = [item for item in self.record["items"] if item.get("findings")]
+        return _frame(_finding_row(item, finding) for item in with_findings for finding in item["findings"]["findings"])
 
     @cached_property
     def curves(self) -> DataFrame:
         """One row per point of a curve; ``slope.value``, ``area.lower`` and their like are the whole curve's."""
         return _frame(
-            [
-                {
-                    **_owner(suite, curve),
-                    **point,
-                    **_prefixed("slope", curve["slope"]),
-                    **_prefixed("area", curve["area"]),
-                }
-                for suite in self.record["suites"]
-                for curve in suite.get("curves", ())
-                for point in curve["points"]
-            ]
+            {**_owner(suite, curve), **point, **_prefixed("slope", curve["slope"]), **_prefixed("area", curve["area"])}
+            for suite in self.record["suites"]
+            for curve in suite.get("curves", ())
+            for point in curve["points"]
         )
 
     @cached_property
@@ -116,12 +106,10 @@ class Run:
         another, the ``drop`` from its ``reference``; what says how is in ``drop.method`` and its like.
         """
         return _frame(
-            [
-                _perturbation_row(suite, summary, point)
-                for suite in self.record["suites"]
-                for summary in suite.get("perturbations", ())
-                for point in summary["points"]
-            ]
+            _perturbation_row(suite, summary, point)
+            for suite in self.record["suites"]
+            for summary in suite.get("perturbations", ())
+            for point in summary["points"]
         )
 
     @cached_property
@@ -131,7 +119,7 @@ class Run:
         A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
         """
-        return _frame([row for sample in self.rows() for row in _sample_rows(sample)])
+        return _frame(row for sample in self.rows() for row in _sample_rows(sample))
 
 
 def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
@@ -176,14 +164,14 @@ def _unfinished(folder: Path) -> str:
     return f"the run crashed or is still going; {left}, and the same command run again asks only what is missing"
 
 
-def _frame(rows: list[dict[str, Any]]) -> DataFrame:
+def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
     try:
         import pandas
     except ImportError as error:
         raise UsageError(
             "frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without"
         ) from error
-    return pandas.DataFrame(rows)
+    return pandas.DataFrame(list(rows))
 
 
 def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
@@ -209,18 +197,11 @@ def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric: Mapping[str, Any]) -> dict[str, Any]:
     group = ",".join(f"{name}={value}" for name, value in metric["group"].items())
-    return {
-        "eval": eval_,
-        "suite": suite,
-        "model": owner["model"],
-        **metric,
-        "group": group,
-        **_prefixed("group", metric["group"]),
-    }
+    names = {"eval": eval_, "suite": suite, "model": owner["model"]}
+    return {**names, **metric, "group": group, **_prefixed("group", metric["group"])}
 
 
 def _owner(suite: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a curve, or a summary of perturbations, is of: its texts."""
     texts = {name: value for name, value in record.items() if isinstance(value, str)}
     return {"suite": suite["name"], "model": suite["model"], **texts}
 
@@ -242,18 +223,12 @@ def _perturbation_row(suite: Mapping[str, Any], summary: Mapping[str, Any], poin
 def _regression_row(item: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
     nested = ("group", "left_out", "examples")
     return {
-        "eval": item["eval"],
-        "suite": item["suite"],
-        "model": item["model"],
+        **{name: item[name] for name in _OF_ITEM},
         **{name: value for name, value in line.items() if name not in nested},
         "group": ",".join(f"{name}={value}" for name, value in line["group"].items()),
         **_prefixed("group", line["group"]),
         **_prefixed("left_out", line["left_out"]),
     }
-
-
-def _findings(item: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    return item["findings"]["findings"] if item.get("findings") else ()
 
 
 def _finding_row(item: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
@@ -262,9 +237,7 @@ def _finding_row(item: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[st
         for name in _SIDES
     }
     return {
-        "eval": item["eval"],
-        "suite": item["suite"],
-        "model": item["model"],
+        **{name: item[name] for name in _OF_ITEM},
         "top": finding["id"] == item["findings"]["top_finding"],
         **{name: value for name, value in finding.items() if name not in ("slice", *_SIDES)},
         **finding["slice"],

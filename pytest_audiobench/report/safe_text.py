@@ -19,6 +19,8 @@ from pytest_audiobench.report.formatting import printable
 _LONGEST_CELL = 300
 _LIVE = re.compile(r"(?<=[@#])|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _APART = "\N{ZERO WIDTH SPACE}"
+_UNWRITABLE = re.compile(r"(?![\r\n\t\v\f\x1c-\x1e\x85])[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+"""Control characters that are no white space, and halves of a surrogate pair, which no UTF-8 file holds."""
 
 _BREAKS = "\r\n\t\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 _HIDDEN = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -72,14 +74,7 @@ def json_text(value: Any) -> str:
 
 def _cut(text: str, longest: int) -> str:
     cut = text if len(text) <= longest else text[: longest - 1] + "…"
-    return _LIVE.sub(_APART, "".join("\N{REPLACEMENT CHARACTER}" if _is_unwritable(char) else char for char in cut))
-
-
-def _is_unwritable(character: str) -> bool:
-    """Control characters, and halves of a surrogate pair, which no UTF-8 file holds."""
-    return (character < " " or "\x7f" <= character <= "\x9f" or "\ud800" <= character <= "\udfff") and (
-        character not in _BREAKS
-    )
+    return _LIVE.sub(_APART, _UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", cut))
 
 
 def _csv_cell(value: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, TypeAlias
 
 from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
@@ -41,13 +40,10 @@ class ScorerRow:
     upper: float | None
     n: int
     skipped: int
-    """Samples that the scorer left out."""
     unparsed: int
     """Answers that it could not read, of all."""
     failed: int
-    """Samples that were never asked."""
     why: str
-    """How the unparsed ones failed, in words."""
     value_text: str
     interval_text: str
 
@@ -165,12 +161,8 @@ def main_scorers(owner: Json) -> set[Key]:
     skipping = {_key(scorer) for scorer in owner["scorers"] if scorer["coverage"].get("skipped")}
     headline = _key(owner["scorers"][0])
     if headline in skipping:
-        complete = (
-            key
-            for key, names in metrics.items()
-            if key not in skipping and not set(names).isdisjoint(metrics[headline])
-        )
-        main.update(islice(complete, 1))
+        complete = [key for key in metrics if key not in skipping and set(metrics[key]) & set(metrics[headline])]
+        main.update(complete[:1])
     return main
 
 
@@ -290,6 +282,5 @@ def _end(row: ScorerRow) -> str:
 
 
 def _cells(row: ScorerRow) -> tuple[str, ...]:
-    """A row's texts under :data:`HEAD`."""
     unparsed = row.why if row.unparsed or row.failed else "0"
     return row.scorer, row.value_text, row.interval_text, str(row.n), str(row.skipped), unparsed

@@ -47,7 +47,6 @@ class SmallestFlips:
     family: str
     perturbation: str
     dose: str
-    """That perturbation's, in words."""
     count: int
     n: int
     flips: Sequence[Flip]
@@ -55,8 +54,6 @@ class SmallestFlips:
 
 @dataclass
 class _ItemFlips:
-    """What was seen of one item: the ids of samples that flip, and the first of them in full."""
-
     scorer: str
     ids: dict[str, None] = field(default_factory=dict)
     flips: list[Flip] = field(default_factory=list)

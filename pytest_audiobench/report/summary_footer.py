@@ -45,7 +45,8 @@ def scorer_tables(record: Json) -> list[NamedTable]:
     """The leading metrics by many scorers: of suites, and of evals that no suite pools."""
     pooled = _pooled(record)
     owners = [(_name(record, suite), suite.comparisons) for suite in view_model.suites(record)]
-    owners += [(_name(record, item), item.comparisons) for item in _evals(record) if _suite(item) not in pooled]
+    alone = [item for item in _evals(record) if (item.suite, item.model) not in pooled]
+    owners += [(_name(record, item), item.comparisons) for item in alone]
     return [
         NamedTable(name, each.table, {row.scorer: "headline" for row in each.table.rows if each.is_headline(row)})
         for name, comparisons in owners
@@ -59,7 +60,7 @@ def scorer_lines(record: Json) -> list[str]:
     return [
         f"{_name(record, item)}: {comparison.sentence}"
         for item in _evals(record)
-        if _suite(item) in pooled
+        if (item.suite, item.model) in pooled
         for comparison in _folding(item.comparisons)
     ]
 
@@ -137,10 +138,6 @@ def _pooled(record: Json) -> set[tuple[str, str]]:
 
 def _folding(comparisons: tuple[ScorerComparison, ...]) -> list[ScorerComparison]:
     return [comparison for comparison in comparisons if comparison.folds and comparison.leading]
-
-
-def _suite(item: view_model.Eval) -> tuple[str, str]:
-    return item.suite, item.model
 
 
 def _name(record: Json, owner: view_model.Eval | view_model.Suite) -> str:

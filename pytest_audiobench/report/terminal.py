@@ -51,7 +51,8 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     Where ``width`` is too small for a table, names stand on lines of their own; texts are wrapped.
     """
     banners = [(banner.text, _STYLES[banner.tone]) for banner in view_model.banners(run)]
-    lines = [*_numbers(run, width), *_note_lines(run), *_regressions(run, width), *banners]
+    notes: list[Line] = [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
+    lines = [*_numbers(run, width), *notes, *_regressions(run, width), *banners]
     return [line for text, style in lines for line in _fitted(text, style, width)]
 
 
@@ -73,10 +74,16 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     entries = [entry for item in measured for entry in _entries(item)]
     folded = 0
     if is_long := len(entries) > _MANY:
-        below = _in_perturbation_tables(run)
+        below = {
+            (point["eval"], suite["model"])
+            for suite in run["suites"]
+            for perturbations in suite.get("perturbations", ())
+            for point in perturbations["points"]
+        }
         listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
         folded = len(measured) - len(listed)
-        entries = [entry for item in listed for entry in _entries(_with_leading_metrics(item))]
+        short = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in listed]
+        entries = [entry for item in short for entry in _entries(item)]
     evals = [_without_model(entry, several) for entry in entries]
     suites = [_without_model(entry, several) for suite in view_model.suites(run) for entry in _suite(suite)]
     if not evals:
@@ -96,7 +103,9 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
     if in_tables:
         lines.append(("failures of the evals in the tables above: report.html", "light"))
-    lines += list(_failed_checks(run))
+    for check in failed_thresholds(run):
+        name = eval_name(check.eval, check.model, several)
+        lines.append((printable(f"{check.mark} {name}: {check.text}"), _STYLES[check.tone]))
     lines += [
         (printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in summary_footer.signatures(run).items()
     ]
@@ -128,16 +137,6 @@ def _in_comparison_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
     from pytest_audiobench.report.answer_comparison import evals_in_tables
 
     return evals_in_tables(run)
-
-
-def _in_perturbation_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The evals and models that stand in the tables of perturbations."""
-    return {
-        (point["eval"], suite["model"])
-        for suite in run["suites"]
-        for perturbations in suite.get("perturbations", ())
-        for point in perturbations["points"]
-    }
 
 
 def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
@@ -215,10 +214,6 @@ def _models(run: Mapping[str, Any]) -> Iterator[Line]:
                 yield printable(f"{subject} {facts.alias}: {text}"), "light"
 
 
-def _note_lines(run: Mapping[str, Any]) -> list[Line]:
-    return [(f"note: {printable(note)}", "yellow") for note in _notes(run)]
-
-
 def _notes(run: Mapping[str, Any]) -> list[str]:
     """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
     evals_by_text: dict[str, list[str]] = {}
@@ -244,10 +239,6 @@ def _agreement(item: Mapping[str, Any]) -> list[str]:
         f"spread {100 * agreement['spread']:.1f} points ({low} to {high}); "
         f"the same answer in all epochs for {100 * agreement['agreement']:.1f} % of {agreement['n']} samples"
     ]
-
-
-def _with_leading_metrics(item: view_model.Eval) -> view_model.Eval:
-    return replace(item, blocks=tuple(map(view_model.leading, item.blocks)))
 
 
 def _entries(item: view_model.Eval) -> Iterator[_Entry]:
@@ -331,10 +322,3 @@ def _lines(row: Sequence[str], widths: Sequence[int], width: int, right: Sequenc
         text.replace(" ", _NO_BREAK) for text, room in zip(row, widths, strict=True) if room and text.strip()
     )
     return [line.replace(_NO_BREAK, " ") for line in textwrap.wrap(whole, width, subsequent_indent="    ")]
-
-
-def _failed_checks(run: Mapping[str, Any]) -> Iterator[Line]:
-    several = len(view_model.aliases(run)) > 1
-    for check in failed_thresholds(run):
-        name = eval_name(check.eval, check.model, several)
-        yield printable(f"{check.mark} {name}: {check.text}"), _STYLES[check.tone]

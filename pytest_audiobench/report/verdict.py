@@ -115,8 +115,10 @@ def failed_checks(record: Json) -> list[FailedCheck]:
     """Thresholds that were not met, then evals that failed by an assertion, an error or a lost worker."""
     sign = VERDICTS["fail"]
     reasons = [
-        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, _first_line(item["message"]) or item["outcome"])
+        # An assertion's own words come before what pytest and the eval's table add.
+        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, first_line or item["outcome"])
         for item in failed_otherwise(record)
+        for first_line in [item["message"].strip().partition("\n")[0]]
     ]
     return [*failed_thresholds(record), *reasons]
 
@@ -124,10 +126,11 @@ def failed_checks(record: Json) -> list[FailedCheck]:
 def failed_thresholds(record: Json) -> list[FailedCheck]:
     """The thresholds that were not met, or could not be checked."""
     return [
-        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, _sentence(verdict, sign.words))
+        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, ": ".join(filter(None, sentence)))
         for item in record["items"]
         for verdict in item["verdicts"]
         if (sign := VERDICTS[verdict["status"]]).tone != "good"
+        for sentence in [(verdict["threshold"], sign.words, verdict["detail"])]
     ]
 
 
@@ -150,11 +153,6 @@ def fails_by_numbers(item: Json) -> bool:
     return any(sentence in item["message"] for _, sentence in failures)
 
 
-def _first_line(message: str) -> str:
-    # An assertion's own words come before what pytest and the eval's table add.
-    return message.strip().partition("\n")[0]
-
-
 def _failed(item: Json) -> bool:
     return item["outcome"] in ("failed", "lost")
 
@@ -167,10 +165,6 @@ def _not_passed(item: Json) -> Iterator[tuple[str, str]]:
     for line in item.get("regressions", ()):
         if line["status"] != "pass":
             yield line["status"], line["detail"]
-
-
-def _sentence(verdict: Json, words: str) -> str:
-    return ": ".join(filter(None, (verdict["threshold"], words, verdict["detail"])))
 
 
 def is_alarm(warning: str) -> bool:

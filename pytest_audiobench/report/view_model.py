@@ -106,9 +106,7 @@ class Eval:
     blocks: tuple[Block, ...]
     """The headline scorer's first."""
     comparisons: tuple[ScorerComparison, ...]
-    """Its scorers side by side; empty for a single one."""
     failures: tuple[FailureClass, ...]
-    """How answers failed."""
 
 
 @dataclass(frozen=True)
@@ -170,17 +168,13 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
     return [block for block in blocks if not block.folded]
 
 
-def banners(record: Json) -> list[Banner]:
-    """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
-    return list(_banners(record))
-
-
 def aliases(record: Json) -> list[str]:
     """The models that appear in the run, in order."""
     return list(dict.fromkeys(item["model"] for item in record["items"]))
 
 
-def _banners(record: Json) -> Iterator[Banner]:
+def banners(record: Json) -> Iterator[Banner]:
+    """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
     items = record["items"]
     skipped = sum(item["outcome"] == "skipped" for item in items)
     lost = sum(item["outcome"] == "lost" for item in items)
@@ -190,12 +184,10 @@ def _banners(record: Json) -> Iterator[Banner]:
     if lost:
         yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
     if record["limit"] is not None or any(item["limited"] for item in items):
-        rest = (
-            "The baseline is compared on these alone."
-            if record.get("baseline")
-            else "Never comparable with a full run."
+        use = (
+            "The baseline is compared on these alone" if record.get("baseline") else "Never comparable with a full run"
         )
-        yield Banner("bad", f"Limited: only part of the samples was asked. {rest}")
+        yield Banner("bad", f"Limited: only part of the samples was asked. {use}.")
     if errors:
         yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
     yield from (Banner("bad", text) for text in alarms(items))
@@ -236,7 +228,6 @@ def _suite(suite: Json, items: Sequence[Json]) -> Suite:
 
 
 def _fields(owner: Json) -> set[str]:
-    """The metadata fields that an item's or a suite's numbers are grouped by."""
     groups = [metric["group"] for metric in owner["metrics"]]
     return {field for group in groups if not is_without(group) for field in group}
 
@@ -283,11 +274,8 @@ def _verdict(item: Json, fails_otherwise: bool) -> Sign:
 
 
 def _block(scorer: Json, metrics: Sequence[Json], folded: bool) -> Block:
-    scores = [
-        metric
-        for metric in metrics
-        if metric["name"] not in SHARES and not (metric["value"] is None and _is_across(metric["name"]))
-    ]
+    scores = [metric for metric in metrics if metric["name"] not in SHARES]
+    scores = [metric for metric in scores if metric["value"] is not None or not _is_across(metric["name"])]
     return Block(
         scorer=scorer["name"],
         signature=scorer["signature"],

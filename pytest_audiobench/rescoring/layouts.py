@@ -67,9 +67,8 @@ def source_of(target: Path, manifests: Path | None = None, crashes: str = "error
     files = [target] if target.is_file() else _files(target)
     sources = [_of_file(file, manifests, crashes) for file in files]
     if len({source.layout for source in sources}) > 1:
-        raise UsageError(
-            f"{target} holds answers in several layouts ({', '.join(s.layout for s in sources)}): name one"
-        )
+        layouts = ", ".join(source.layout for source in sources)
+        raise UsageError(f"{target} holds answers in several layouts ({layouts}): name one")
     if len(sources) == 1:
         return sources[0]
     return Source(sources[0].layout, tuple(files), partial(_chained, sources))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     started = time.time()
     try:
         rescored = rescore(source, wanted, folder / run_files.PARTS)
+        known = {model["alias"]: model for model in source.run["models"]} if source.run else {}
+        aliases = dict.fromkeys(item["model"] for item in rescored.items)
         heading = Heading(
             run=folder.resolve().name,
             started=iso(started),
@@ -37,7 +39,7 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
             exit_status=0,
             limit=source.run["limit"] if source.run else None,
             epochs=max(item["epochs"] for item in rescored.items),
-            models=_models(source, rescored.items),
+            models=[known.get(alias) or _model(source, alias) for alias in aliases],
             runtime=runtime(),
             notes=[
                 f"scored again, without asking, from {', '.join(file.name for file in source.files)}",
@@ -51,11 +53,6 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
         shutil.rmtree(folder if is_new else folder / run_files.PARTS, ignore_errors=True)
         raise
     return RescoredEval(record["items"], record["suites"], rescored.notes)
-
-
-def _models(source: Source, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    known = {model["alias"]: model for model in source.run["models"]} if source.run else {}
-    return [known.get(alias) or _model(source, alias) for alias in dict.fromkeys(item["model"] for item in items)]
 
 
 def _model(source: Source, alias: str) -> dict[str, Any]:

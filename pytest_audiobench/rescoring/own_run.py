@@ -107,7 +107,6 @@ def _key(file: Path, line: int, row: Json) -> tuple[str, str, str, int]:
 
 
 def _verdict(row: Json) -> Response:
-    """What a judge said, or why its verdict could not be had."""
     return response_of(row) if row["error"] is None else Response(error=row["error"])
 
 

@@ -42,7 +42,6 @@ class RecordedRow:
     groups: tuple[str, ...] | None = None
     """Metadata fields, as of a :class:`Dataset`."""
     cluster: str | None = None
-    """A metadata field, as of a :class:`Dataset`."""
     clip_keys: tuple[str, ...] | None = None
     durations_s: tuple[float | None, ...] = ()
     note: str = ""
@@ -56,7 +55,6 @@ class RecordedRow:
     unchanged: Played | None = None
     """What a stage was played that is about the clips before their perturbation."""
     options: Mapping[str, Any] = field(default_factory=dict)
-    """Those that the family was called with."""
     rewritten: Mapping[str, Response] = field(default_factory=dict)
     """The rewriters' texts, by stage."""
 
@@ -78,9 +76,21 @@ def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
     changed = sum(repaired(text)[1] for text in _texts_of(row))
     if not changed:
         return row, 0
+    sample = row.sample
     repaired_row = replace(
         row,
-        sample=_valid_sample(row.sample),
+        sample=replace(
+            sample,
+            id=_valid_text(sample.id),
+            question=_valid_text(sample.question),
+            choices=tuple(map(_valid_text, sample.choices)),
+            reference=_valid_text(sample.reference),
+            metadata={
+                _valid_text(name): _valid_text(value) if isinstance(value, str) else value
+                for name, value in sample.metadata.items()
+            },
+            references=tuple(map(_valid_text, sample.references)),
+        ),
         responses=_valid_responses(row.responses),
         verdicts=_valid_responses(row.verdicts),
         rewritten=_valid_responses(row.rewritten),
@@ -113,28 +123,13 @@ def _valid_text(text: str) -> str:
     return repaired(text)[0]
 
 
-def _valid_sample(sample: Sample) -> Sample:
-    return replace(
-        sample,
-        id=_valid_text(sample.id),
-        question=_valid_text(sample.question),
-        choices=tuple(map(_valid_text, sample.choices)),
-        reference=_valid_text(sample.reference),
-        metadata={
-            _valid_text(n): _valid_text(value) if isinstance(value, str) else value
-            for n, value in sample.metadata.items()
-        },
-        references=tuple(map(_valid_text, sample.references)),
-    )
-
-
 def _valid_responses(responses: Mapping[str, Response]) -> dict[str, Response]:
-    return {stage: _valid_response(response) for stage, response in responses.items()}
-
-
-def _valid_response(response: Response) -> Response:
-    outputs = tuple(
-        Output(tuple(Part(kind, _valid_text(value)) for kind, value in output.parts), output.finish, output.score)
-        for output in response.outputs
-    )
-    return replace(response, outputs=outputs, error=None if response.error is None else _valid_text(response.error))
+    valid = {}
+    for stage, response in responses.items():
+        outputs = tuple(
+            Output(tuple(Part(kind, _valid_text(value)) for kind, value in output.parts), output.finish, output.score)
+            for output in response.outputs
+        )
+        error = None if response.error is None else _valid_text(response.error)
+        valid[stage] = replace(response, outputs=outputs, error=error)
+    return valid

@@ -37,10 +37,6 @@ def sample_answers(row: RecordedRow) -> SampleAnswers:
     return SampleAnswers(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
 
 
-def _audio_payload(row: RecordedRow) -> Sequence[object] | None:
-    return row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
-
-
 class ScoredRows:
     """The scored rows of one eval without their texts, by scorer; equal small mappings are kept once."""
 
@@ -91,7 +87,12 @@ class ScoredRows:
             self._count(row)
         first_epoch = [row for row in chunk if row.epoch == 0]
         self.data.extend([sample_payload(row.sample) for row in first_epoch])
-        self._audio.extend([_audio_payload(row) for row in first_epoch])
+        self._audio.extend(
+            [
+                row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
+                for row in first_epoch
+            ]
+        )
         self._heard = self._heard or any(row.clip_keys is not None for row in first_epoch)
         self.answers.extend([answer_payload(answer) for answer in answered])
         self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
@@ -133,13 +134,9 @@ class ScoredRows:
 
     def _slimmed(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
         metadata = answers.selected.sample.metadata
-        if self._fields:
-            groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
-        else:
-            groups = _NOTHING
-        taken = SelectedSample(
-            Sample(answers.sample_id, (), "", metadata=groups), 0, (str(cluster),), (), None, str(cluster)
-        )
+        groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
+        sample = Sample(answers.sample_id, (), "", metadata=groups)
+        taken = SelectedSample(sample, 0, (str(cluster),), (), None, str(cluster))
         return SampleAnswers(taken, answers.epoch, _NOTHING, _NOTHING, _NOTHING, answers.error and "failed")
 
     def _once(self, small: Mapping[str, Any]) -> Mapping[str, Any]:

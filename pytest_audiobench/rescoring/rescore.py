@@ -7,10 +7,10 @@ with the texts. A protocol that must see a whole set at once (a corpus metric) i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,6 @@ from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
 _NAMED = 5
-"""Evals without answers that are named."""
 
 Json = Mapping[str, Any]
 
@@ -77,6 +76,7 @@ def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> Re
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
+    members = Counter(item["suite"] for item in recorded.values())
     for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
@@ -92,15 +92,11 @@ def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> Re
             results.notes.append(f"{eval_} was not scored: {error}")
             continue
         item = _Item(len(results.items), first, old, protocol, source, folder)
-        record = item.scored(_chained(first, rows))
+        record = item.scored(chain([first], rows))
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record.to_json())
-        if (
-            folder is None
-            and not record.control
-            and sum(old_item["suite"] == record.suite for old_item in recorded.values()) > 1
-        ):
+        if folder is None and not record.control and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(results.items[-1], item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
@@ -168,14 +164,7 @@ def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
 
-def _chained(first: RecordedRow, rest: Iterable[RecordedRow]) -> Iterator[RecordedRow]:
-    yield first
-    yield from rest
-
-
 class _Item:
-    """One eval by one model."""
-
     def __init__(
         self, index: int, first: RecordedRow, old: Json | None, protocol: Protocol, source: Source, folder: Path | None
     ) -> None:
@@ -223,7 +212,7 @@ class _Item:
         record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
         record.errors = scored_rows.errors
         record.hashes = scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers)
-        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._judged(), *self._differences()]
+        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._differences()]
         record.warnings = list(dict.fromkeys(filter(None, notes)))
 
     def _asking_hashes(self) -> dict[str, str]:
@@ -235,14 +224,12 @@ class _Item:
         hashes |= {name: str(known[name]) for name in INPUTS if name in known}
         return hashes | {"data": self._kept.data.hexdigest()}
 
-    def _judged(self) -> Iterator[str]:
-        if self._old is not None and (judges := _judges(self._old)):
-            yield f"the scorers of {', '.join(judges)} are left out; {_REPLAYED}"
-
     def _differences(self) -> Iterator[str]:
-        """Where scoring again found something else than the run did, and why."""
+        """What scoring again leaves out of what the run did, or finds otherwise, and why."""
         if self._old is None:
             return
+        if judges := _judges(self._old):
+            yield f"the scorers of {', '.join(judges)} are left out; {_REPLAYED}"
         for name, what in (("data", "questions"), ("answers", "answers")):
             if self._record.hashes[name] != self._old["hashes"].get(name, ""):
                 yield f"the {what} are not those of run.json: another version wrote them, or the file was edited since"
@@ -252,10 +239,8 @@ class _Item:
             yield f"the run was also read by {', '.join(lost)}, which only its tests know: replay it with pytest"
         for scorer in self._record.scorers:
             if signatures.get(scorer.name, scorer.signature) != scorer.signature:
-                yield (
-                    f"{scorer.name} is another rule than the run's: {scorer.signature} here, "
-                    f"{signatures[scorer.name]} there"
-                )
+                rules = f"{scorer.signature} here, {signatures[scorer.name]} there"
+                yield f"{scorer.name} is another rule than the run's: {rules}"
         values = {_metric_identity(metric): metric["value"] for metric in self._old["metrics"]}
         for metric in self._record.metrics:
             before = values.get(_metric_identity(vars(metric)), metric.value)
@@ -264,15 +249,14 @@ class _Item:
 
     def _new_record(self, index: int) -> ItemRecord:
         first, old = self._first, self._old
-        new = ItemRecord.without_result(
-            index=index, nodeid=first.eval, eval=first.eval, suite=first.eval, model=first.model
-        )
+        names = dict.fromkeys(("nodeid", "eval", "suite"), first.eval)
+        new = ItemRecord.without_result(index=index, **names, model=first.model)
         new.dataset, new.protocol, new.options = first.dataset, self._protocol.name, dict(self._protocol.options)
         new.groups, new.cluster = list(first.groups or ()), first.cluster
         if old is None:
             return new
-        names = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
-        fields = {name: old[name] for name in names if name in old}
+        of_run = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
+        fields = {name: old[name] for name in of_run if name in old}
         fields["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
         return replace(new, **fields, asking=dict(old["asking"]), warnings=list(old["warnings"]))
 

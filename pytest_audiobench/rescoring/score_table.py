@@ -57,17 +57,12 @@ def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) 
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in scorer_tables(owner):
-            yield from (
-                f"**{escaped(table_title(_name(owner), sweep))}**",
-                "",
-                *table_markdown(sweep, _closest(beside, sweep)),
-                "",
-            )
+            title = f"**{escaped(table_title(_name(owner), sweep))}**"
+            yield from (title, "", *table_markdown(sweep, _closest(beside, sweep)), "")
         for name, rows in perturbation_tables.markdown({"items": (), "suites": [owner]}):
             yield from (f"**{escaped(name)}**", "", *rows, "")
-        remarks = [f"published {comparison.says}" for comparison in beside] + [
-            f"note: {note}" for note in owner.get("warnings", ())
-        ]
+        remarks = [f"published {comparison.says}" for comparison in beside]
+        remarks += [f"note: {note}" for note in owner.get("warnings", ())]
         yield from (f"- {escaped(line)}" for line in remarks)
         yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
     yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))

@@ -51,9 +51,8 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         paths_inside = sorted(folder.rglob("*.json"))
         # A pipe would be waited for without end.
         paths = [path for path in paths_inside if path.is_file()]
-        odd = [
-            RejectedFile(str(path.relative_to(folder)), "it is no file") for path in paths_inside if not path.is_file()
-        ]
+        no_files = [path.relative_to(folder) for path in paths_inside if not path.is_file()]
+        odd = [RejectedFile(str(path), "it is no file") for path in no_files]
         for _ in _bounded(named, (HubFile(str(path), path.stat().st_size, "") for path in paths)):
             pass
         return _of_files(_Source(named, folder, signers, suite), paths, odd)
@@ -65,7 +64,13 @@ def collect(named: str, signers: Signers, sleep: Callable[[float], None], suite:
         listed = with_retries(lambda: list(_bounded(named, hub.files(named, FOLDER, commit))), sleep)
         wanted = [file for file in listed if _PATH.fullmatch(file.path) and file.size <= MOST_BYTES]
         taken = {file.path for file in wanted}
-        others = [RejectedFile(file.path, _rejection(file)) for file in listed if file.path not in taken]
+        too_large = "it holds {:.0f} MB, more than a submission does"
+        misplaced = f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
+        others = [
+            RejectedFile(file.path, too_large.format(file.size / 1e6) if file.size > MOST_BYTES else misplaced)
+            for file in listed
+            if file.path not in taken
+        ]
         into = Path(temporary)
         if wanted:
             with_retries(lambda: hub.download(named, [file.path for file in wanted], commit, into), sleep)
@@ -85,15 +90,7 @@ def _bounded(named: str, files: Iterator[HubFile]) -> Iterator[HubFile]:
         yield file
 
 
-def _rejection(file: HubFile) -> str:
-    if file.size > MOST_BYTES:
-        return f"it holds {file.size / 1e6:.0f} MB, more than a submission does"
-    return f"it does not lie at {FOLDER}/SUITE/RUN_HASH.json"
-
-
 class _Source(NamedTuple):
-    """Where the files come from, the folder that they are in, and which of them count."""
-
     source: str
     folder: Path
     signers: Signers
@@ -105,12 +102,16 @@ def _of_files(source: _Source, paths: Sequence[Path], others: Sequence[RejectedF
     for path in paths:
         name = str(path.relative_to(source.folder))
         try:
-            submission = decoded(_content(path), name)
+            with path.open("rb") as file:
+                submission = decoded(file.read(MOST_BYTES + 1), name)
             suite = submission.payload["suite"]
             suites.add(suite)
             if source.suite not in ("", suite):
                 continue
             report = verified(submission, name, source.signers)
+        except OSError as error:
+            refused.append(RejectedFile(name, f"it cannot be read ({error.strerror})"[:_LONGEST]))
+            continue
         except UsageError as error:
             refused.append(RejectedFile(name, _without(name, str(error))[:_LONGEST]))
             continue
@@ -125,11 +126,3 @@ def _without(name: str, message: str) -> str:
     """A message about a file whose name stands before it already."""
     about = message.removeprefix(f"{name}: ")
     return f"it {about.removeprefix(f'{name} ')}" if about.startswith(f"{name} ") else about
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise UsageError(f"it cannot be read ({error.strerror})") from None

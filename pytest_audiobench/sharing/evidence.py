@@ -95,14 +95,15 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     for owner, metrics, items in owners:
         for metric in metrics:
             read = evals_read_by(items, evidence, metric["scorer"], metric["signature"])
-            if read is None or not is_known(metric["metric"]) or _is_of_no_samples(metric["metric"]):
+            kind = metric_kind(metric["metric"]) if is_known(metric["metric"]) else None
+            if read is None or kind is None or kind.estimate is not_of_samples:
                 unknown.add(f"{metric['metric']} by {metric['scorer']}")
             elif (recomputed := _value(metric, read)) is None or not _equal(number(metric["value"]), recomputed):
                 given = "no number" if recomputed is None or math.isnan(recomputed) else f"{recomputed:.6g}"
                 wrong.append(
                     f"{metric['metric']} of {owner} is said to be {metric['value']}, and its samples give {given}"
                 )
-            elif (metric["unit"], metric["direction"]) != _unit_and_direction(metric["metric"]):
+            elif (metric["unit"], metric["direction"]) != (kind.unit, kind.direction):
                 wrong.append(f"{metric['metric']} of {owner} is said to be in another unit or direction than it is")
             else:
                 right += 1
@@ -111,10 +112,10 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     if wrong:
         return False, "; ".join(wrong[:3])
     interval = _headline(payload, evidence)
-    if interval.startswith(_OTHERWISE) and not (made_by := other_versions(payload)):
-        return False, interval
-    elif interval.startswith(_OTHERWISE):
-        interval = f"the headline's interval is as stated, by other versions: {made_by}"
+    if interval.startswith(_OTHERWISE):
+        if not (versions := other_versions(payload)):
+            return False, interval
+        interval = f"the headline's interval is as stated, by other versions: {versions}"
     rest = [f"{len(unknown)} others are not recomputed: {', '.join(sorted(unknown)[:5])}"] if unknown else []
     return True, "; ".join([f"{right} values are what the samples' statistics give", *filter(None, [interval]), *rest])
 
@@ -132,7 +133,7 @@ def _headline(payload: Json, evidence: Contents) -> str:
     """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
     figure = payload["headline"]
     read = figure and evals_read_by(payload["items"], evidence, figure["scorer"], figure["signature"])
-    if not read or not is_known(figure["metric"]) or _is_of_no_samples(figure["metric"]):
+    if not read or not is_known(figure["metric"]) or metric_kind(figure["metric"]).estimate is not_of_samples:
         return ""
     side = pooled(read, figure["scorer"]) if len(read) > 1 else read[0]
     try:
@@ -140,20 +141,9 @@ def _headline(payload: Json, evidence: Contents) -> str:
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
         return f"{_OTHERWISE}: its samples give none"
     bounds = [number(figure[name]) for name in ("lower", "upper")]
-    if figure["n"] != recomputed.n or not all(map(_same_bound, bounds, (recomputed.lower, recomputed.upper))):
+    if figure["n"] != recomputed.n or not all(map(_equal, bounds, (recomputed.lower, recomputed.upper))):
         return f"{_OTHERWISE}: its samples give {recomputed.lower} to {recomputed.upper} over n = {recomputed.n}"
     return "the headline's interval too"
-
-
-def _same_bound(stated: float | None, recomputed: float | None) -> bool:
-    if stated is None or recomputed is None:
-        return stated is recomputed
-    return math.isclose(stated, recomputed, rel_tol=1e-9, abs_tol=1e-12)
-
-
-def _unit_and_direction(metric: str) -> tuple[str, str]:
-    kind = metric_kind(metric)
-    return kind.unit, kind.direction
 
 
 def evals_read_by(
@@ -174,10 +164,6 @@ def evals_read_by(
     return sides
 
 
-def _is_of_no_samples(metric: str) -> bool:
-    return metric_kind(metric).estimate is not_of_samples
-
-
 def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
     """The metric over the samples of the sides; None where their statistics are none of it."""
     scorer, kind = figure["scorer"], metric_kind(figure["metric"])
@@ -188,7 +174,7 @@ def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
         return None
 
 
-def _equal(stated: float | None, recomputed: float) -> bool:
-    if stated is None:
-        return math.isnan(recomputed)
+def _equal(stated: float | None, recomputed: float | None) -> bool:
+    if stated is None or recomputed is None:
+        return stated is recomputed or (recomputed is not None and math.isnan(recomputed))
     return math.isclose(stated, recomputed, rel_tol=1e-9, abs_tol=1e-12)

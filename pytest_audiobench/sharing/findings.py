@@ -24,13 +24,10 @@ _NOTHING = object()
 
 def findings_of(items: Sequence[Json]) -> list[dict[str, Any]]:
     """What was found of each item. The phrases that a model made up are texts, and stay in the run."""
+    findings = [(item["eval"], item["findings"]) for item in items if item.get("findings")]
     return [
-        {
-            "eval": item["eval"],
-            **decimals({name: value for name, value in item["findings"].items() if name != "phrases"}),
-        }
-        for item in items
-        if item.get("findings")
+        {"eval": eval_, **decimals({name: value for name, value in record.items() if name != "phrases"})}
+        for eval_, record in findings
     ]
 
 
@@ -64,19 +61,14 @@ def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
     evals = [entry["eval"] for entry in payload["findings"]]
     if len(set(evals)) < len(evals):
         return False, "an eval has findings twice"
-    whole = [
-        entry for entry in payload["findings"] if entry["findings"] or entry["findings_methods"] or entry["top_finding"]
-    ]
+    names = ("findings", "findings_methods", "top_finding")
+    whole = [entry for entry in payload["findings"] if any(entry[name] for name in names)]
     if not whole:
         return None
     unknown = []
     for entry in whole:
-        side, by, seed = (
-            evidence.sides[entry["eval"]],
-            entry["findings_methods"]["by"],
-            entry["findings_methods"]["split"],
-        )
-        trials = _trials(side, str(by))
+        by, seed = (entry["findings_methods"][name] for name in ("by", "split"))
+        trials = _trials(evidence.sides[entry["eval"]], str(by))
         if isinstance(trials, str):
             unknown.append(f"those of {entry['eval']} are as the signer states them: {trials}")
             continue
@@ -126,10 +118,7 @@ def _difference(recorded: Any, recomputed: Any, place: str) -> str | None:
         names = {**recomputed, **recorded}
         each = ((recorded.get(name, _NOTHING), recomputed.get(name, _NOTHING), f"{place}.{name}") for name in names)
     elif isinstance(recorded, list) and isinstance(recomputed, list) and len(recorded) == len(recomputed):
-        each = (
-            (arguments, other, f"{place}[{at}]")
-            for at, (arguments, other) in enumerate(zip(recorded, recomputed, strict=True))
-        )
+        each = ((*pair, f"{place}[{at}]") for at, pair in enumerate(zip(recorded, recomputed, strict=True)))
     else:
         return None if _alike(recorded, recomputed) else place
     return next((odd for arguments in each if (odd := _difference(*arguments)) is not None), None)

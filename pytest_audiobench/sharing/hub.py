@@ -29,7 +29,7 @@ MOST_WAIT_S = 120.0
 
 _PASSING = (408, 425, 429, 500, 502, 503, 504)
 _CONFLICT = (409, 412)
-_LONGEST_SAID = 200
+_LONGEST_REASON = 200
 _LOG_IN = "log in by hf auth login, or set HF_TOKEN"
 
 
@@ -220,7 +220,8 @@ def _judged(error: Exception, doing: str, address: str) -> Exception:
         return Conflict(f"{doing}: somebody else writes there at the same time (reply {status})")
     if status is not None:
         return FatalError(f"{doing}: {_refusal(status)}{_error_text(error)}")
-    if _is_of_transport(error):
+    # httpx's errors by their library's name, since that differs between versions.
+    if isinstance(error, OSError) or "TransportError" in {kind.__name__ for kind in type(error).__mro__}:
         return TemporaryHubError(f"{doing}: the connection to {address} failed ({type(error).__name__})")
     return FatalError(
         f"{doing}: {address} answered with what no hub answers ({type(error).__name__}): correct HF_ENDPOINT"
@@ -241,17 +242,8 @@ def _error_text(error: Exception) -> str:
     """What the hub said to it, without the token, which a reply may repeat."""
     from huggingface_hub import get_token
 
-    said = str(getattr(error, "server_message", None) or "")
-    if not said:
-        return ""
-    said = said.replace(get_token() or "\0", "[token]")
-    return f"; it says: {printable(said)[:_LONGEST_SAID]}"
-
-
-def _is_of_transport(error: Exception) -> bool:
-    """Whether the connection failed: httpx's errors by their library's name, since that differs between versions."""
-    names = {kind.__name__ for kind in type(error).__mro__}
-    return isinstance(error, OSError) or "TransportError" in names
+    reason = str(getattr(error, "server_message", None) or "").replace(get_token() or "\0", "[token]")
+    return f"; it says: {printable(reason)[:_LONGEST_REASON]}" if reason else ""
 
 
 def _listed(entry: Any) -> HubFile:

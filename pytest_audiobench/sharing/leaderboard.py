@@ -59,7 +59,6 @@ class Row:
     behind: RegressionRecord | None
     """The comparison of the best with it; None for the best itself."""
     unranked: str
-    """Why it has no rank."""
     also: Sequence[str]
     """Other signers of the same answers."""
     superseded: Sequence[Measured]
@@ -149,21 +148,15 @@ def _task(measured: Measured) -> tuple[str, ...]:
     inputs = sorted(
         [item["eval"], item["dataset"], *[item["hashes"].get(name, "") for name in _ASKED]] for item in payload["items"]
     )
-    return (
-        payload["suite"],
-        digest(inputs),
-        measured.kind.name,
-        measured.side.headline,
-        measured.side.scorers[measured.side.headline],
-    )
+    scorer = measured.side.headline
+    return payload["suite"], digest(inputs), measured.kind.name, scorer, measured.side.scorers[scorer]
 
 
 def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
     suite, inputs, _, scorer, signature = task
     models: dict[str, list[Measured]] = {}
-    for entry in sorted(
-        entries, key=lambda entry: (entry.report.submission.payload["submitted_at"], entry.report.name)
-    ):
+    by_time = sorted(entries, key=lambda entry: (entry.report.submission.payload["submitted_at"], entry.report.name))
+    for entry in by_time:
         models.setdefault(entry.report.submission.payload["model"]["digest"], []).append(entry)
     newest = sorted((runs[-1] for runs in models.values()), key=_worth)
     fit = [entry for entry in newest if not _unranked(entry)]
@@ -193,7 +186,6 @@ def _unranked(measured: Measured) -> str:
 
 
 def _worth(measured: Measured) -> tuple[bool, float, str]:
-    """What sorts the best first, and what has no value last."""
     value = measured.estimate.value
     if math.isnan(value):
         return True, 0.0, measured.report.name
@@ -208,7 +200,8 @@ def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[
     while rest:
         leader, worse = rest[0], []
         for at in rest[1:]:
-            record = _regression(entries[leader], entries[at], terms)
+            line = Line(entries[at].kind.name, (("scorer", entries[at].side.headline),), "0")
+            record = regression_of(entries[leader].side, entries[at].side, line, terms)
             behind[at] = behind[at] or record
             if record.status == "regressed":
                 worse.append(at)
@@ -219,27 +212,14 @@ def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[
     return ranks, behind
 
 
-def _regression(best: Measured, other: Measured, terms: Terms) -> RegressionRecord:
-    line = Line(other.kind.name, (("scorer", other.side.headline),), "0")
-    return regression_of(best.side, other.side, line, terms)
-
-
 def _row(measured: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
     # Equal hashes are a signer's word; that the samples' statistics are equal too is seen.
-    seen = _answers(measured)
-    same: list[Measured] = []
-    other: list[Measured] = []
-    for run in all_:
-        (same if _answers(run) == seen else other).append(run)
-    also = dict.fromkeys(str(run.report.signer) for run in same)
-    return Row(
-        rank,
-        measured,
-        behind,
-        _unranked(measured),
-        [signer for signer in also if signer != measured.report.signer],
-        other,
-    )
+    answers = _answers(measured)
+    are_same = [_answers(run) == answers for run in all_]
+    other = [run for run, is_same in zip(all_, are_same, strict=True) if not is_same]
+    also = dict.fromkeys(str(run.report.signer) for run, is_same in zip(all_, are_same, strict=True) if is_same)
+    others = [signer for signer in also if signer != measured.report.signer]
+    return Row(rank, measured, behind, _unranked(measured), others, other)
 
 
 def _answers(measured: Measured) -> tuple[str, list[object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.comparison.table_cells import (
@@ -178,9 +178,7 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "spec": payload["model"]["spec"],
             "model_digest": payload["model"]["digest"],
             "value": None if number != number else number,
-            "lower": measured.estimate.lower,
-            "upper": measured.estimate.upper,
-            "n": measured.estimate.n,
+            **{name: getattr(measured.estimate, name) for name in ("lower", "upper", "n")},
             "unit": table.kind.unit,
             "answered": measured.parse_rate,
             "behind": regression and regression.drop,
@@ -195,16 +193,10 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "limit": table.limit,
             "missing": "; ".join(payload["missing"]),
             "signed_by": measured.report.signer,
-            "also_signed_by": _joined(row.also),
-            "submitted_by": payload["submitted_by"],
-            "authored_by": payload["authored_by"],
-            "submitted_at": payload["submitted_at"],
-            "tags": _joined(payload["tags"]),
+            "also_signed_by": ", ".join(row.also),
+            **{name: payload[name] for name in ("submitted_by", "authored_by", "submitted_at")},
+            "tags": ", ".join(payload["tags"]),
             "run_hash": payload["hashes"]["run_hash"],
             "payload_sha256": measured.report.submission.payload_sha256,
             "file": measured.report.name,
         }
-
-
-def _joined(names: Sequence[str]) -> str:
-    return ", ".join(names)

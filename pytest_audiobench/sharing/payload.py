@@ -38,11 +38,8 @@ class SubmissionInfo(NamedTuple):
 
     def check(self) -> None:
         """Raises UsageError for texts that are too long to be read by anyone."""
-        for name, value in (
-            ("notes", self.notes),
-            ("author", self.authored_by or ""),
-            *(("tags", t) for t in self.tags),
-        ):
+        texts = [("notes", self.notes), ("author", self.authored_by or ""), *(("tags", tag) for tag in self.tags)]
+        for name, value in texts:
             if len(value) > _LONGEST[name]:
                 raise UsageError(f"--{name} has {len(value)} characters, {_LONGEST[name]} at most are kept: shorten it")
         if len(self.tags) > _MOST_TAGS:
@@ -60,11 +57,8 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
         return matches[0]
     listed = ", ".join(f"{name} by {alias}" for name, alias in pairs) or "nothing"
     wanted = " by ".join(filter(None, (suite, model)))
-    problem = (
-        f"no suite of {run.folder} is {wanted}"
-        if not matches
-        else f"{run.folder} holds {len(matches)} that may be meant"
-    )
+    several = f"{run.folder} holds {len(matches)} that may be meant"
+    problem = several if matches else f"no suite of {run.folder} is {wanted}"
     raise UsageError(f"{problem}: it measured {listed}; choose by --suite and --model")
 
 
@@ -90,15 +84,19 @@ def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) ->
     suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, model))
     if not all(suite_record["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
-    items = [item for item in record["items"] if _is_of(item, suite, model)]
+    # Those that the suite pools (``report/run_files.py``).
+    items = [
+        item
+        for item in record["items"]
+        if (item["suite"], item["model"]) == (suite, model)
+        and (item["scorers"] and not item["control"] and item["outcome"] != "skipped")
+    ]
     metrics, findings = list(_figures(suite_record)), findings_of(items)
     return {
         "schema": SCHEMA,
         "suite": suite,
         "model": {
-            "alias": evidence.alias,
-            "spec": evidence.spec,
-            "digest": evidence.digest,
+            **{name: getattr(evidence, name) for name in ("alias", "spec", "digest")},
             "fingerprint": dict(evidence.fingerprint),
         },
         "run": {"name": record["run"], "finished": record["finished"], "version": evidence.version},
@@ -124,17 +122,9 @@ def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) ->
     }
 
 
-def _is_of(item: Json, suite: str, model: str) -> bool:
-    """Whether the suite pools the item (``report/run_files.py``)."""
-    measured = item["scorers"] and not item["control"] and item["outcome"] != "skipped"
-    return bool(measured) and (item["suite"], item["model"]) == (suite, model)
-
-
 def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[str]) -> Contents:
-    """The suite's part of a baseline, without texts."""
-    suite_record = next(
-        entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, contents.alias)
-    )
+    owner = (suite, contents.alias)
+    suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == owner)
     names = [name for name, side in contents.sides.items() if side.suite == suite]
     items = [entry for entry in record["items"] if entry["suite"] == suite]
     part = replace(
@@ -162,7 +152,6 @@ def _scorers(owner: Json) -> list[dict[str, Any]]:
 
 
 def _figures(owner: Json) -> Iterator[dict[str, Any]]:
-    """The owner's metrics over all its samples, by each scorer."""
     for metric in owner["metrics"]:
         if metric["scorer"] is not None and not metric["group"]:
             yield {
@@ -222,13 +211,10 @@ def prepare_submission(
 def _marks(submission: Submission) -> list[str]:
     payload = submission.payload
     failed = sum(item["scorers"][0]["coverage"].get("errors", 0) for item in payload["items"] if item["scorers"])
+    unsigned = "not signed: a leaderboard takes no submission that nobody signed (--sign KEY)"
     return [
         *([f"limited to {payload['limit']} samples of each eval"] if payload["limited"] else []),
         *payload["missing"],
         *([f"{failed} samples could not be asked"] if failed else []),
-        *(
-            ["not signed: a leaderboard takes no submission that nobody signed (--sign KEY)"]
-            if not submission.signature
-            else []
-        ),
+        *([] if submission.signature else [unsigned]),
     ]

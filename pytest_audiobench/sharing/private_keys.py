@@ -28,9 +28,10 @@ def load_key(path: Path, environ: Mapping[str, str] = os.environ) -> PrivateKey:
     A passphrase comes from ``environ`` or is asked for on the terminal. Raises UsageError, never with the passphrase in
     it, for a file that is none of these, that others can read, or whose passphrase is wrong or nowhere to be had.
     """
-    _check_installed()
-    from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-
+    try:
+        from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+    except ImportError:
+        raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None
     text = read_private(path) if path.suffix != ".pub" else ""
     if "PRIVATE KEY-----" not in text:
         raise UsageError(
@@ -60,7 +61,8 @@ def _loaded(path: Path, content: bytes, environ: Mapping[str, str]) -> object:
         try:
             return load(content, passphrase)
         except ValueError:
-            raise UsageError(f"the passphrase of {path} is another than that from {_source(environ)}") from None
+            source = PASSPHRASE if environ.get(PASSPHRASE) else "the terminal"
+            raise UsageError(f"the passphrase of {path} is another than that from {source}") from None
     except UnsupportedAlgorithm as error:
         if "bcrypt" in str(error):
             raise UsageError(f"{path} has a passphrase, which needs bcrypt: pip install 'cryptography[ssh]'") from None
@@ -75,14 +77,3 @@ def _passphrase(path: Path, environ: Mapping[str, str]) -> bytes:
     if not sys.stdin.isatty():
         raise UsageError(f"{path} has a passphrase, and nobody can be asked for it: set {PASSPHRASE}")
     return getpass(f"passphrase of {path}: ").encode()
-
-
-def _source(environ: Mapping[str, str]) -> str:
-    return PASSPHRASE if environ.get(PASSPHRASE) else "the terminal"
-
-
-def _check_installed() -> None:
-    try:
-        import cryptography  # noqa: F401
-    except ImportError:
-        raise UsageError("signatures need cryptography: pip install 'pytest-audiobench[push]'") from None

@@ -146,7 +146,6 @@ def _signature_value(bare: Signed, key: PrivateKey, message: bytes) -> bytes:
 
 
 def _body(signed: Signed, message: bytes) -> bytes:
-    """What is signed in place of ``message``."""
     digest = hashlib.new(signed.digest, message).digest()
     return _MAGIC + b"".join(map(_string, (signed.namespace.encode(), signed.reserved, signed.digest.encode(), digest)))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -75,17 +75,10 @@ class Submission:
 
     def encoded(self) -> bytes:
         """The file's bytes."""
-        members = {name: value for name, value in self._members().items() if name != "payload"}
+        members = {"schema": SCHEMA, "payload_sha256": self.payload_sha256, "signature": self.signature}
         head = json.dumps(members, indent=1)[:-2]
-        return f'{head},\n "payload": {_indented(self.payload)}\n}}\n'.encode()
-
-    def _members(self) -> dict[str, Any]:
-        return {
-            "schema": SCHEMA,
-            "payload_sha256": self.payload_sha256,
-            "signature": self.signature,
-            "payload": self.payload,
-        }
+        payload = json.dumps(self.payload, indent=1, ensure_ascii=False).replace("\n", "\n ")
+        return f'{head},\n "payload": {payload}\n}}\n'.encode()
 
 
 def decoded(content: bytes, name: str) -> Submission:
@@ -145,10 +138,6 @@ def number(value: str | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _indented(payload: Mapping[str, Any]) -> str:
-    return json.dumps(payload, indent=1, ensure_ascii=False).replace("\n", "\n ")
-
-
 def _check_schema(value: object, name: str) -> None:
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema == SCHEMA:
@@ -156,9 +145,10 @@ def _check_schema(value: object, name: str) -> None:
     # The artifacts of audiobench 0.1 have no schema, but all these members.
     old = isinstance(value, dict) and {"suite", "revision", "run_hash"} <= value.keys()
     if old or (isinstance(schema, str) and schema.startswith(_OLD)):
+        known = f" ({short_repr(schema)})" if schema else ""
         raise UsageError(
-            f"{name} is of the earlier scheme{f' ({short_repr(schema)})' if schema else ''}, whose run_hash covers no audio "
-            "and which has no signature: run the suite again with this version, and push that"
+            f"{name} is of the earlier scheme{known}, whose run_hash covers no audio and which has no signature: run "
+            "the suite again with this version, and push that"
         )
     if isinstance(schema, str) and schema.startswith(SCHEMA.rpartition("/")[0] + "/"):
         raise UsageError(
@@ -219,7 +209,6 @@ def _check_item(value: object) -> None:
 
 
 def _check_read(head: Fields, place: str) -> None:
-    """The scorers and metrics of an item or a suite."""
     for entry in head.items("scorers"):
         scorer = Fields(entry, f"{place}, a scorer", ("name", "signature", "coverage"))
         scorer.text("name"), scorer.text("signature")
@@ -250,6 +239,5 @@ def _check_top(value: object) -> None:
     top.text("eval"), top.text("id")
     if not isinstance(top["finding"], dict):
         raise FieldError(top.at("finding"), "must be an object")
-    samples: Sequence[object] = top.items("samples")
-    for sample in samples:
+    for sample in top.items("samples"):
         text(sample, top.at("samples"))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,16 +97,14 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
 def content_failures(submission: Submission, name: str) -> str:
     """What of a submission fails beside its signature, in one line; empty where all holds."""
     report = verified(submission, name, None)
-    return "; ".join(
-        f"{check.part}: {check.says}" for check in report.checks if not check.holds and check.part != "signature"
-    )
+    return replace(report, checks=[check for check in report.checks if check.part != "signature"]).failing
 
 
 def _payload(submission: Submission) -> Check:
     digest = hashlib.sha256(submission.canonical).hexdigest()
     if digest != submission.payload_sha256:
-        finding_lines = f"its SHA-256 is {digest[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
-        return Check("payload", False, f"{finding_lines}: it was changed after it was written")
+        sums = f"its SHA-256 is {digest[:_DIGITS]}… and the file says {submission.payload_sha256[:_DIGITS]}…"
+        return Check("payload", False, f"{sums}: it was changed after it was written")
     return Check("payload", True, f"its SHA-256 is {digest}, as the file says")
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     BUNDLED,
@@ -44,13 +45,16 @@ def verify_artifact(run: Artifact, folders: Folders) -> Verification:
 
     Raises UsageError for a manifest that is none.
     """
-    checks = [*_hashes(run, folders), *_parsed(run), *_copies(run), *_figures(run)]
+    of_sound = (*_parsed(run), *_copies(run)) if run.suite == SOUND else ()
+    checks = [*_hashes(run, folders), *of_sound, *_figures(run)]
     notes = [_ALL, _NOTES[run.suite]]
     return Verification(str(run.file), [CheckedItem("artifact", run.suite, run.model, checks)], notes)
 
 
 def _hashes(run: Artifact, folders: Folders) -> Iterator[Check]:
-    digest = _of(lambda: run_hash(run))
+    digest = None
+    with suppress(ValueError, RecursionError):
+        digest = run_hash(run)
     if digest is None:
         packs = ", ".join(map(str, run.content["packs"]))
         yield not_recomputed("run_hash", f"it covers the manifests of the packs {packs}, which are not known here")
@@ -60,13 +64,6 @@ def _hashes(run: Artifact, folders: Folders) -> Iterator[Check]:
         yield from _paraphrases(run)
     else:
         yield _manifest(run, folders)
-
-
-def _of(compute: Callable[[], str | None]) -> str | None:
-    try:
-        return compute()
-    except (ValueError, RecursionError):
-        return None
 
 
 def _manifest(run: Artifact, folders: Folders) -> Check:
@@ -90,25 +87,19 @@ def _paraphrases(run: Artifact) -> Iterator[Check]:
     recorded, used = config.get("prompt_paraphrases_hash"), config.get("prompt_paraphrases_used")
     if recorded is None:
         return
-    if isinstance(used, list) and stable_digest(used) == recorded:
-        yield ok("prompt_paraphrases_hash")
-    elif recorded == YESNO.digest and used == list(YESNO.paraphrases[: len(used or ())]):
-        # The hash is of all wordings of the set, the file holds those that were asked.
+    # The hash may be of all wordings of the set, where the file holds those that were asked.
+    of_set = recorded == YESNO.digest and used == list(YESNO.paraphrases[: len(used or ())])
+    if of_set or (isinstance(used, list) and stable_digest(used) == recorded):
         yield ok("prompt_paraphrases_hash")
     else:
         yield not_recomputed("prompt_paraphrases_hash", "it is that of a whole set, of which the file holds a part")
 
 
 def _parsed(run: Artifact) -> Iterator[Check]:
-    if run.suite != SOUND:
-        return
     for mixture, probe in run.probes():
-        each = [
-            answer
-            for answer in probe.get("paraphrase_answers", [])
-            if says_yes(answer["raw_answer"]) != answer["answered_yes"]
-        ]
-        if answered_yes(probe) != probe["answered_yes"] or each or raw_answers(probe)[0] != probe["raw_answer"]:
+        paraphrases = probe.get("paraphrase_answers", [])
+        odd = any(says_yes(answer["raw_answer"]) != answer["answered_yes"] for answer in paraphrases)
+        if answered_yes(probe) != probe["answered_yes"] or odd or raw_answers(probe)[0] != probe["raw_answer"]:
             where = f"{probe['label']!r} of {mixture['mixture_name']!r}"
             yield fails("answered_yes", f"{where} is not what its parser makes of the raw answers")
             return
@@ -116,8 +107,6 @@ def _parsed(run: Artifact) -> Iterator[Check]:
 
 
 def _copies(run: Artifact) -> Iterator[Check]:
-    if run.suite != SOUND:
-        return
     config = run.content["config"]
     odd = [name for name in _COPIES if name in run.content and name in config and run.content[name] != config[name]]
     if odd:

@@ -28,7 +28,6 @@ class CheckedItem:
     """An eval, suite, run or artifact with its checks."""
 
     what: str
-    """Which of these it is."""
     name: str
     model: str
     """Empty where it has none."""

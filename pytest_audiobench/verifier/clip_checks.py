@@ -58,10 +58,8 @@ def check_clips(clips: Collection[RecordedClip], folders: Folders) -> Check:
             if not isinstance(facts, ClipFacts):
                 missing.append(str(facts))
             elif clip.key_from(facts.digest) != recorded.key:
-                return fails(
-                    PART,
-                    f"{recorded.source} of {recorded.sample_id!r} is other audio than the run's, or made otherwise",
-                )
+                name = f"{recorded.source} of {recorded.sample_id!r}"
+                return fails(PART, f"{name} is other audio than the run's, or made otherwise")
     return _summary(len(clips), elsewhere, missing)
 
 
@@ -82,13 +80,11 @@ def _facts(index: AudioIndex, rebuilt: Collection[tuple[RecordedClip, Clip]]) ->
 
 def _summary(count: int, elsewhere: Collection[str], missing: Collection[str]) -> Check:
     if missing:
-        return not_recomputed(
-            PART, f"{len(missing)} of {counted(count, 'clip')} cannot be rebuilt here: {next(iter(missing))}"
-        )
+        number = f"{len(missing)} of {counted(count, 'clip')}"
+        return not_recomputed(PART, f"{number} cannot be rebuilt here: {next(iter(missing))}")
     if not elsewhere:
         return ok(PART)
     names = sorted({source.partition(":")[0] for source in elsewhere})
     data = " ".join(f"--data {name}=FOLDER" for name in names[:3])
-    return not_recomputed(
-        PART, f"the files of {len(elsewhere)} of {counted(count, 'clip')} were not looked at; {data} does"
-    )
+    number = f"{len(elsewhere)} of {counted(count, 'clip')}"
+    return not_recomputed(PART, f"the files of {number} were not looked at; {data} does")

@@ -90,10 +90,8 @@ def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | Non
     for part, recomputed in lines.hashes.items():
         recorded = item["hashes"].get(part)
         if recorded == ABSENT and (part != "audio" or recomputed == ABSENT):
-            yield (
-                not_recomputed(part, "no clip's identity is recorded" if part == "audio" else "nobody recorded it"),
-                None,
-            )
+            why = "no clip's identity is recorded" if part == "audio" else "nobody recorded it"
+            yield not_recomputed(part, why), None
         elif part in lines.trouble and recorded == recomputed:
             yield fails(part, lines.trouble[part]), recomputed
         else:
@@ -112,11 +110,8 @@ def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> t
         return not_recomputed("verdicts", "run.json does not say how the judges were asked, or who they are"), None
     payload = [
         [
-            stage["name"].partition("@")[0],
-            stage["role"],
-            stage["settings"],
-            digests[stage["judge"]],
-            lines.verdicts.get(stage["name"], []),
+            *(stage["name"].partition("@")[0], stage["role"], stage["settings"]),
+            *(digests[stage["judge"]], lines.verdicts.get(stage["name"], [])),
         ]
         for stage in judging
     ]
@@ -134,10 +129,8 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
     input_parts = ("input_hash", (*INPUTS,), {"dataset": item["dataset"]})
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in recorded else []))
     for name, parts, more in (input_parts, ("run_hash", ("input_hash", "answers"), {}), ("score_hash", scored, {})):
-        candidates = [
-            digest_of_trusted({**more, **{part: hashes.get(part) for part in parts}})
-            for hashes in (corrected, recorded)
-        ]
+        payloads = [{**more, **{part: hashes.get(part) for part in parts}} for hashes in (corrected, recorded)]
+        candidates = [digest_of_trusted(payload) for payload in payloads]
         corrected[name] = candidates[0]
         check = ok(name) if recorded.get(name) in candidates else same(name, recorded.get(name), candidates[0])
         yield check, recorded[name] if check.status == "ok" else candidates[0]

@@ -130,9 +130,8 @@ class ItemLines:
             self._heard = self._heard or known is not None
             stages = opening_stages(row["stage"] for row in rows if "role" not in row)
             self._prompts.extend([[sample_id, *(row["prompt"] for row in rows if row["stage"] in stages)]])
-            for played in (first, before):
-                if played is not None:
-                    self._take_clips(played)
+            for played in filter(None, (first, before)):
+                self._take_clips(played)
             unchanged = keys if before is None else _keys(before)
             self._first[sample_id] = (digest_of_trusted([first[name] for name in _ABOUT]), keys, unchanged)
         about, *heard = self._first.get(sample_id, ("", keys, keys))

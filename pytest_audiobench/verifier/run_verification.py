@@ -21,7 +21,6 @@ from pytest_audiobench.verifier.artifact_verification import verify_artifact
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
 from pytest_audiobench.verifier.clip_checks import PART as CLIPS
 from pytest_audiobench.verifier.clip_checks import Folders, check_clips
-from pytest_audiobench.verifier.finding_checks import check_findings
 from pytest_audiobench.verifier.hash_checks import (
     built_checks,
     line_checks,
@@ -35,6 +34,7 @@ from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
 from pytest_audiobench.verifier.score_checks import (
     Key,
     Numbers,
+    check_findings,
     check_scores,
     count_checks,
     perturbation_checks,
@@ -91,12 +91,10 @@ class _Run:
         checked = [CheckedItem("eval", key[0], key[1], checks) for key, checks in self._checks.items()]
         numbers = Numbers.of(self._record)
         notes = [f"made by other versions than are here: {numbers.changed}"] if numbers.changed else []
-        return Verification(
-            str(self._folder), [*checked, *self._suites(numbers), self._whole()], [*notes, _NOT_COVERED]
-        )
+        checked += [*self._suites(numbers), self._whole()]
+        return Verification(str(self._folder), checked, [*notes, _NOT_COVERED])
 
     def _item_lines(self) -> dict[Key, ItemLines]:
-        """The lines of predictions.jsonl by item; nothing where the file cannot be read, which is noted."""
         items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]
         names = ("eval", "model", "epoch", "sample_id")
@@ -127,11 +125,8 @@ class _Run:
         stages = {stage["name"]: stage for stage in stages_of(item) or ()}
         # Keys rest on the model and the settings: where these fail they would only fail along.
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
-        judges = {
-            stage["judge"]: self._digests[stage["judge"]]
-            for stage in stages.values()
-            if stage["judge"] in self._digests
-        }
+        named = {stage["judge"] for stage in stages.values()}
+        judges = {alias: digest for alias, digest in self._digests.items() if alias in named}
         digest = self._digests.get(item["model"], "")
         plain = unperturbed(item["dataset"], item.get("perturbation"))
         return Requests(stages if sound and digest else {}, {**judges, "": digest}, offered_choices(item), plain)
@@ -171,9 +166,8 @@ class _Run:
         try:
             for key, checks in check_scores(self._folder, self._record, wanted).items():
                 part = rests[key]
-                self._checks[key] = (
-                    self._checks[key] + checks if part is None else _hinted(self._checks[key], part, checks)
-                )
+                before = self._checks[key]
+                self._checks[key] = before + checks if part is None else _hinted(before, part, checks)
         except FatalError as error:
             self._files.append(fails("line files", str(error)))
         except OSError as error:
@@ -184,7 +178,6 @@ class _Run:
                 self._checks[key] += [] if finding_check is None else [finding_check]
 
     def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
-        """Each suite's hashes and pooled numbers, from its items' hashes and scored lines."""
         pools: dict[Key, Pool] = {}
         items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
         for item in items.values():
@@ -193,22 +186,19 @@ class _Run:
         recorded = {(suite["name"], suite["model"]): suite for suite in self._record["suites"]}
         for key in dict.fromkeys([*pools, *recorded]):
             if any(item["suite"] == key[0] and _key(item) in self._twice for item in self._record["items"]):
-                yield CheckedItem(
-                    "suite", key[0], key[1], [not_recomputed("all parts", "two of its evals have one name")]
-                )
+                yield CheckedItem("suite", *key, [not_recomputed("all parts", "two of its evals have one name")])
                 continue
             if key not in pools or key not in recorded:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
-                yield CheckedItem("suite", key[0], key[1], [fails("suite", where)])
+                yield CheckedItem("suite", *key, [fails("suite", where)])
                 continue
             keys = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
             checks = list(self._pooled_hashes(recorded[key]["hashes"], keys))
             if sound is None:
                 recomputed = json.loads(json.dumps(pools[key].record().to_json()))
                 checks += count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"), numbers)
-                checks += perturbation_checks(
-                    recorded[key], recomputed, self._holding(keys, "lines", "metrics"), numbers
-                )
+                sound_metrics = self._holding(keys, "lines", "metrics")
+                checks += perturbation_checks(recorded[key], recomputed, sound_metrics, numbers)
                 checks += pooled_metric_checks(recorded[key], recomputed, numbers)
             else:
                 checks.append(not_recomputed("metrics", sound))
@@ -221,9 +211,7 @@ class _Run:
 
     def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, Json]) -> str | None:
         """Add the scored lines to ``pools``; returns why not, where they fail."""
-        if any(
-            check.part == "scored" and check.status == "fails" for checks in self._checks.values() for check in checks
-        ):
+        if not self._holding(list(self._checks), "scored"):
             return "they rest on the scored lines, which fail"
         path = self._folder / LINE_FILES["scored"]
         try:
@@ -240,9 +228,7 @@ class _Run:
         else:
             items = [self._items[key] for key in keys]
         as_recorded = pooled_hashes(items)
-        corrected = pooled_hashes(
-            [{"hashes": self._corrected.get((item["eval"], item["model"]), item["hashes"])} for item in items]
-        )
+        corrected = pooled_hashes([{"hashes": self._corrected.get(_key(item), item["hashes"])} for item in items])
         for name in HASHES:
             value = recorded.get(name) if isinstance(recorded, dict) else None
             good = value in (as_recorded[name], corrected[name])
@@ -291,15 +277,11 @@ def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
 
 
 def _hinted(checks: list[Check], part: str, scores: list[Check]) -> list[Check]:
-    """The checks of an eval whose ``part`` fails, with the first line that is scored otherwise for it: a hash says that
-    something was changed, and not where.
-    """
-    hint = next(
-        (check.detail for check in scores if check.status == "fails" and check.part in ("processed", "scored")), None
-    )
-    if hint is None:
+    """The checks of an eval whose ``part`` fails, with the first line scored otherwise: a hash says not where."""
+    hints = [check.detail for check in scores if check.status == "fails" and check.part in ("processed", "scored")]
+    if not hints:
         return checks
-    return [check._replace(detail=f"{check.detail}; {hint}") if check.part == part else check for check in checks]
+    return [check._replace(detail=f"{check.detail}; {hints[0]}") if check.part == part else check for check in checks]
 
 
 def verify(named: str, reports: Path, folders: Folders) -> Verification:
@@ -311,8 +293,7 @@ def verify(named: str, reports: Path, folders: Folders) -> Verification:
     if path.name == RECORD and path.is_file():
         return verify_run(path.parent, reports, folders)
     if path.is_file():
-        artifact = artifact_at(path)
-        if artifact is None:
+        if (artifact := artifact_at(path)) is None:
             raise UsageError(f"{path} is neither a run's {RECORD} nor a run file of audiobench: name one of these")
         return verify_artifact(artifact, folders)
     return verify_run(named, reports, folders)

@@ -1,4 +1,4 @@
-"""The checks of a run's lines and numbers, by scoring its answers again."""
+"""The checks of a run's lines, numbers and findings, by scoring its answers again."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import math
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -14,13 +14,17 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.evaluation.curves import TREND
+from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
+from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.report import run_files
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.json_lines import Row, read_lines
 from pytest_audiobench.report.run_files import LINE_FILES, runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
-from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
+from pytest_audiobench.rescoring.recorded_rows import sample_answers
+from pytest_audiobench.rescoring.rescore import ScoringOptions, protocol_of, rescore
+from pytest_audiobench.studies.findings import METRIC, found_of
 from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
 from pytest_audiobench.verifier.differences import Difference, first_difference, json_excerpt
 
@@ -90,9 +94,7 @@ class Numbers:
 
 
 def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict[Key, list[Check]]:
-    """For each of the ``wanted`` items of the run in ``folder``, whether scoring its answers again gives what the run
-    holds. Raises FatalError where a line file cannot be read.
-    """
+    """By item, whether scoring its answers again gives what the run holds. Raises FatalError for unreadable lines."""
     numbers = Numbers.of(record)
     with tempfile.TemporaryDirectory() as place:
         rescored, why = _scored_again(folder, record, list(wanted), Path(place))
@@ -106,10 +108,9 @@ def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict
             same, left = _same_scorers(item, rescored[key].item)
             alike[key] = same
             checks[key] = [not_recomputed("scorers", left)] if left else []
+        parts = {key: rescored[key] for key in alike}
         lines = {
-            kind: _line_differences(
-                folder / LINE_FILES[kind], kind, {key: rescored[key] for key in alike}, alike, numbers
-            )
+            kind: _line_differences(folder / LINE_FILES[kind], kind, parts, alike, numbers)
             for kind in ("processed", "scored")
         }
         for key, same in alike.items():
@@ -148,10 +149,8 @@ def _scored_again(
             why.update(reasons)
         return done, why
     done = {(part.item["eval"], part.item["model"]): part for part in run_files.whole_parts(part_folder)}
-    notes = {
-        key: note for key in wanted if key not in done for note in results.notes if note.startswith(f"{key[0]} was ")
-    }
-    return done, notes
+    left = [key for key in wanted if key not in done]
+    return done, {key: note for key in left for note in results.notes if note.startswith(f"{key[0]} was ")}
 
 
 def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
@@ -170,15 +169,11 @@ def _number_checks(item: Json, rescored: Json, same: Collection[str], numbers: N
     before, after = (
         {entry["name"]: entry for entry in each["scorers"] if entry["name"] in same} for each in (item, rescored)
     )
-    odd = next((name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])), None)
-    if (
-        odd is None
-        and numbers.differ(item.get("agreement"), rescored["agreement"])
-        and item["scorers"][0]["name"] in same
-    ):
-        odd = "the agreement of epochs"
-    if odd is not None:
-        yield fails("scorers", f"the counts of {odd} are others recomputed than in run.json{numbers.but}")
+    odd = [name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])]
+    if numbers.differ(item.get("agreement"), rescored["agreement"]) and item["scorers"][0]["name"] in same:
+        odd.append("the agreement of epochs")
+    if odd:
+        yield fails("scorers", f"the counts of {odd[0]} are others recomputed than in run.json{numbers.but}")
     elif len(same) == len(item["scorers"]):
         yield ok("scorers")
     recorded = [entry for entry in item["metrics"] if entry["scorer"] in same]
@@ -193,7 +188,6 @@ def _line_differences(
     alike: Mapping[Key, Collection[str]],
     numbers: Numbers,
 ) -> dict[Key, str]:
-    """The first line of each item that is another than scoring again gives."""
     differences: dict[Key, str] = {}
     seen: set[Key] = set()
     for key, lines in groupby(enumerate(read_lines(file), 1), lambda numbered: _key(file, *numbered)):
@@ -233,13 +227,9 @@ def _row_difference(number: int, row: Row, expected: Row | None, numbers: Number
     for name in {**expected, **row}:
         if numbers.differ(row.get(name), expected.get(name)):
             difference = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
-            excerpts = (
-                json_excerpt(difference.before, difference.after),
-                json_excerpt(difference.after, difference.before),
-            )
-            return (
-                f"{difference.path} of {sample} is {excerpts[0]} in the file and {excerpts[1]} recomputed{numbers.but}"
-            )
+            _, before, after = difference
+            texts = f"{json_excerpt(before, after)} in the file and {json_excerpt(after, before)} recomputed"
+            return f"{difference.path} of {sample} is {texts}{numbers.but}"
     return None
 
 
@@ -264,9 +254,8 @@ def count_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers
     if not sound:
         yield not_recomputed("counts", "they rest on an eval's counts, which fail")
         return
-    odd = [
-        name for name in ("n", "evals", "limited", "scorers") if numbers.differ(recorded.get(name), recomputed[name])
-    ]
+    names = ("n", "evals", "limited", "scorers")
+    odd = [name for name in names if numbers.differ(recorded.get(name), recomputed[name])]
     yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
@@ -287,12 +276,11 @@ def _without_later_tests(recorded: Any, recomputed: Any) -> Any:
     slopes = [curve.get("slope") for curve in recorded if isinstance(curve, dict)] if isinstance(recorded, list) else []
     if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
         return recomputed
-    return [{**curve, "slope": _untested(curve["slope"])} for curve in recomputed]
-
-
-def _untested(slope: Json) -> Json:
-    fields = {name: value for name, value in slope.items() if name not in ("p", "p_holm")}
-    return {**fields, "method": slope["method"].partition(TREND)[0]}
+    untested = []
+    for curve in recomputed:
+        slope = {name: value for name, value in curve["slope"].items() if name not in ("p", "p_holm")}
+        untested.append({**curve, "slope": {**slope, "method": slope["method"].partition(TREND)[0]}})
+    return untested
 
 
 def pooled_metric_checks(recorded: Json, recomputed: Json, numbers: Numbers) -> Iterator[Check]:
@@ -303,3 +291,46 @@ def pooled_metric_checks(recorded: Json, recomputed: Json, numbers: Numbers) -> 
     yield fails("metrics", difference) if difference else ok("metrics")
     if left := sorted({metric["name"] for metric in metrics} - known):
         yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")
+
+
+_FINDINGS = "findings"
+
+
+def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbers) -> Check | None:
+    """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
+    recorded = item.get("findings")
+    if not isinstance(recorded, Mapping) or not any(map(recorded.get, (_FINDINGS, "findings_methods"))):
+        return None
+    try:
+        methods = recorded["findings_methods"]
+        by, seed = methods["by"], methods["split"]["seed"]
+        recomputed = json.loads(json.dumps(asdict(found_of(_finding_rows(file, key, item), by, int(seed)))))
+    except (AudiobenchError, KeyError, TypeError, ValueError, StopIteration) as error:
+        return not_recomputed(_FINDINGS, f"they cannot be drawn again here ({type(error).__name__}: {error})")
+    difference = first_difference(dict(recorded), recomputed, _FINDINGS)
+    if difference is None or not numbers.differ(dict(recorded), recomputed):
+        return ok(_FINDINGS)
+    excerpts = json_excerpt(difference.before, difference.after), json_excerpt(difference.after, difference.before)
+    return fails(_FINDINGS, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
+
+
+def _finding_rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
+    answered = [sample_answers(row) for row in own_run.read(file, {key})]
+    protocol = protocol_of(item["protocol"], item.get("options", {}))
+    names = [scorer["name"] for scorer in item["scorers"] if scorer["name"] in protocol.available]
+    scorer = next(name for name in names if METRIC in protocol.available[name].metrics)
+    rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item["cluster"]))
+    return list(rows[scorer])
+
+
+def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:
+    """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
+    clusters = [_cluster(answers, field) for answers in answered]
+    first = [cluster for cluster, answers in zip(clusters, answered, strict=True) if answers.epoch == 0]
+    return clusters if len(set(first)) < len(first) else [answers.sample_id for answers in answered]
+
+
+def _cluster(answers: SampleAnswers, field: str | None) -> str:
+    if field is not None:
+        return str(answers.selected.sample.metadata.get(field, answers.sample_id))
+    return answers.selected.recording or answers.sample_id

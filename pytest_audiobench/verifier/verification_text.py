@@ -26,9 +26,7 @@ def as_dict(verification: Verification) -> dict[str, Any]:
         "counts": verification.counts(),
         "checked": [
             {
-                "what": item.what,
-                "name": item.name,
-                "model": item.model,
+                **{name: getattr(item, name) for name in ("what", "name", "model")},
                 "parts": [check._asdict() for check in item.checks],
             }
             for item in verification.checked

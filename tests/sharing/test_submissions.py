@@ -23,7 +23,7 @@ from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
 from pytest_audiobench.sharing.submission_checks import text, verified, verify_submission
 from pytest_audiobench.studies.findings import found_of
-from pytest_audiobench.verifier.finding_checks import _rows
+from pytest_audiobench.verifier.score_checks import _finding_rows
 
 pytest.importorskip("cryptography")
 
@@ -269,7 +269,7 @@ def found_once(tmp_path_factory, keys):
     record = json.loads((folder / "run.json").read_text())
     item = record["items"][0]
     key = item["eval"], item["model"]
-    item["findings"] = asdict(found_of(_rows(folder / "predictions.jsonl", key, item), "hop", 0))
+    item["findings"] = asdict(found_of(_finding_rows(folder / "predictions.jsonl", key, item), "hop", 0))
     (folder / "run.json").write_text(json.dumps(record))
     files = ["--reports", lab.reports, "--output", lab.folder / "found.json", "--sign", keys / "ada"]
     assert main(["push", "main", "--dry-run", *map(str, files)]) == 0

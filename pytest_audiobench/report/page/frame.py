@@ -44,7 +44,6 @@ class Layout:
 
 
 REPORT = Layout("run.html", STYLES, SCRIPTS)
-"""The page of a run."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,10 @@ def page_frame(title: str, libraries: Sequence[Library] = (), layout: Layout = R
     borrowed = [_resource(library.script) for library in libraries]
     styles = [style, *(_resource(library.style) for library in libraries if library.style)]
     parts = {
-        "policy": _policy(styles, [*borrowed, script]),
+        "policy": (
+            f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources([*borrowed, script])}; "
+            "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
+        ),
         "style": style,
         "libraries": "".join(f"<script>{text}</script>\n" for text in borrowed),
         "script": script,
@@ -88,13 +90,6 @@ def _filled(template: str, parts: Mapping[str, str]) -> str:
     # One pass, so that what looks like a part's name within a part stays what it is.
     pieces = template.split("{{")
     return pieces[0] + "".join(parts[name] + rest for name, _, rest in (piece.partition("}}") for piece in pieces[1:]))
-
-
-def _policy(styles: Sequence[str], scripts: Sequence[str]) -> str:
-    return (
-        f"default-src 'none'; style-src {_sources(styles)}; script-src {_sources(scripts)}; "
-        "media-src blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
-    )
 
 
 def _sources(texts: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.perturbation_grid import Sheet
-    from pytest_audiobench.report.smallest_flips import Flip, FlippedSamples, SmallestFlips
+    from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
 PAGE = "report.html"
 _OF_RUN = ("run", "started", "finished", "command", "models", "hashes", "runtime", "notes", "epochs")
@@ -81,7 +81,6 @@ def escaped_json(text: str) -> str:
 
 
 def _within(budget_bytes: int, tables: Sequence[LabelTable]) -> list[str]:
-    """As many of the tables, as JSON, as a budget allows, and null for each of the others."""
     embedded = []
     for table in tables:
         text = _encode(table._asdict())
@@ -253,8 +252,7 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
 
 
 def _flipped_samples(record: Mapping[str, Any]) -> FlippedSamples | None:
-    perturbations = (item.get("perturbation") for item in record["items"])
-    if all(perturbation is None or perturbation["dose"] is None for perturbation in perturbations):
+    if all((item.get("perturbation") or {}).get("dose") is None for item in record["items"]):
         return None
     from pytest_audiobench.report.smallest_flips import FlippedSamples
 
@@ -262,11 +260,10 @@ def _flipped_samples(record: Mapping[str, Any]) -> FlippedSamples | None:
 
 
 def _flips(smallest: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
-    def sounds_of(flip: Flip) -> list[list[Any]]:
-        return [list(sound) for sound in sounds.of.get((flip.eval, flip.model, flip.sample_id), ())]
-
     heads = {name: getattr(smallest, name) for name in ("of", "model", "family", "perturbation", "dose", "count", "n")}
-    return {**heads, "flips": [{**flip._asdict(), "sounds": sounds_of(flip)} for flip in smallest.flips]}
+    owners = [(flip, (flip.eval, flip.model, flip.sample_id)) for flip in smallest.flips]
+    flips = [{**flip._asdict(), "sounds": list(map(list, sounds.of.get(owner, ())))} for flip, owner in owners]
+    return {**heads, "flips": flips}
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:

@@ -41,5 +41,5 @@
       byId("labels").append(box);
     }
     const missing = data.labels.length - found.length;
-    if (missing) byId("labels").append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load(run).confusion(eval) makes them.`));
+    if (missing) byId("labels").append(el("p", { class: "small soft" }, `${count(missing)} more tables would make this page too large: pytest_audiobench.load_run(run).confusion(eval) makes them.`));
   }

@@ -94,8 +94,13 @@ class RowMaker:
                 for clip in played(sample)["audio"][:LONGEST_LIST]
             ],
             None if before is None else self._before(before["before"]),
-            self._diff(sample),
-            None if before is None else self._diff_before(first["reference"], before["before"]),
+            # The headline's lines come first.
+            self._diff(first["reference"], sample.processed[0]["value"] or "", sample.scored[0]["scores"])
+            if sample.scored and sample.processed
+            else None,
+            None
+            if before is None
+            else self._diff(first["reference"], before["before"]["text"], before["before"]["scores"]),
         ]
         return PageRow(
             _name(first["sample_id"]),
@@ -115,10 +120,7 @@ class RowMaker:
         )
 
     def _results(self, sample: Joined) -> tuple[tuple[str, ...], list[Any]]:
-        """What the scorers made of the answer, the same of several once: kinds, and value and statistics of each.
-
-        The statistics are None where the scorer leaves the answer out.
-        """
+        """Kinds, and the value and statistics of each, which are None where the scorer leaves the answer out."""
         scored = {row["scorer"]: row["scores"] for row in sample.scored}
         numbers: dict[tuple[Any, ...], list[int]] = {}
         for row in sample.processed:
@@ -133,19 +135,9 @@ class RowMaker:
             results.append([self._cut(value), None if scores is None else _scores(scores)])
         return tuple(kinds), results
 
-    def _diff(self, sample: Joined) -> Any:
-        # The headline's lines come first.
-        if not sample.scored or not sample.processed or unit_of(sample.scored[0]["scores"]) is None:
+    def _diff(self, reference: str, answer: str | None, scores: Mapping[str, float] | None) -> Any:
+        if answer is None or scores is None:
             return None
-        answer = sample.processed[0]["value"] or ""
-        return self._diff_list(sample.predictions[0]["reference"], answer, sample.scored[0]["scores"])
-
-    def _diff_before(self, reference: str, before: Mapping[str, Any]) -> Any:
-        if before["text"] is None or before["scores"] is None or unit_of(before["scores"]) is None:
-            return None
-        return self._diff_list(reference, before["text"], before["scores"])
-
-    def _diff_list(self, reference: str, answer: str, scores: Mapping[str, float]) -> Any:
         diff = word_diff(reference, answer, self._headline, self._words, scores)
         return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
 

@@ -48,7 +48,6 @@ class Place(NamedTuple):
     nth: int
     """Its number among the item's of this rank."""
     item: int
-    """Its item's number."""
     number: int
     """Its number among all of the item's."""
 
@@ -148,8 +147,6 @@ def bytes_on_page(text: str) -> int:
 
 
 class _Ranking:
-    """Gives the samples of one item their places, as they are read."""
-
     def __init__(self, item_number: int, item: Mapping[str, Any]) -> None:
         self.item = item_number
         self._examples_left = {failure.name: min(EXAMPLES, failure.answers) for failure in failure_classes(item)}
@@ -171,9 +168,8 @@ class _Ranking:
         change = change_of(sample)
         if change in ("worse", "better"):
             return CHANGES.index(change) - 1
-        shows = [
-            name for name in (sample.scored[0]["failures"] if sample.scored else ()) if self._examples_left.get(name)
-        ]
+        failures = sample.scored[0]["failures"] if sample.scored else ()
+        shows = [name for name in failures if self._examples_left.get(name)]
         for name in shows:
             self._examples_left[name] -= 1
         return 2 if shows else 3 if is_failure(sample) else 4
@@ -238,8 +234,6 @@ def _evenly(totals: Sequence[int], capacity: int) -> int:
 
 
 class _Numbered:
-    """Values by number, each once."""
-
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 

@@ -49,8 +49,6 @@ _MP3_RATES = (8_000, 11_025, 12_000, 16_000)
 
 
 class _Candidate(NamedTuple):
-    """A sample whose sound may be on the page."""
-
     rank: int
     """0 became worse, 1 better, 2 is an example, 3 is one of all."""
     sample: SelectedSample
@@ -59,8 +57,6 @@ class _Candidate(NamedTuple):
 
 
 class _Version(NamedTuple):
-    """A clip as it was played."""
-
     name: str
     """"changed" or "clean" where a perturbation changed it, else empty."""
     clip: Clip
@@ -102,7 +98,6 @@ def write_excerpts(
 
 
 def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) -> Iterator[_Candidate]:
-    """The samples to be heard, the most wanted first, each once."""
     if which == "none":
         return
     samples = {
@@ -112,8 +107,9 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
     flips = sorted((ranks[change], id_) for id_, change in changes.items() if change in ranks and id_ in samples)
     chosen = {id_: rank for rank, id_ in flips[:MOST_FLIPS]}
     rows = next(iter(evaluation.rows.values()))
-    flipped = list(dict.fromkeys(row.answers.sample_id for row in rows if _has_flipped(row)))
-    both = [id_ for id_ in flipped if id_ in samples and _was_changed(samples[id_])][:FLIPPED]
+    flipped = dict.fromkeys(row.answers.sample_id for row in rows if row.scores and row.scores.get("flipped"))
+    changed = {id_ for id_, sample in samples.items() if sample.unchanged and sample.unchanged.clip_keys}
+    both = [id_ for id_ in flipped if id_ in changed][:FLIPPED]
     if not chosen or which == "all":
         wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in samples]
         chosen = dict.fromkeys([*dict.fromkeys([*both, *wrong])][:EXAMPLES], 2) | chosen
@@ -122,14 +118,6 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
         chosen = dict.fromkeys(samples, 3) | chosen
     for id_, rank in sorted(chosen.items(), key=lambda item: item[1]):
         yield _Candidate(rank, samples[id_], id_ in both)
-
-
-def _has_flipped(row: ScoredSample) -> bool:
-    return row.scores is not None and bool(row.scores.get("flipped"))
-
-
-def _was_changed(sample: SelectedSample) -> bool:
-    return sample.unchanged is not None and bool(sample.unchanged.clip_keys)
 
 
 def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
@@ -190,15 +178,8 @@ def _mp3(samples: Samples, rate_hz: int) -> bytes:
 
         samples, rate_hz = soxr.resample(samples, rate_hz, RATE_HZ, quality="HQ"), RATE_HZ
     file = io.BytesIO()
-    soundfile.write(
-        file,
-        samples,
-        rate_hz,
-        format="MP3",
-        subtype="MPEG_LAYER_III",
-        bitrate_mode="VARIABLE",
-        compression_level=_QUALITY,
-    )
+    options = {"format": "MP3", "subtype": "MPEG_LAYER_III", "bitrate_mode": "VARIABLE"}
+    soundfile.write(file, samples, rate_hz, **options, compression_level=_QUALITY)
     return file.getvalue()
 
 
@@ -228,7 +209,6 @@ class PageSounds:
     """MP3 files in base64, each once, by their numbers."""
     of: dict[Key, list[Sound]] = field(default_factory=dict)
     left_out: int = 0
-    """Excerpts that did not fit."""
 
     @property
     def note(self) -> str:
