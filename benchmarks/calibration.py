@@ -19,10 +19,10 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.kinds.translations import bleu_statistics
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.distributions import t_quantile
 from pytest_audiobench.stats.drops import Drop, Question

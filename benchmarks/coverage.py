@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.intervals import Interval, mean, proportion, ratio
 
@@ -218,7 +218,7 @@ def _answers(
 
 
 def _population(name: str, shares: tuple[int, ...], right: float) -> float:
-    from pytest_audiobench.metrics import labels
+    from pytest_audiobench.metrics import label_statistics
 
     k = len(shares)
     prior = np.array(shares) / sum(shares)
@@ -226,7 +226,7 @@ def _population(name: str, shares: tuple[int, ...], right: float) -> float:
     np.fill_diagonal(confused, right)
     joint = prior[:, None] * confused
     sums = np.concatenate([np.diag(joint), joint.sum(axis=0), prior, [0.0, 1.0]])
-    return float(getattr(labels, name)(sums[None, :])[0])
+    return float(getattr(label_statistics, name)(sums[None, :])[0])
 
 
 def _texts() -> Iterator[Scenario]:

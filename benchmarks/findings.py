@@ -19,8 +19,8 @@ from functools import cache
 
 import numpy as np
 
-from pytest_audiobench.stats import findings
-from pytest_audiobench.stats.findings import Unit, uplift_interval, weigh
+from pytest_audiobench.stats import finding_tests
+from pytest_audiobench.stats.finding_tests import Unit, uplift_interval, weigh
 from pytest_audiobench.stats.multiple_testing import benjamini_hochberg
 
 SIZES = {10: (3, 3, 4), 60: (20, 20, 20), 180: (60, 60, 60)}
@@ -211,10 +211,10 @@ def main() -> None:
     parser.add_argument("--only", choices=TABLES)
     options = parser.parse_args()
     began = time.monotonic()
-    levels = ", ".join(f"{findings.holdout_level(parts):.4g} among {parts}" for parts in (2, 3, 5, 8))
+    levels = ", ".join(f"{finding_tests.holdout_level(parts):.4g} among {parts}" for parts in (2, 3, 5, 8))
     print(
-        f"levels: discovery q <= {findings.DISCOVERY:g}, holdout p <= {levels} domains; any false validated <= "
-        f"{findings.ALPHA:g}\n"
+        f"levels: discovery q <= {finding_tests.DISCOVERY:g}, holdout p <= {levels} domains; any false validated <= "
+        f"{finding_tests.ALPHA:g}\n"
     )
     for name, table in TABLES.items():
         if options.only in (None, name):

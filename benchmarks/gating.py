@@ -15,9 +15,9 @@ import numpy as np
 import scipy.stats
 from measure import here, table_row, yardstick
 
-from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.kinds.translations import bleu_statistics
 from pytest_audiobench.metrics.metric import Clusters, Statistics
+from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.bootstrap import RESAMPLES
 from pytest_audiobench.stats.drops import Question

@@ -27,7 +27,7 @@ from measure import Spent, here, yardstick
 
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.models.hf.model import HfModel
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
@@ -82,7 +82,7 @@ def _asks(clips: dict[str, Clip], window_s: float, tokens: int) -> list[Ask]:
         heard = decode(clip, 16_000, window_s)
         messages = (Message("user", (AudioSlot(0), QUESTION)),)
         settings = Settings(max_new_tokens=tokens)
-        key = batching.sample_hash(name).hex()
+        key = batch_plan.sample_hash(name).hex()
         made.append(Ask(Request(key, "benchmark", name, "answer", "open", messages, (clip,), (), settings), (heard,)))
     return made
 
@@ -92,18 +92,18 @@ def ours(work: Work, batch: int) -> tuple[Callable[[], list[str]], str]:
     options = {"device": work.device, "dtype": work.dtype, "pad_s": str(work.pad_s), "batch": str(batch)}
     model = HfModel(str(work.folder), options)
     model.load()
-    bits = batching.window_bits(len(work.asks))
+    bits = batch_plan.window_bits(len(work.asks))
     planned = [
-        batching.PlannedRequest(
+        batch_plan.PlannedRequest(
             bytes.fromhex(ask.request.key),
-            batching.duration_bucket(ask.audio[0].duration_s),
-            batching.window_of(batching.sample_hash(ask.request.sample_id), bits),
+            batch_plan.duration_bucket(ask.audio[0].duration_s),
+            batch_plan.window_of(batch_plan.sample_hash(ask.request.sample_id), bits),
             ask.audio[0].duration_s,
-            batching.sample_hash(ask.request.sample_id),
+            batch_plan.sample_hash(ask.request.sample_id),
         )
         for ask in work.asks
     ]
-    batches = batching.planned_batches(planned, model.limits)
+    batches = batch_plan.planned_batches(planned, model.limits)
 
     def run() -> list[str]:
         texts = [""] * len(work.asks)

@@ -19,7 +19,7 @@ import numpy as np
 import soundfile
 from measure import here, yardstick
 
-from pytest_audiobench.audio import combining, source_sound
+from pytest_audiobench.audio import combining, source_samples
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 
@@ -32,7 +32,7 @@ def pack(folder: Path, sounds: int) -> list[Clip]:
     for number in range(sounds):
         noise = np.random.RandomState(number).uniform(-0.3, 0.3, RATE_HZ * DURATION_S)
         soundfile.write(folder / f"{number:03d}.wav", noise * np.hanning(len(noise)), RATE_HZ)
-    time.sleep(source_sound.SETTLE_S + 1)
+    time.sleep(source_samples.SETTLE_S + 1)
     root = DataRoot("pack", folder)
     return [Clip(FileSource(root, f"{number:03d}.wav")) for number in range(sounds)]
 

@@ -26,8 +26,8 @@ from measure import Spent, here, yardstick
 
 from pytest_audiobench.audio.clip import PlayedAudio
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.predictions.model import PredictionsModel
-from pytest_audiobench.models.predictions.request import Form, body, item
+from pytest_audiobench.models.predictions_v1.model import PredictionsModel
+from pytest_audiobench.models.predictions_v1.request import Form, body, item
 
 RATE_HZ, CLIP_S = 16_000, 5.0
 PEER_PER_S, FACTOR = 249, 4

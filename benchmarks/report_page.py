@@ -28,12 +28,12 @@ from playwright.sync_api import sync_playwright
 
 from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.transcription.texts import basic_text
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_files import iso
+from pytest_audiobench.report.run_writer import iso
 
 LIMIT_BYTES, LIMIT_S = 15_000_000, 2.0
 QUESTIONS = [
@@ -117,8 +117,8 @@ class MadeItem:
         return {"eval": self.eval, "model": "model", "dataset": "made", "sample_id": id_, "epoch": 0}
 
     @property
-    def lines(self) -> run_files.Lines:
-        return run_files.Lines(self._predictions(), self._processed(), self._scored())
+    def lines(self) -> run_writer.Lines:
+        return run_writer.Lines(self._predictions(), self._processed(), self._scored())
 
     def _predictions(self) -> Iterator[dict[str, Any]]:
         for row in self.rows:
@@ -177,16 +177,16 @@ def _badness(scores: dict[str, float]) -> float:
 
 def run_of(folder: Path, samples: int, with_baseline: bool) -> dict[str, Any]:
     """Write a run's files into ``folder`` and return its record."""
-    (folder / run_files.PARTS).mkdir(parents=True)
+    (folder / run_writer.PARTS).mkdir(parents=True)
     items = [MadeItem(index, samples // 10, transcripts=index == 9) for index in range(10)]
     for item in items:
-        run_files.write_part(folder / run_files.PARTS, item.record, item.lines)
+        run_writer.write_part(folder / run_writer.PARTS, item.record, item.lines)
     models = [{"alias": "model", "spec": "made", "batching": "opaque", "device": "cpu", "fingerprint": {}}]
     now = iso(time.time())
-    heading = run_files.Heading("made", now, now, ["pytest"], 0, None, 1, models, {})
-    record = run_files.collect(folder, heading)
+    heading = run_writer.Heading("made", now, now, ["pytest"], 0, None, 1, models, {})
+    record = run_writer.collect(folder, heading)
     if with_baseline:
-        write_lines(folder / run_files.COMPARED_FILE, (row for item in items for row in item.compared()))
+        write_lines(folder / run_writer.COMPARED_FILE, (row for item in items for row in item.compared()))
         baseline = {"source": "main.json", "digest": "0" * 64, "model": "model", "spec": "made", "run": "main"}
         record = record | {"baseline": baseline | {"limit": None}}
     return record

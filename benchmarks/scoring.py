@@ -33,7 +33,7 @@ from pytest_audiobench.evaluation.scoring import score_answers
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
 from pytest_audiobench.protocols.protocol import Scorer

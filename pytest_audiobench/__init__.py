@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.captioning.family import captioning as captioning
     from pytest_audiobench.protocols.classification.family import classification as classification
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
-    from pytest_audiobench.protocols.embedded import embedded as embedded
+    from pytest_audiobench.protocols.embedding_similarity import embedded as embedded
     from pytest_audiobench.protocols.judged.family import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
     from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
-    from pytest_audiobench.protocols.overlapped_speech.family import overlapped_speech as overlapped_speech
+    from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
     from pytest_audiobench.protocols.presence.family import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_variants import with_prompt_variants as with_prompt_variants
     from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice as conditioned_choice
     from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
-    from pytest_audiobench.protocols.reasoned_choice.styles import model_style as model_style
-    from pytest_audiobench.protocols.reasoned_choice.styles import style_scorers as style_scorers
+    from pytest_audiobench.protocols.reasoned_choice.prompt_styles import model_style as model_style
+    from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers as style_scorers
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
     from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story

@@ -16,9 +16,9 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Parameters, Samples, decimal, number, registered
-from pytest_audiobench.audio.noise import Wave, convolved
+from pytest_audiobench.audio.signals import Wave, convolved
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
@@ -170,7 +170,7 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
         power = float(np.dot(wave, wave)) / frames
         if not power:
             raise ValueError(_silent(place, len(clips)))
-        wave *= noise.amplitude(level_db) / np.sqrt(power)
+        wave *= signals.amplitude(level_db) / np.sqrt(power)
         total += wave
     peak = max(float(np.max(total)), -float(np.min(total)))
     if not peak:
@@ -182,7 +182,7 @@ def _mixture(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
 def _noise(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     speech, under = clips
     looped = _loop(under, 0 if seed is None else seed_of("noise start", 1, seed), len(speech))
-    return noise.add_noise(speech, looped, number(parameters, "snr_db"))
+    return signals.add_noise(speech, looped, number(parameters, "snr_db"))
 
 
 def _room(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -191,7 +191,7 @@ def _room(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: 
         raise ValueError("the response of the room is silent")
     direct = int(np.argmax(np.abs(response)))
     wet = convolved(dry, response)[direct : direct + len(dry)]
-    return noise.within_full_scale(noise.scaled_to_rms(wet, noise.rms(dry)))
+    return signals.within_full_scale(signals.scaled_to_rms(wet, signals.rms(dry)))
 
 
 def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -199,16 +199,16 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
     total = np.zeros(frames)
     for place, clip in enumerate(clips, start=1):
         voice = _loop(clip, seed_of("babble start", 1, place, seed or ""), frames)
-        if not noise.rms(voice):
+        if not signals.rms(voice):
             raise ValueError(_silent(place, len(clips)))
-        total += noise.scaled_to_rms(voice, 1.0)
-    return noise.within_full_scale(noise.scaled_to_rms(total, _BABBLE_RMS))
+        total += signals.scaled_to_rms(voice, 1.0)
+    return signals.within_full_scale(signals.scaled_to_rms(total, _BABBLE_RMS))
 
 
 def _preceded(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     clip, by = clips
     gap = np.zeros(round(number(parameters, "gap_s") * rate_hz))
-    return noise.within_full_scale(np.concatenate([_levelled(by, clip, parameters), gap, clip]))
+    return signals.within_full_scale(np.concatenate([_levelled(by, clip, parameters), gap, clip]))
 
 
 def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -216,14 +216,14 @@ def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, se
     total = np.zeros(max(len(clip), len(by)))
     total[: len(clip)] = clip
     total[: len(by)] += _levelled(by, clip, parameters)
-    return noise.within_full_scale(total)
+    return signals.within_full_scale(total)
 
 
 def _levelled(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
-    levels = noise.rms(clip), noise.rms(by)
+    levels = signals.rms(clip), signals.rms(by)
     if not all(levels):
         raise ValueError(_silent(1 + levels.index(0.0), len(levels)))
-    return by.astype(np.float64) * (levels[0] / levels[1] * noise.amplitude(number(parameters, "level_db")))
+    return by.astype(np.float64) * (levels[0] / levels[1] * signals.amplitude(number(parameters, "level_db")))
 
 
 def _loop(samples: Samples, start: int, frames: int) -> Wave:

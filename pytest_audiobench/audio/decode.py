@@ -28,7 +28,7 @@ from pytest_audiobench.audio.clip import (
     SynthesisSource,
 )
 from pytest_audiobench.audio.sound_file import SourceSound, read_bytes
-from pytest_audiobench.audio.source_sound import file_excerpt, file_sound, made_sound
+from pytest_audiobench.audio.source_samples import file_excerpt, file_sound, made_sound
 from pytest_audiobench.errors import AudioError
 
 MOST_VALUES = 1 << 29

@@ -42,9 +42,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; with --gate 1 when a line regressed, 6 when none did and something could not be compared."""
     from pytest_audiobench.comparison.comparison import Rules, compare
+    from pytest_audiobench.comparison.comparison_lines import NONE, Selection
     from pytest_audiobench.comparison.comparison_text import remarks, text
     from pytest_audiobench.comparison.contenders import contenders
-    from pytest_audiobench.comparison.rows import NONE, Selection
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.gate.grammar import read_margin
 

@@ -27,10 +27,10 @@ def run(args: argparse.Namespace) -> int:
     import time
 
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.sharing.collection import collect
     from pytest_audiobench.sharing.leaderboard import leaderboard
     from pytest_audiobench.sharing.leaderboard_text import remarks, text
     from pytest_audiobench.sharing.signers import read_signers
+    from pytest_audiobench.sharing.submission_collection import collect
 
     signers = read_signers(args.signers)
     with collector_paused():

@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """0. Raises UsageError for recipes, labels, packs and clips that are none."""
     import numpy as np
 
-    from pytest_audiobench.audio import combining, noise
+    from pytest_audiobench.audio import combining, signals
     from pytest_audiobench.audio.decode import decode
     from pytest_audiobench.audio.wav import wav_bytes
     from pytest_audiobench.datasets.packs.discovery import find_pack
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     for label, level_db, clip, sound in zip(recipe.labels, recipe.levels_db, clips, alone, strict=True):
         row = f"{label:<20}{level_db:>6.1f} dB{sound.duration_s:>9.2f}{sound.source_rate_hz:>7} Hz  {clip}"
         print(printable(f"  {row}"))
-    peak, level = float(np.abs(mixture.samples).max()), noise.rms(mixture.samples)
+    peak, level = float(np.abs(mixture.samples).max()), signals.rms(mixture.samples)
     print(
         f"  together {mixture.duration_s:.2f} s at {mixture.rate_hz} Hz, peak {peak:.3f}, "
         f"level {20 * np.log10(level):.1f} dB of full scale"

@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.report.atomic_files import write_bytes
     from pytest_audiobench.report.formatting import printable
-    from pytest_audiobench.report.run_files import iso
     from pytest_audiobench.report.run_reader import load_run
+    from pytest_audiobench.report.run_writer import iso
     from pytest_audiobench.sharing.hub import Hub
     from pytest_audiobench.sharing.payload import SubmissionInfo, choose, prepare_submission
     from pytest_audiobench.sharing.private_keys import load_key

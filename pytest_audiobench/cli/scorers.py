@@ -18,10 +18,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """0; 1 when nothing matches."""
     from pytest_audiobench.protocols.catalogue import FAMILIES, family
-    from pytest_audiobench.protocols.documentation import scorer_documentation
+    from pytest_audiobench.protocols.scorer_documentation import scorer_documentation
 
     if args.markdown is not None:
-        from pytest_audiobench.protocols.documentation_page import write_pages
+        from pytest_audiobench.protocols.scorer_documentation_pages import write_pages
 
         print(f"{len(write_pages(args.markdown))} pages written to {args.markdown}")
         return 0

@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0."""
-    from pytest_audiobench.comparison.rows import Selection
+    from pytest_audiobench.comparison.comparison_lines import Selection
     from pytest_audiobench.comparison.run_series import by_pattern, by_words, ordered_points
     from pytest_audiobench.comparison.track import TrackOptions, track
     from pytest_audiobench.comparison.track_page import write_page

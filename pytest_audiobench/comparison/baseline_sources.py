@@ -17,8 +17,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
-from pytest_audiobench.report.run_files import RECORD
 from pytest_audiobench.report.run_reader import Run, load_run
+from pytest_audiobench.report.run_writer import RECORD
 
 LAST = "last"
 _RUN = "the run "

@@ -9,7 +9,7 @@ from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
-from pytest_audiobench.metrics.drops import moved
+from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
 

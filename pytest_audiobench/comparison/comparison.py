@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.alignment import aligned
-from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.curves import CurveLine, curve_lines
-from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
-from pytest_audiobench.comparison.rows import (
+from pytest_audiobench.comparison.comparison_lines import (
     ComparedLine,
     Selection,
     compared_lines,
@@ -19,6 +16,9 @@ from pytest_audiobench.comparison.rows import (
     planned_lines,
     selected_scorers,
 )
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.curve_comparison import CurveLine, curve_lines
+from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
 from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
 from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_differences, caution
 from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_audiobench.comparison.comparison import Comparison
-from pytest_audiobench.comparison.curves import curve_markdown, curve_rows, curve_table
-from pytest_audiobench.comparison.rows import ComparedLine
+from pytest_audiobench.comparison.comparison_lines import ComparedLine
+from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
 from pytest_audiobench.comparison.table_cells import (
     LONGEST,
     MARKS,

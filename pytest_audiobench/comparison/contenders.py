@@ -13,7 +13,7 @@ from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.config import matches
-from pytest_audiobench.report.run_files import RECORD
+from pytest_audiobench.report.run_writer import RECORD
 
 
 @dataclass(frozen=True)

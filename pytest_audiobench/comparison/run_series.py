@@ -14,10 +14,10 @@ from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_pa
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import matches
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import printable
-from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
 
 Order = Literal["step", "time"]
 _NAMED = 5
@@ -105,7 +105,7 @@ def _folders(places: Sequence[Path], notes: list[str]) -> Iterator[Path]:
 
 
 def _is_run(folder: Path) -> bool:
-    return any((folder / name).exists() for name in (RECORD, run_files.PARTS, *LINE_FILES.values()))
+    return any((folder / name).exists() for name in (RECORD, run_writer.PARTS, *LINE_FILES.values()))
 
 
 def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:

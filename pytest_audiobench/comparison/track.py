@@ -12,9 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.alignment import aligned
-from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.mismatches import mismatches
-from pytest_audiobench.comparison.rows import (
+from pytest_audiobench.comparison.comparison_lines import (
     PlannedLine,
     Selection,
     estimate,
@@ -23,6 +21,8 @@ from pytest_audiobench.comparison.rows import (
     regression,
     selected_scorers,
 )
+from pytest_audiobench.comparison.contenders import Contender
+from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import RegressionRecord

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish, Response
-from pytest_audiobench.models.replay.recorded import records
+from pytest_audiobench.models.replay.recorded_run import records
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
 
 LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scored, or pairs of prompt and answer)"

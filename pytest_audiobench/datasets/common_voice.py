@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.published_files import Entry, tsv_entries
+from pytest_audiobench.datasets.published_layouts import Entry, tsv_entries
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

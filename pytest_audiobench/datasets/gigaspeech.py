@@ -23,7 +23,7 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.published_files import Entry
+from pytest_audiobench.datasets.published_layouts import Entry
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 

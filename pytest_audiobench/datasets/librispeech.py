@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias, get_args
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.published_files import Entry
+from pytest_audiobench.datasets.published_layouts import Entry
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.table import texts
+from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
 
 LibriSpeechSplit: TypeAlias = Literal[

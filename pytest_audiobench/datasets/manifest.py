@@ -27,7 +27,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import CONTROL, Places, relative_path
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.datasets.table import FIELDS, Row, csv_rows, jsonl_rows
+from pytest_audiobench.datasets.table_rows import FIELDS, Row, csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
 
 _READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}

@@ -17,9 +17,9 @@ from string import ascii_uppercase
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.published_files import Entry
+from pytest_audiobench.datasets.published_layouts import Entry
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.table import jsonl_rows
+from pytest_audiobench.datasets.table_rows import jsonl_rows
 
 _FILE = "MMAR-meta.jsonl"
 _METADATA = ("modality", "category", "sub-category", "language", "source")

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
-from pytest_audiobench.datasets.table import jsonl_rows
+from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 MANIFEST = "speech.jsonl"

@@ -18,7 +18,7 @@ from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.evaluation.stage_execution import as_played
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.protocols.failures import WORDINGS
+from pytest_audiobench.protocols.answer_failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
 
 DIGITS = 16

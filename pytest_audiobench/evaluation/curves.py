@@ -1,7 +1,7 @@
 """The figures over a suite's perturbations: curves over doses, means, differences from the clean one.
 
 Evals of one data set under several perturbations ask about the same samples, so that every figure here is a sum of
-ratios over the same samples (``stats/weighted_sums.py``), and a difference is one of pairs (``metrics/drops.py``). Only
+ratios over the same samples (``stats/weighted_sums.py``), a difference one of pairs (``metrics/metric_drops.py``). Only
 metrics that are ratios of sums have such figures; the others have their points, and the reason why no more.
 """
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import PlannedRequest
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_rerun_answers
 from pytest_audiobench.models.model import Limits
@@ -66,7 +66,7 @@ def reversed_order() -> RerunVariant:
     return RerunVariant(
         "reversed",
         2,
-        lambda planned, limits: [batch[::-1] for batch in batching.planned_batches(planned, limits)[::-1]],
+        lambda planned, limits: [batch[::-1] for batch in batch_plan.planned_batches(planned, limits)[::-1]],
     )
 
 

@@ -16,11 +16,11 @@ from pytest_audiobench.evaluation.scoring import (
     coverage_counts,
     estimate_metric,
 )
-from pytest_audiobench.metrics.drops import drop_of
 from pytest_audiobench.metrics.metric import POINTS
+from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages
 from pytest_audiobench.stats.drops import Question
 

@@ -20,7 +20,7 @@ from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import FAILURES, WORDINGS, failures
+from pytest_audiobench.protocols.answer_failures import FAILURES, WORDINGS, failures
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")

@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.store import message
 
@@ -81,16 +81,16 @@ def select(
     repeated = [id_ for id_, count in Counter(sample.id for sample in samples).items() if count > 1]
     if repeated:
         raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
-    hashes = [batching.sample_hash(sample.id) for sample in samples]
-    bits = batching.window_bits(len(samples))
-    whole = batching.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
-    positions = min(whole, batching.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
+    hashes = [batch_plan.sample_hash(sample.id) for sample in samples]
+    bits = batch_plan.window_bits(len(samples))
+    whole = batch_plan.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
+    positions = min(whole, batch_plan.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
     chosen = [samples[i] for i in positions]
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     selection = []
     for position, sample in zip(positions, chosen, strict=True):
         clip_facts = [next(facts) for _ in _clips(sample)]
-        selection.append(_identified(sample, batching.window_of(hashes[position], bits), clip_facts, handle))
+        selection.append(_identified(sample, batch_plan.window_of(hashes[position], bits), clip_facts, handle))
     absent = sum(selected.clip_keys is None for selected in selection)
     partly = absent and not handle.listens and absent < len(selection)
     notes = [dataset.note] if dataset.note else []

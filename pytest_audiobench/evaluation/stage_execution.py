@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import PlannedRequest, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest, duration_bucket, sample_hash
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
@@ -201,7 +201,7 @@ def _failure(stage: Stage, response: Response) -> str:
     """Why a stage's response is none; of a rewriter also why its text is."""
     if stage.role != "rewriter":
         return response.error or ""
-    from pytest_audiobench.protocols.reasoned_choice.changes import unusable
+    from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import unusable
 
     why = response.error or unusable(response)
     return f"{stage.name} by {stage.judge}: {why}" if why else ""

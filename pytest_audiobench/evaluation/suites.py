@@ -20,7 +20,7 @@ from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record,
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 
 HASHES = ("input_hash", "run_hash", "score_hash")
 

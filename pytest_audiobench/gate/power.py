@@ -14,9 +14,9 @@ from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.gate.grammar import margin_of, point
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
-from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics
+from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.intervals import Floats, standard_error

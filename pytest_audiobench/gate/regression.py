@@ -27,9 +27,9 @@ from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
 from pytest_audiobench.gate.thresholds import Line as Line
 from pytest_audiobench.gate.thresholds import Terms as Terms
-from pytest_audiobench.metrics.drops import drop_of, moved
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
+from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 

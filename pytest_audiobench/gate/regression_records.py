@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any, get_args
 
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
-from pytest_audiobench.gate.strict_json import FieldError, Fields, count, items, short_repr, text
+from pytest_audiobench.io.strict_json import FieldError, Fields, count, items, short_repr, text
 from pytest_audiobench.stats.multiple_testing import holm
 
 _NAMES = tuple(field.name for field in fields(RegressionRecord))

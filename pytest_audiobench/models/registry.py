@@ -17,7 +17,7 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 KINDS: dict[str, str | Factory] = {
     "baseline": "pytest_audiobench.models.baseline:baseline",
     "hf": "pytest_audiobench.models.hf.model:HfModel",
-    "http": "pytest_audiobench.models.predictions.model:PredictionsModel",
+    "http": "pytest_audiobench.models.predictions_v1.model:PredictionsModel",
     "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",
     "openai": "pytest_audiobench.models.openai.model:OpenAIModel",
     "replay": "pytest_audiobench.models.replay.model:Replay",

@@ -14,8 +14,8 @@ from pytest_audiobench.plugin.eval_items import ITEM, is_eval
 from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, SESSION
 
 if TYPE_CHECKING:
-    from pytest_audiobench.audio.fixture import AudioFixture
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.audio.audio_fixture import AudioFixture
+    from pytest_audiobench.plugin.evaluate_fixture import Evaluator
     from pytest_audiobench.plugin.model_fixture import ModelFixture
     from pytest_audiobench.plugin.session import EvalSession
 
@@ -197,7 +197,7 @@ def _audiobench_evaluator(
     request: pytest.FixtureRequest, _audiobench_session: EvalSession, _audiobench_model: str | None
 ) -> Iterator[Evaluator]:
     from pytest_audiobench.plugin.error_mapping import test_errors
-    from pytest_audiobench.plugin.evaluator import Evaluator
+    from pytest_audiobench.plugin.evaluate_fixture import Evaluator
 
     item: pytest.Item = request.node
     with test_errors():
@@ -229,7 +229,7 @@ def model(_audiobench_session: EvalSession, _audiobench_model: str | None) -> Mo
 @pytest.fixture
 def audio(request: pytest.FixtureRequest) -> Iterator[AudioFixture]:
     """Clips for a test of one's own: load (paths are read from the test file's folder), synthesise, edit."""
-    from pytest_audiobench.audio.fixture import AudioFixture
+    from pytest_audiobench.audio.audio_fixture import AudioFixture
     from pytest_audiobench.audio.index import AudioIndex
 
     with AudioIndex(None) as index:

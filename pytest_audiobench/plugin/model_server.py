@@ -12,8 +12,8 @@ import pytest
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Model
-from pytest_audiobench.models.server.process import Served, ServedModel, ServerProcess, check_command, free_port
-from pytest_audiobench.models.server.url import is_url
+from pytest_audiobench.models.run_server.process import Served, ServedModel, ServerProcess, check_command, free_port
+from pytest_audiobench.models.run_server.url import is_url
 from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
 from pytest_audiobench.plugin.options import Options, read_options
 from pytest_audiobench.plugin.run_folder import RunFolder

@@ -31,7 +31,7 @@ from pytest_audiobench.gate.regression import failed_line, mismatch, not_compara
 from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.protocol import Protocol
 
 

@@ -19,10 +19,10 @@ from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.stash import INSTRUMENT
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_files import Lines, iso, runtime, whole_parts, write_part
+from pytest_audiobench.report.run_writer import Lines, iso, runtime, whole_parts, write_part
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
@@ -64,13 +64,13 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     _write_missing_records(controller, stopped)
     notes += spent_note(controller.place.folder)
     heading = _heading(session, controller, notes)
-    run = run_files.collect(controller.place.folder, heading)
+    run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         adjust_p_values([line for item in run["items"] for line in item["regressions"]], controller.baseline["lines"])
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()
-    run_files.finish(controller.place.folder, run)
+    run_writer.finish(controller.place.folder, run)
     summary = os.environ.get("GITHUB_STEP_SUMMARY")
     if summary:
         from pytest_audiobench.report.markdown import append_summary
@@ -162,9 +162,9 @@ def _report_lost(session: pytest.Session, expected: Expected) -> None:
     session.config.hook.pytest_runtest_logreport(report=report)
 
 
-def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> run_files.Heading:
+def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> run_writer.Heading:
     options = read_options(session.config)
-    return run_files.Heading(
+    return run_writer.Heading(
         run=controller.place.run,
         started=iso(controller.started),
         finished=iso(time.time()),

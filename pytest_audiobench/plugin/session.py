@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.model_server import RunServer
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
-    from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
+    from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
 _PLAYED_NOTHING = Hearing("unproven", "a judge is played nothing")
 
@@ -119,7 +119,7 @@ class EvalSession:
         """The style of ``--ab-style``, None without it. Raises UsageError for one that there is not."""
         if not self.options.style:
             return None
-        from pytest_audiobench.protocols.reasoned_choice.styles import style_named
+        from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_named
 
         try:
             return style_named(self.options.style).name

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokens import PHONES, PhoneSet, folded, phone_tokens, token_errors
+from pytest_audiobench.metrics.token_errors import PHONES, PhoneSet, folded, phone_tokens, token_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
-from pytest_audiobench.protocols.transcription.published import salmonn_text
+from pytest_audiobench.protocols.transcription.published_scorers import salmonn_text
 from pytest_audiobench.protocols.transcription.texts import jiwer_words
 
 INSTRUCTION = "Provide the phonetic transcription for the speech."

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.failures import Expects
+from pytest_audiobench.protocols.answer_failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
 Role: TypeAlias = Literal["subject", "judge", "extractor", "rewriter"]

@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
 from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text
-from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.perturbation_view import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
 

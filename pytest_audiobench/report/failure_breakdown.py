@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.report.formatting import difference_text, interval_text, value_text
 
 MOST_METRICS = 3

@@ -17,15 +17,15 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.gate.pairing import Pairs
-from pytest_audiobench.metrics.drops import moved
+from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
 from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol
-from pytest_audiobench.report.run_files import Lines
+from pytest_audiobench.report.run_writer import Lines
 
 Row = dict[str, Any]
 CHANGES = {1: "worse", -1: "better", 0: "same"}
-"""What became of a sample's own score, by :func:`pytest_audiobench.metrics.drops.moved`."""
+"""What became of a sample's own score, by :func:`pytest_audiobench.metrics.metric_drops.moved`."""
 
 
 def lines_of(evaluation: Evaluation) -> Lines:

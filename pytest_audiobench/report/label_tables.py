@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, Tally, gives_letters
-from pytest_audiobench.metrics.labels import OTHER as SAID_OTHER
-from pytest_audiobench.metrics.labels import SAID, label_statistics
+from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
+from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
 from pytest_audiobench.report.joined_samples import Joined
 
 MOST_LABELS = 40

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_audiobench.report import (
     answer_comparison,
-    findings,
+    findings_tables,
     perturbation_tables,
     scorer_comparison,
     summary_footer,
@@ -77,7 +77,7 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     for owner, table, marks in summary_footer.scorer_tables(run)[:_MOST_TABLES]:
         title = escaped(scorer_comparison.table_title(owner, table))
         yield from (f"**{title}**", "", *scorer_comparison.table_markdown(table, marks), "")
-    tables = [*answer_comparison.markdown(run), *perturbation_tables.markdown(run), *findings.markdown(run)]
+    tables = [*answer_comparison.markdown(run), *perturbation_tables.markdown(run), *findings_tables.markdown(run)]
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:

@@ -14,7 +14,7 @@ from pytest_audiobench.evaluation.curve_records import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.report.formatting import unit_text
-from pytest_audiobench.report.perturbations import Row, Rows
+from pytest_audiobench.report.perturbation_view import Row, Rows
 
 Json: TypeAlias = Mapping[str, Any]
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from pytest_audiobench.report import perturbations
+from pytest_audiobench.report import perturbation_view
 from pytest_audiobench.report.formatting import aligned, printable
-from pytest_audiobench.report.perturbations import Curve, Line, Row, Summary
+from pytest_audiobench.report.perturbation_view import Curve, Line, Row, Summary
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
 
@@ -55,12 +55,14 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
     several = len(aliases(record)) > 1
     for table in _leading(record):
         yield "", False
-        dropped = f"; {perturbations.against(table.rows)}" + " in points" * (table.unit == "%") if table.rows else ""
+        dropped = (
+            f"; {perturbation_view.against(table.rows)}" + " in points" * (table.unit == "%") if table.rows else ""
+        )
         yield printable(_title(table, several) + dropped), True
         if table.rows:
             texts = _table_lines(table, width) if isinstance(table, Curve | Summary) else _comparison_lines(table)
             yield from ((text, False) for text in texts)
-            if fewer := perturbations.fewer(table.rows):
+            if fewer := perturbation_view.fewer(table.rows):
                 yield f"  {_FEWER} {printable(fewer)}", False
         yield from ((f"  {printable(_line_text(line))}", False) for line in table.lines)
 
@@ -70,7 +72,7 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
     several = len(aliases(record)) > 1
     for table in _leading(record):
         same = ["Same answer"] if isinstance(table, PerturbationComparison) else []
-        against = escaped(perturbations.against(table.rows))
+        against = escaped(perturbation_view.against(table.rows))
         first = escaped(table.dose_unit or "dose") if isinstance(table, Curve) else "Perturbation"
         head = (first, "Value", "Interval", "n", "Parse rate", *same, against, "Interval", "p (Holm)")
         rows = [table_row(head), table_row((":--", *("--:",) * (len(head) - 1)))] if table.rows else []
@@ -122,15 +124,15 @@ def _owner(table: _Table) -> Owner:
 def _title(table: _Table, several: bool) -> str:
     """``faithfulness, digits: accuracy under 20 perturbations``; the model is named where there are ``several``."""
     if not isinstance(table, PerturbationComparison):
-        return perturbations.title(table, several)
-    subject = perturbations.subject_name(table.suite, table.dataset, table.series)
+        return perturbation_view.title(table, several)
+    subject = perturbation_view.subject_name(table.suite, table.dataset, table.series)
     model = f", {table.model}" if several else ""
     return f"{subject}{model}: {table.metric} under {len(table.rows)} perturbations"
 
 
 def _leading(record: Json) -> Iterator[_Table]:
     """By suite, model and data set: the curves, then what is said of all perturbations; or one table of them all."""
-    all_curves, all_summaries = perturbations.curves(record), perturbations.summaries(record)
+    all_curves, all_summaries = perturbation_view.curves(record), perturbation_view.summaries(record)
     comparisons = _comparisons(all_curves, all_summaries)
     curves = [curve for curve in all_curves if curve.leading]
     seen: set[Owner] = set()

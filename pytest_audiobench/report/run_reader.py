@@ -14,10 +14,10 @@ from pytest_audiobench.evaluation.confusion import confusion, gives_letters
 from pytest_audiobench.evaluation.record import SCHEMA
 from pytest_audiobench.evaluation.store import repaired
 from pytest_audiobench.gate.regression_records import check_regressions
-from pytest_audiobench.gate.strict_json import FieldError
-from pytest_audiobench.report import run_files
+from pytest_audiobench.io.strict_json import FieldError
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import flat, joined
-from pytest_audiobench.report.run_files import LINE_FILES, RECORD
+from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -154,12 +154,12 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
 
 
 def _unfinished(folder: Path) -> str:
-    done = len(list((folder / run_files.PARTS).glob("*.item.json")))
+    done = len(list((folder / run_writer.PARTS).glob("*.item.json")))
     merged = [name for name in LINE_FILES.values() if (folder / name).exists()]
-    if not done and not merged and not (folder / run_files.PARTS).is_dir():
+    if not done and not merged and not (folder / run_writer.PARTS).is_dir():
         return "it is not the folder of a run"
     left = (
-        f"{done} finished evals can be read under {folder / run_files.PARTS}" if done else "no eval in it has finished"
+        f"{done} finished evals can be read under {folder / run_writer.PARTS}" if done else "no eval in it has finished"
     )
     return f"the run crashed or is still going; {left}, and the same command run again asks only what is missing"
 

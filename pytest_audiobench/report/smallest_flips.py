@@ -16,7 +16,7 @@ from pytest_audiobench.evaluation.curve_records import series, unperturbed
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.page.rows import LONGEST_NAME
-from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.perturbation_view import subject_name
 
 Json: TypeAlias = Mapping[str, Any]
 

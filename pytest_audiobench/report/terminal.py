@@ -126,9 +126,9 @@ def _special_tables(run: Mapping[str, Any], width: int) -> Iterator[tuple[str, b
     if view_model.has_perturbations(run):
         yield "", False
     if view_model.has_findings(run):
-        from pytest_audiobench.report import findings
+        from pytest_audiobench.report import findings_tables
 
-        yield from findings.lines(run)
+        yield from findings_tables.lines(run)
 
 
 def _in_comparison_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:

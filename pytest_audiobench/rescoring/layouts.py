@@ -13,7 +13,7 @@ from typing import Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, file_digest
-from pytest_audiobench.models.replay.recorded import records
+from pytest_audiobench.models.replay.recorded_run import records
 from pytest_audiobench.rescoring.own_run import FILE, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 

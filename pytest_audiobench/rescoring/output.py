@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_files import Heading, collect, finish, iso, runtime
+from pytest_audiobench.report.run_writer import Heading, collect, finish, iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
@@ -25,10 +25,10 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} is there already and not empty: name a folder of its own, rows are never added to")
     is_new = not folder.exists()
-    (folder / run_files.PARTS).mkdir(parents=True)
+    (folder / run_writer.PARTS).mkdir(parents=True)
     started = time.time()
     try:
-        rescored = rescore(source, wanted, folder / run_files.PARTS)
+        rescored = rescore(source, wanted, folder / run_writer.PARTS)
         known = {model["alias"]: model for model in source.run["models"]} if source.run else {}
         aliases = dict.fromkeys(item["model"] for item in rescored.items)
         heading = Heading(
@@ -50,7 +50,7 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
         write_page(folder, record)
         finish(folder, record)
     except BaseException:
-        shutil.rmtree(folder if is_new else folder / run_files.PARTS, ignore_errors=True)
+        shutil.rmtree(folder if is_new else folder / run_writer.PARTS, ignore_errors=True)
         raise
     return RescoredEval(record["items"], record["suites"], rescored.notes)
 

@@ -13,7 +13,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.record import SCHEMA, PerturbationRecord
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.models.replay.recorded import records, response_of
+from pytest_audiobench.models.replay.recorded_run import records, response_of
 from pytest_audiobench.protocols.protocol import WEIGHING
 from pytest_audiobench.rescoring.recorded_answers import Played, RecordedRow, clip_named
 

@@ -25,9 +25,9 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
-from pytest_audiobench.report.run_files import Lines
+from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.own_run import items_of
@@ -182,14 +182,14 @@ class _Item:
 
     def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:
         """Read and score ``rows``; returns the record, which is written with its lines where there is a folder."""
-        stem = run_files.stem(self._record)
+        stem = run_writer.stem(self._record)
         whole = any(scorer.together is not None for scorer in self._protocol.scorers)
-        with run_files.adding_lines(self._folder, stem) if self._folder else nullcontext(None) as add:
+        with run_writer.adding_lines(self._folder, stem) if self._folder else nullcontext(None) as add:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
         if self._folder:
-            run_files.write_record(self._folder, self._record)
+            run_writer.write_record(self._folder, self._record)
         return self._record
 
     def scored_lines(self) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.serving import body, chat, predictions
+from pytest_audiobench.serving import body, chat, predictions_v1
 from pytest_audiobench.serving.admission import Refused, TurnedAway, Turns
 from pytest_audiobench.serving.audio_in import AudioIn
 from pytest_audiobench.serving.body import discard
@@ -64,7 +64,7 @@ class _Routes:
         return JSONResponse({"status": "ok"})
 
     async def info(self, request: HttpRequest) -> HttpResponse:
-        return JSONResponse(predictions.info(self._served, self._options, self._name))
+        return JSONResponse(predictions_v1.info(self._served, self._options, self._name))
 
     async def predict(self, request: HttpRequest) -> HttpResponse:
         async with self._turns.place() as until:
@@ -72,8 +72,8 @@ class _Routes:
             async with self._turns.turn():
                 items, asks, errors = await self._decoding(self._prepared, received, until)
                 answers = await self._answer(request, asks)
-        rows = predictions.merged(items, answers, errors)
-        return JSONResponse(predictions.envelope(rows))
+        rows = predictions_v1.merged(items, answers, errors)
+        return JSONResponse(predictions_v1.envelope(rows))
 
     async def models(self, request: HttpRequest) -> HttpResponse:
         return JSONResponse(chat.models(self._names))
@@ -130,8 +130,8 @@ class _Routes:
 
     def _prepared(
         self, received: bytearray, until: float
-    ) -> tuple[list[predictions.Item], list[Ask], Mapping[str, str]]:
-        items = predictions.items(*body.parse_with_audio(received), self._served.limits, self._options)
+    ) -> tuple[list[predictions_v1.Item], list[Ask], Mapping[str, str]]:
+        items = predictions_v1.items(*body.parse_with_audio(received), self._served.limits, self._options)
         audio = AudioIn(self._served.limits, self._options, until)
         asks: list[Ask] = []
         errors: dict[str, str] = {}

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_audiobench.models.predictions import reply as predictions_reply
-from pytest_audiobench.models.predictions.request import SCHEMA
+from pytest_audiobench.models.predictions_v1 import reply as predictions_reply
+from pytest_audiobench.models.predictions_v1.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange, Probe
 from pytest_audiobench.serving.trials import (
     Broken,

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, TypeGuard
 
-from pytest_audiobench.models.predictions.request import SCHEMA
+from pytest_audiobench.models.predictions_v1.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange
 
 _SHOWN = 100

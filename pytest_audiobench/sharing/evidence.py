@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.comparison.rows import estimate, pooled
+from pytest_audiobench.comparison.comparison_lines import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.report.run_files import runtime
+from pytest_audiobench.report.run_writer import runtime
 from pytest_audiobench.sharing.submission import number
 
 Json = Mapping[str, Any]

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from pytest_audiobench.comparison.rows import estimate, parse_rate, pooled
+from pytest_audiobench.comparison.comparison_lines import estimate, parse_rate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
@@ -30,9 +30,9 @@ from pytest_audiobench.gate.thresholds import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.sharing.collection import Collection, RejectedFile
 from pytest_audiobench.sharing.evidence import evals_read_by
 from pytest_audiobench.sharing.submission_checks import Report
+from pytest_audiobench.sharing.submission_collection import Collection, RejectedFile
 
 MOST_UNASKED = MOST_UNMATCHED / 2
 """Of two models that are ranked no more samples are unmatched than a paired test allows."""

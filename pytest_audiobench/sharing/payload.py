@@ -13,7 +13,7 @@ from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
 from pytest_audiobench.report.run_reader import Run
-from pytest_audiobench.sharing.findings import findings_of, top_of
+from pytest_audiobench.sharing.finding_evidence import findings_of, top_of
 from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
 from pytest_audiobench.sharing.submission_checks import content_failures
 from pytest_audiobench.verifier.clip_checks import Folders
@@ -84,7 +84,7 @@ def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) ->
     suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, model))
     if not all(suite_record["hashes"].get(name) for name in HASHES):
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
-    # Those that the suite pools (``report/run_files.py``).
+    # Those that the suite pools (``report/run_writer.py``).
     items = [
         item
         for item in record["items"]

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.strict_json import FieldError, Fields, FileKind, short_repr, strict_json, text, texts
 from pytest_audiobench.identity import canonical
+from pytest_audiobench.io.strict_json import FieldError, Fields, FileKind, short_repr, strict_json, text, texts
 
 if TYPE_CHECKING:
     from pytest_audiobench.sharing.sshsig import PrivateKey

@@ -22,7 +22,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
 from pytest_audiobench.report.safe_text import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
-from pytest_audiobench.sharing.findings import finding_lines, same_findings
+from pytest_audiobench.sharing.finding_evidence import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, Signed, UnreadableSignature, holds, parsed_signature
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number

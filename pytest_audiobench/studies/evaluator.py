@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Evaluator(Protocol):
-    """What studies use of :class:`pytest_audiobench.plugin.evaluator.Evaluator`, which says what each part does."""
+    """What studies use of :class:`pytest_audiobench.plugin.evaluate_fixture.Evaluator`, which documents each part."""
 
     @property
     def model(self) -> ModelHandle: ...

@@ -15,7 +15,7 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
 from pytest_audiobench.protocols.transcription.texts import basic_text
-from pytest_audiobench.stats import findings as stats
+from pytest_audiobench.stats import finding_tests as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.report.json_lines import read_lines
-from pytest_audiobench.report.run_files import LINE_FILES, RECORD
 from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
 from pytest_audiobench.rescoring.own_run import run_of
 from pytest_audiobench.verifier.artifact_verification import verify_artifact
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok

@@ -16,10 +16,10 @@ from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.evaluation.curves import TREND
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
 from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.json_lines import Row, read_lines
-from pytest_audiobench.report.run_files import LINE_FILES, runtime
+from pytest_audiobench.report.run_writer import LINE_FILES, runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
@@ -126,7 +126,7 @@ _BROKEN = "its lines cannot be scored: "
 
 def _scored_again(
     folder: Path, record: Json, wanted: Sequence[Key], place: Path
-) -> tuple[dict[Key, run_files.Part], dict[Key, str]]:
+) -> tuple[dict[Key, run_writer.Part], dict[Key, str]]:
     """The items that could be scored again as parts under ``place``, and why the others could not be."""
     if not wanted:
         return {}, {}
@@ -141,14 +141,14 @@ def _scored_again(
             unreadable = " was not scored: " in str(error)
             return {}, {wanted[0]: str(error) if unreadable else f"{_BROKEN}{error}"}
         # One item's lines must not keep the others from being looked at.
-        done: dict[Key, run_files.Part] = {}
+        done: dict[Key, run_writer.Part] = {}
         why: dict[Key, str] = {}
         for key in wanted:
             parts, reasons = _scored_again(folder, record, [key], place)
             done.update(parts)
             why.update(reasons)
         return done, why
-    done = {(part.item["eval"], part.item["model"]): part for part in run_files.whole_parts(part_folder)}
+    done = {(part.item["eval"], part.item["model"]): part for part in run_writer.whole_parts(part_folder)}
     left = [key for key in wanted if key not in done]
     return done, {key: note for key in left for note in results.notes if note.startswith(f"{key[0]} was ")}
 
@@ -184,7 +184,7 @@ def _number_checks(item: Json, rescored: Json, same: Collection[str], numbers: N
 def _line_differences(
     file: Path,
     kind: str,
-    rescored: Mapping[Key, run_files.Part],
+    rescored: Mapping[Key, run_writer.Part],
     alike: Mapping[Key, Collection[str]],
     numbers: Numbers,
 ) -> dict[Key, str]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.audio import noise
-from pytest_audiobench.audio.fixture import AudioFixture
+from pytest_audiobench.audio import signals
+from pytest_audiobench.audio.audio_fixture import AudioFixture
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.errors import AudioError, UsageError
 
@@ -70,7 +70,7 @@ def test_a_mixture_is_at_its_level_and_as_long_as_its_first(kit: AudioFixture) -
     mixture = kit.mixed(tone, hiss, snr_db=6)
     added = kit.samples(mixture) - kit.samples(tone)
     assert kit.duration_s(mixture) == 2.0
-    assert 20 * np.log10(noise.rms(kit.samples(tone)) / noise.rms(added)) == pytest.approx(6, abs=0.01)
+    assert 20 * np.log10(signals.rms(kit.samples(tone)) / signals.rms(added)) == pytest.approx(6, abs=0.01)
 
 
 def test_silence_cannot_be_mixed_at_a_level(kit: AudioFixture) -> None:
@@ -91,4 +91,4 @@ def test_clips_sound_together_and_in_rooms(kit: AudioFixture) -> None:
     assert np.max(np.abs(kit.samples(mixture))) == pytest.approx(0.95)
     assert kit.duration_s(kit.mixture([tone, hiss, hiss])) == 2.0
     echo = kit.array(np.eye(1, 800)[0] + 0.5 * np.eye(1, 800, 700)[0], 16_000)
-    assert noise.rms(kit.samples(kit.in_room(tone, echo))) == pytest.approx(noise.rms(kit.samples(tone)))
+    assert signals.rms(kit.samples(kit.in_room(tone, echo))) == pytest.approx(signals.rms(kit.samples(tone)))

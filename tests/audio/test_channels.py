@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import edits, noise
+from pytest_audiobench.audio import edits, signals
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits import codecs
-from pytest_audiobench.audio.noise import convolved, gaussian
+from pytest_audiobench.audio.signals import convolved, gaussian
 
 
 def heard(wave: np.ndarray, rate_hz: int, edit: edits.Edit) -> np.ndarray:
@@ -26,7 +26,7 @@ def tone(frequency_hz: float, rate_hz: int) -> np.ndarray:
 )  # 3900 Hz: 6.0 dB by Butterworth, 23.5 by the cosine
 def test_a_band_limit_loses_what_its_formula_says(rate_hz: int, frequency_hz: float, lost_db: float) -> None:
     found = heard(tone(frequency_hz, rate_hz), rate_hz, edits.band_limit(3400))[1000:-1000]
-    assert -20 * np.log10(noise.rms(found) * np.sqrt(8)) == pytest.approx(lost_db, abs=0.1)
+    assert -20 * np.log10(signals.rms(found) * np.sqrt(8)) == pytest.approx(lost_db, abs=0.1)
 
 
 def test_a_band_limit_leaves_nothing_above_its_edge_and_delays_nothing() -> None:

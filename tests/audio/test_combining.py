@@ -12,7 +12,7 @@ from pytest_audiobench.audio import combining, edits
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.audio.noise import gaussian, rms
+from pytest_audiobench.audio.signals import gaussian, rms
 from pytest_audiobench.errors import AudioError, UsageError
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.audio import edits, noise
+from pytest_audiobench.audio import edits, signals
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits import codecs
@@ -51,7 +51,7 @@ def test_speed_raises_tempo_and_pitch() -> None:
 def test_the_noise_of_version_1_is_at_the_ratio_asked_for(snr_db: float, seed: str) -> None:
     edit = Edit("white_noise", 1, (("snr_db", repr(snr_db)),), seed)
     added = heard(edit).astype(np.float64) - WAVE
-    assert 20 * np.log10(noise.rms(WAVE) / noise.rms(added)) == pytest.approx(snr_db, abs=0.02)
+    assert 20 * np.log10(signals.rms(WAVE) / signals.rms(added)) == pytest.approx(snr_db, abs=0.02)
 
 
 def test_noise_is_the_same_for_one_seed_and_another_for_another() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from pytest_audiobench.audio import combining, edits, noise, synthesis
+from pytest_audiobench.audio import combining, edits, signals, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, UsageError
@@ -24,7 +24,7 @@ def waves(draw: st.DrawFn, pauses: tuple[int, ...] = (0, 0, 1, 500, 20_000), few
     hiss = np.random.RandomState(draw(st.integers(0, 99))).standard_normal(frames)
     sound = draw(st.floats(1e-4, 0.5)) * hiss + draw(st.sampled_from([0.0, 0.0, 0.3, -0.9]))
     wave = np.concatenate([np.zeros(before), np.clip(sound, -1, 1)]).astype(np.float32)
-    assume(noise.rms(wave) > 1e-6)
+    assume(signals.rms(wave) > 1e-6)
     return wave
 
 
@@ -38,7 +38,7 @@ def heard(clip: Clip, rate_hz: int = 16_000) -> np.ndarray:
 
 def measured_snr_db(wave: np.ndarray, noisy: np.ndarray, added: np.ndarray) -> float:
     """The ratio of the two parts of which ``noisy`` is made, by least squares."""
-    parts = np.stack([wave / noise.rms(wave), added / noise.rms(added)], axis=1)
+    parts = np.stack([wave / signals.rms(wave), added / signals.rms(added)], axis=1)
     (own, other), *_ = np.linalg.lstsq(parts, noisy, rcond=None)
     return float(20 * np.log10(own / other))
 
@@ -74,10 +74,10 @@ def test_a_mixture_is_the_published_mixers(waves: list[np.ndarray], data: st.Dat
     length = data.draw(st.sampled_from(["longest", "shortest"]))
     frames = (max if length == "longest" else min)(len(wave) for wave in waves)
     as_long = [np.pad(wave[:frames].astype(np.float64), (0, max(0, frames - len(wave)))) for wave in waves]
-    assume(all(noise.rms(wave) > 1e-6 for wave in as_long))
+    assume(all(signals.rms(wave) > 1e-6 for wave in as_long))
     peaked = [0.95 * wave / np.max(np.abs(wave)) for wave in as_long]
-    target = noise.rms(peaked[0])
-    total = sum(wave / noise.rms(wave) * target * 10 ** (db / 20) for wave, db in zip(peaked, levels_db, strict=True))
+    target = signals.rms(peaked[0])
+    total = sum(wave / signals.rms(wave) * target * 10 ** (db / 20) for wave, db in zip(peaked, levels_db, strict=True))
     assume(np.max(np.abs(total)) > 1e-3)
     expected = 0.95 * total / np.max(np.abs(total))
     mixed = heard(combining.mixture([clip_of(wave) for wave in waves], levels_db, length=length))
@@ -89,17 +89,17 @@ def test_a_mixture_is_the_published_mixers(waves: list[np.ndarray], data: st.Dat
 def test_a_room_keeps_length_and_level_and_makes_nothing_later(wave: np.ndarray, response: np.ndarray) -> None:
     direct = int(np.argmax(np.abs(response)))
     whole = np.convolve(wave.astype(np.float64), response.astype(np.float64))[direct : direct + len(wave)]
-    assume(noise.rms(whole) > 1e-9)
-    expected = whole * noise.rms(wave) / noise.rms(whole)
+    assume(signals.rms(whole) > 1e-9)
+    expected = whole * signals.rms(wave) / signals.rms(whole)
     found = heard(combining.in_room(clip_of(wave), clip_of(response)))
-    assert np.allclose(found, expected * min(1, noise.FULL_SCALE / np.max(np.abs(expected))), atol=1e-5)
+    assert np.allclose(found, expected * min(1, signals.FULL_SCALE / np.max(np.abs(expected))), atol=1e-5)
 
 
 @given(wave=waves(), rate_hz=rates_hz, seed=seeds, wet=st.floats(0, 1))
 def test_reverberation_keeps_length_and_level(wave: np.ndarray, rate_hz: int, seed: int, wet: float) -> None:
     found = heard(clip_of(wave, rate_hz).edited(edits.reverb(seed, wet)), rate_hz)
     assert len(found) == len(wave)
-    kept = noise.rms(found) / noise.rms(wave)
+    kept = signals.rms(found) / signals.rms(wave)
     assert kept == pytest.approx(1, abs=1e-5) or (kept < 1 and np.max(np.abs(found)) == pytest.approx(1, abs=1e-4))
 
 
@@ -119,7 +119,7 @@ def test_a_scene_has_the_level_asked_for(recipe, duration_s: float, rate_hz: int
     made: SynthesisSource = recipe(duration_s, seed, level_db)
     samples = synthesis.render(made, rate_hz)
     assert len(samples) == round(duration_s * rate_hz)
-    assert 20 * np.log10(noise.rms(samples)) == pytest.approx(level_db, abs=0.001)
+    assert 20 * np.log10(signals.rms(samples)) == pytest.approx(level_db, abs=0.001)
 
 
 @given(duration_s=st.floats(0.01, 3), rate_hz=rates_hz, level_db=st.floats(-60, 0), seed=seeds)
@@ -132,7 +132,7 @@ def test_events_have_the_peak_asked_for(duration_s: float, rate_hz: int, level_d
 def test_babble_has_its_level_and_gives_every_voice_the_same(waves: list[np.ndarray], seed: int) -> None:
     found = heard(combining.babble([clip_of(wave) for wave in waves], seed))
     assert len(found) == max(len(wave) for wave in waves)
-    assert noise.rms(found) == pytest.approx(0.05, abs=1e-6) or np.max(np.abs(found)) > 0.999
+    assert signals.rms(found) == pytest.approx(0.05, abs=1e-6) or np.max(np.abs(found)) > 0.999
 
 
 @given(clip=waves(), by=waves(), gap_s=st.floats(0, 0.5), level_db=st.floats(-40, 40))
@@ -145,11 +145,11 @@ def test_what_precedes_a_clip_has_its_level_and_leaves_the_clip_as_it_is(
     assert (len(gap), len(second)) == (pause, len(clip))
     assert not gap.any()
     assert np.max(np.abs(found)) <= 1
-    softer = noise.rms(second) / noise.rms(clip)
+    softer = signals.rms(second) / signals.rms(clip)
     assert softer <= 1 + 1e-6
     assert np.allclose(second, clip * softer, atol=1e-6)
-    expected_db = 20 * np.log10(noise.rms(second)) + level_db
-    assert 20 * np.log10(noise.rms(first)) == pytest.approx(expected_db, abs=0.01)
+    expected_db = 20 * np.log10(signals.rms(second)) + level_db
+    assert 20 * np.log10(signals.rms(first)) == pytest.approx(expected_db, abs=0.01)
     assert softer == pytest.approx(1, abs=1e-4) or np.max(np.abs(found)) > 0.999
 
 
@@ -159,8 +159,8 @@ def test_what_lies_over_a_clip_has_its_level_while_it_lasts(clip: np.ndarray, by
     assert len(found) == max(len(clip), len(by))
     total = np.zeros(len(found))
     total[: len(clip)] += clip
-    total[: len(by)] += by * (noise.rms(clip) / noise.rms(by) * 10 ** (level_db / 20))
-    assert np.allclose(found, total * min(1, noise.FULL_SCALE / np.max(np.abs(total), initial=1e-9)), atol=1e-6)
+    total[: len(by)] += by * (signals.rms(clip) / signals.rms(by) * 10 ** (level_db / 20))
+    assert np.allclose(found, total * min(1, signals.FULL_SCALE / np.max(np.abs(total), initial=1e-9)), atol=1e-6)
 
 
 def test_no_two_seeds_give_one_excerpt_or_one_room() -> None:

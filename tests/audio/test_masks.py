@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.audio import combining, edits, noise
+from pytest_audiobench.audio import combining, edits, signals
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.clip_record import clip_of, recipe_of
 from pytest_audiobench.audio.decode import decode
@@ -146,10 +146,10 @@ def test_noise_is_as_strong_as_the_whole_clip_whatever_its_level(mode):
     for db in (-60, -12, 0):
         quiet = [edits.gain(db), edits.mask(50, mode, "noise", 1)]
         (begin, end), *_ = segments(len(HISS), RATE_HZ, 50, mode, 1)
-        level = noise.rms(heard(*quiet)[begin:end]) / noise.rms(heard(edits.gain(db)))
+        level = signals.rms(heard(*quiet)[begin:end]) / signals.rms(heard(edits.gain(db)))
         assert level == pytest.approx(1, rel=0.1)
     everything = heard(edits.mask(100, mode, "noise", 1))
-    assert noise.rms(everything) == pytest.approx(noise.rms(HISS), rel=1e-3)
+    assert signals.rms(everything) == pytest.approx(signals.rms(HISS), rel=1e-3)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -162,7 +162,7 @@ def test_a_larger_share_plays_the_same_noise_and_more_of_it(mode):
 def test_noise_passes_no_full_scale():
     loud = Clip(ArraySource.of(np.sign(HISS), RATE_HZ))
     masked = heard(edits.mask(100, "start", "noise", 1), clip=loud)
-    assert np.abs(masked).max() == np.float32(noise.FULL_SCALE)
+    assert np.abs(masked).max() == np.float32(signals.FULL_SCALE)
 
 
 def test_noise_in_a_silent_clip_is_silence():

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.audio import combining, edits, source_sound, synthesis
+from pytest_audiobench.audio import combining, edits, source_samples, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.sound_file import Recording
-from pytest_audiobench.audio.source_sound import SoundMemory
+from pytest_audiobench.audio.source_samples import SoundMemory
 from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
@@ -43,7 +43,7 @@ def clip_of(file: Path) -> Clip:
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The paths that are really read, with an empty memory for which no file is too young."""
-    read, read_file, read_excerpt = [], source_sound.read_file, source_sound.read_excerpt
+    read, read_file, read_excerpt = [], source_samples.read_file, source_samples.read_excerpt
 
     def counted(source: FileSource, path: str, reach_s: float | None, most_values: int) -> Recording:
         read.append(Path(path).name)
@@ -55,11 +55,11 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
             read.append(f"{Path(path).name} from {start_s}")
         return found
 
-    monkeypatch.setattr(source_sound, "read_file", counted)
-    monkeypatch.setattr(source_sound, "read_excerpt", entered)
-    monkeypatch.setattr(source_sound, "SETTLE_S", -1.0)
-    monkeypatch.setattr(source_sound, "_FILES", SoundMemory(1 << 24))
-    monkeypatch.setattr(source_sound, "_MADE", SoundMemory(1 << 24))
+    monkeypatch.setattr(source_samples, "read_file", counted)
+    monkeypatch.setattr(source_samples, "read_excerpt", entered)
+    monkeypatch.setattr(source_samples, "SETTLE_S", -1.0)
+    monkeypatch.setattr(source_samples, "_FILES", SoundMemory(1 << 24))
+    monkeypatch.setattr(source_samples, "_MADE", SoundMemory(1 << 24))
     return read  # type: ignore[return-value]
 
 
@@ -115,11 +115,11 @@ def test_what_is_remembered_is_what_would_be_read(tmp_path: Path, reads: list[st
         assert reads == [name, name]  # the first window, then all of it
         fresh = []
         for max_s in (0.5, 0.25, None, 0.5, 1.0, None):
-            source_sound._FILES = SoundMemory(0)
+            source_samples._FILES = SoundMemory(0)
             fresh.append(decode(clip, RATE_HZ, max_s))
         for one, other in zip(remembered, fresh, strict=True):
             assert (one.pcm_digest, one.frames, one.truncated_s) == (other.pcm_digest, other.frames, other.truncated_s)
-        source_sound._FILES = SoundMemory(1 << 24)
+        source_samples._FILES = SoundMemory(1 << 24)
         reads.clear()
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_changes_is_read_again_however_its_times_are_set(tmp_path: P
 def test_a_file_that_changed_just_now_is_not_remembered(
     tmp_path: Path, reads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(source_sound, "SETTLE_S", 10.0)
+    monkeypatch.setattr(source_samples, "SETTLE_S", 10.0)
     soundfile.write(tmp_path / "a.wav", hiss(), RATE_HZ)
     clip = clip_of(tmp_path / "a.wav")
     mixed = combining.mixture([clip, clip], [0, 0])

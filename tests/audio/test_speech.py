@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import combining, espeak, espeak_process, noise, synthesis, utterances
+from pytest_audiobench.audio import combining, espeak, espeak_process, signals, synthesis, utterances
 from pytest_audiobench.audio.clip import Clip, FileSource, SynthesisSource
 from pytest_audiobench.audio.clip_record import clip_of, recipe_of
 from pytest_audiobench.audio.decode import decode
@@ -140,7 +140,7 @@ def test_speech_has_its_length_and_level_at_every_rate(rate_hz: int) -> None:
     assert facts.duration_s is not None
     assert 1.0 < facts.duration_s < 1.3
     assert len(heard.samples) == round(facts.duration_s * rate_hz)
-    assert 20 * np.log10(noise.rms(heard.samples)) == pytest.approx(-30, abs=0.001)
+    assert 20 * np.log10(signals.rms(heard.samples)) == pytest.approx(-30, abs=0.001)
 
 
 def test_speech_is_put_before_a_clip_as_any_clip_is() -> None:

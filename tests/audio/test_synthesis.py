@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import noise, synthesis
+from pytest_audiobench.audio import signals, synthesis
 from pytest_audiobench.audio.clip import Clip, SynthesisSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
@@ -34,7 +34,7 @@ def test_noise_depends_on_its_seed_alone(recipe: Callable[..., SynthesisSource])
     first, again, other = (synthesis.render(recipe(1.0, seed), 16_000) for seed in ("a", "a", "b"))
     assert np.array_equal(first, again)
     assert abs(np.corrcoef(first, other)[0, 1]) < 0.3
-    assert 20 * np.log10(noise.rms(first)) == pytest.approx(-26, abs=0.01)
+    assert 20 * np.log10(signals.rms(first)) == pytest.approx(-26, abs=0.01)
 
 
 def test_pink_noise_falls_by_three_decibels_an_octave() -> None:
@@ -121,7 +121,7 @@ def test_events_are_apart_and_as_many_as_their_time_gives(duration_s: float, num
 
 
 def test_every_kind_of_event_is_heard() -> None:
-    draw = noise.stream("kinds")
+    draw = signals.stream("kinds")
     lengths_s = [len(make(16_000, draw)) / 16_000 for make in synthesis.scenes._MAKERS]
     assert [0.24 <= lengths_s[0] <= 0.36, 0.08 <= lengths_s[1] <= 0.25, lengths_s[2] == 0.015] == [True] * 3
 

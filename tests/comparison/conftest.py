@@ -29,7 +29,7 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
-from pytest_audiobench.report.run_files import PARTS, Heading, collect, finish, write_part
+from pytest_audiobench.report.run_writer import PARTS, Heading, collect, finish, write_part
 
 CHOICES = ("cat", "dog", "cow", "hen")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from pytest_audiobench.metrics.talkers import TalkerErrors
+from pytest_audiobench.metrics.multi_talker_errors import TalkerErrors
 
 LACKING = (
     ""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import rate
+from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, errors
 
 from .table import Scorer

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
@@ -60,7 +60,7 @@ def changed(perturbation, sample, places=HERE):
 def snr_db(clean, noisy):
     """Whatever the sum was scaled by: the noise is what is left of it beside the clean clip."""
     scale = np.dot(noisy, clean) / np.dot(clean, clean)
-    return 20 * np.log10(noise.rms(clean * scale) / noise.rms(noisy - clean * scale))
+    return 20 * np.log10(signals.rms(clean * scale) / signals.rms(noisy - clean * scale))
 
 
 # Names and doses
@@ -155,7 +155,7 @@ def test_a_perturbation_keeps_the_length_and_what_16_bits_hold(places, name):
     samples = heard(clip)
     assert len(samples) == len(heard(SPEECH[0].clips[0]))
     assert np.abs(samples).max() <= 1
-    assert noise.rms(samples) > 0
+    assert signals.rms(samples) > 0
 
 
 def test_speed_changes_the_length():

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled
@@ -26,7 +26,7 @@ ASKED: list[Line] = []
 
 
 def hiss(seconds: float, name: str) -> Clip:
-    return Clip(ArraySource.of(0.1 * noise.gaussian(round(16_000 * seconds), name), 16_000, name))
+    return Clip(ArraySource.of(0.1 * signals.gaussian(round(16_000 * seconds), name), 16_000, name))
 
 
 def talkers(places: Places, lines: list[Line]) -> list[Speech]:
@@ -96,7 +96,7 @@ def test_what_is_heard_has_the_pause_and_the_level_that_were_asked_for() -> None
     heard = decode(before.clips[0], 16_000, None).samples
     assert len(heard) == 8_000 + 8_000 + 16_000
     assert not heard[8_000:16_000].any()
-    assert 20 * np.log10(noise.rms(heard[:8_000]) / noise.rms(heard[16_000:])) == pytest.approx(-12, abs=0.01)
+    assert 20 * np.log10(signals.rms(heard[:8_000]) / signals.rms(heard[16_000:])) == pytest.approx(-12, abs=0.01)
     (over,) = injected("inject-correct-overlaid", sample("dog", "cat"), level_db=-12)
     assert len(decode(over.clips[0], 16_000, None).samples) == 16_000
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
@@ -118,7 +118,7 @@ def test_the_share_is_exact_in_what_is_heard_whatever_the_rate_of_the_file(mode,
 def test_noise_in_a_mask_is_as_strong_as_the_clip_whatever_the_rate_of_the_file(rate_hz):
     tone = 0.2 * np.sin(2 * np.pi * 700 * np.arange(2 * rate_hz) / rate_hz)
     (everything,) = masks(100, fill="noise")
-    assert noise.rms(heard(everything, sample_of(tone, rate_hz))) == pytest.approx(0.2 / 2**0.5, rel=1e-3)
+    assert signals.rms(heard(everything, sample_of(tone, rate_hz))) == pytest.approx(0.2 / 2**0.5, rel=1e-3)
 
 
 @pytest.mark.parametrize("fill", ["silence", "noise"])

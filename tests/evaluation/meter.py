@@ -12,7 +12,7 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batching import PlannedRequest, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest, duration_bucket, sample_hash
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response
 from pytest_audiobench.models.model import Limits
 

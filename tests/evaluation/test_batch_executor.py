@@ -13,7 +13,7 @@ import soundfile
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError, TransientError
 from pytest_audiobench.evaluation import batch_executor as asking
-from pytest_audiobench.evaluation import batching
+from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.store import Store
@@ -45,7 +45,7 @@ def unwell(*sample_ids):
 def planned_key(*sample_ids):
     """The key of the first answer of a planned batch."""
     keys = [question(sample_id).planned.key for sample_id in in_order(*sample_ids)]
-    return batching.answer_key(keys[0], batching.batch_key(keys))
+    return batch_plan.answer_key(keys[0], batch_plan.batch_key(keys))
 
 
 @pytest.mark.parametrize("batching", ["planned", "opaque"])

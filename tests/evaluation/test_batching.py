@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.evaluation.batching import (
+from pytest_audiobench.evaluation.batch_plan import (
     WINDOW_SAMPLES,
     PlannedRequest,
     answer_key,

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.batching import WINDOW_SAMPLES, window_bits, window_of
+from pytest_audiobench.evaluation.batch_plan import WINDOW_SAMPLES, window_bits, window_of
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.models.model import Limits
 

@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
 from pytest_audiobench.gate.power import PowerQuery, power_of
-from pytest_audiobench.metrics.drops import drop_of
+from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Question
 

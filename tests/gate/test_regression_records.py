@@ -6,7 +6,7 @@ import pytest
 
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.gate.regression_records import check_regressions
-from pytest_audiobench.gate.strict_json import FieldError
+from pytest_audiobench.io.strict_json import FieldError
 
 LINE = asdict(
     RegressionRecord(

@@ -12,7 +12,7 @@ import sklearn.metrics as reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.bootstrap import Rows, Sums, interval_of, resampling
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import PHONES, folded, phone_tokens
+from pytest_audiobench.metrics.token_errors import PHONES, folded, phone_tokens
 
 MAPS = Path(__file__).parents[2].parent / "shared" / "conformance" / "timit_phone_maps.json"
 TOKENS = st.lists(st.sampled_from([*sorted(PHONES), "dog", "ˈ", "\ud800"]), max_size=12)

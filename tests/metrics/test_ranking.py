@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.kinds import ranking
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 
 trials = st.lists(st.tuples(st.booleans(), st.sampled_from((0.0, 0.25, 0.5, 1.0))), min_size=1, max_size=20)

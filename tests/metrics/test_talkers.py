@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.multi_talker_errors import MOST_TALKERS, cp_errors
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.talkers import MOST_TALKERS, cp_errors
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=4)
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import character_errors, rate, token_errors
+from pytest_audiobench.metrics.token_errors import character_errors, rate, token_errors
 
 WORDS = st.lists(st.sampled_from(["a", "b", "the", "cat", "sät", "日"]), max_size=9)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6)

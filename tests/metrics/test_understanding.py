@@ -21,7 +21,7 @@ from pytest_audiobench.metrics.kinds.understanding import (
     micro,
     word_distance,
 )
-from pytest_audiobench.metrics.labels import set_scores
+from pytest_audiobench.metrics.label_statistics import set_scores
 from pytest_audiobench.metrics.registry import metric_kind
 
 words = st.lists(st.sampled_from(("seven", "am", "pm", "rome")), max_size=3).map(" ".join)

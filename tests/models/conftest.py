@@ -178,7 +178,7 @@ def stranger(stranger_module):
 @pytest.fixture
 def http_model():
     """Makes ``http:`` models with little patience, and closes them."""
-    from pytest_audiobench.models.predictions.model import PredictionsModel
+    from pytest_audiobench.models.predictions_v1.model import PredictionsModel
 
     made = []
 

@@ -16,7 +16,7 @@ from pytest_audiobench.models.judge_scores import wire
 from pytest_audiobench.models.judge_scores.model import JudgeScores
 from pytest_audiobench.models.judge_scores.parts import RubricParts, parts_of
 from pytest_audiobench.models.messages import Ask, Message, Request
-from pytest_audiobench.models.predictions.reply import Breach, Garbled
+from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 

@@ -9,8 +9,8 @@ import time
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.predictions import client as predictions_client
-from pytest_audiobench.models.predictions import reply as predictions_reply
+from pytest_audiobench.models.predictions_v1 import client as predictions_client
+from pytest_audiobench.models.predictions_v1 import reply as predictions_reply
 
 
 @pytest.fixture(autouse=True)

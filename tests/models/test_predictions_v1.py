@@ -15,8 +15,8 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
-from pytest_audiobench.models.predictions import client as predictions_client
-from pytest_audiobench.models.predictions.model import PredictionsModel
+from pytest_audiobench.models.predictions_v1 import client as predictions_client
+from pytest_audiobench.models.predictions_v1.model import PredictionsModel
 
 
 def texts(responses):
@@ -229,7 +229,7 @@ def test_a_server_that_is_no_predictions_server_is_told_apart(stranger, http_mod
 
 
 def test_a_server_that_is_still_loading_is_waited_for(stranger, http_model, monkeypatch):
-    monkeypatch.setattr("pytest_audiobench.models.predictions.client._LOOK_S", 0.02)
+    monkeypatch.setattr("pytest_audiobench.models.predictions_v1.client._LOOK_S", 0.02)
     server = stranger()
     ready = server.info
     loading = {**ready, "model_revision": "unknown", "load_status": "loading", "loading_stage": "weights"}

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.server import guard as server_guard
-from pytest_audiobench.models.server.process import Served, ServerProcess, free_port
+from pytest_audiobench.models.run_server import guard as server_guard
+from pytest_audiobench.models.run_server.process import Served, ServerProcess, free_port
 
 SILENT = "import time; time.sleep(60)"
 

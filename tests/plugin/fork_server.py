@@ -20,7 +20,7 @@ import pytest
 PRELOADED = (
     "pytest_audiobench.datasets.manifest",
     "pytest_audiobench.plugin.collection",
-    "pytest_audiobench.plugin.evaluator",
+    "pytest_audiobench.plugin.evaluate_fixture",
     "pytest_audiobench.plugin.run_end",
     "pytest_audiobench.plugin.regression_gate",
     "pytest_audiobench.evaluation.evaluate",

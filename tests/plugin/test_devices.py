@@ -306,7 +306,7 @@ def _device_processes(folder):
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
     from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
-    from pytest_audiobench.evaluation.batching import PlannedRequest
+    from pytest_audiobench.evaluation.batch_plan import PlannedRequest
     from pytest_audiobench.evaluation.model_handle import ModelHandle
     from pytest_audiobench.evaluation.store import Store
     from pytest_audiobench.models.messages import Response

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_audiobench.models.openai.model import OpenAIModel
-from pytest_audiobench.models.server.process import Served, ServedModel
+from pytest_audiobench.models.run_server.process import Served, ServedModel
 from pytest_audiobench.models.spec import parse_spec
 from pytest_audiobench.plugin import model_server
 

@@ -18,7 +18,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.captioning import family, words
 from pytest_audiobench.protocols.captioning.family import captioning
-from pytest_audiobench.protocols.captioning.published import character_bleu
+from pytest_audiobench.protocols.captioning.published_scorers import character_bleu
 from pytest_audiobench.protocols.protocol import Answer
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))

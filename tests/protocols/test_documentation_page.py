@@ -7,8 +7,8 @@ import pytest
 
 from pytest_audiobench.metrics.registry import is_known, metric_kind, names
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.documentation import scorer_documentation
-from pytest_audiobench.protocols.documentation_page import computed_examples, write_pages
+from pytest_audiobench.protocols.scorer_documentation import scorer_documentation
+from pytest_audiobench.protocols.scorer_documentation_pages import computed_examples, write_pages
 
 PAGES = Path(__file__).parents[2] / "docs" / "scorers"
 SCORERS = [(name, scorer) for name in FAMILIES for scorer in family(name).available.values()]

@@ -10,8 +10,8 @@ from pytest_audiobench import captioning, embedded, translation
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols import embedded as home
-from pytest_audiobench.protocols.embedded import fense
+from pytest_audiobench.protocols import embedding_similarity as home
+from pytest_audiobench.protocols.embedding_similarity import fense
 from pytest_audiobench.protocols.protocol import Answer
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.failures import FAILURES, failures
+from pytest_audiobench.protocols.answer_failures import FAILURES, failures
 
 
 def of(text, reference="the cat sat on the mat", *, expects="words", finish="stop", choices=()):

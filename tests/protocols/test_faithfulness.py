@@ -4,41 +4,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.multiple_choice import faithfulness
+from pytest_audiobench.protocols.multiple_choice import faithfulness_scorers
 from pytest_audiobench.protocols.protocol import Answer
 
 ANIMALS = ("dog", "cat", "cow", "sheep")
 PARSERS = [
-    faithfulness.runtime_af3,
-    faithfulness.runtime_af3_direct,
-    faithfulness.runtime_qwen,
-    faithfulness.recovered,
-    faithfulness.recovered_mm,
-    faithfulness.recovered_mmau,
+    faithfulness_scorers.runtime_af3,
+    faithfulness_scorers.runtime_af3_direct,
+    faithfulness_scorers.runtime_qwen,
+    faithfulness_scorers.recovered,
+    faithfulness_scorers.recovered_mm,
+    faithfulness_scorers.recovered_mmau,
 ]
 
 
 @pytest.mark.parametrize(
     ("parser", "text", "expected"),
     [
-        (faithfulness.runtime_af3, "It is not (A). The final answer is (B) cat", Answer("parsed", "B")),
-        (faithfulness.runtime_af3, "The answer is (B). I am sure.", Answer("out_of_range")),
-        (faithfulness.runtime_af3, "This is a cat", Answer("parsed", "A")),
-        (faithfulness.runtime_af3_direct, "(B) Mr. Big", Answer("parsed", "B")),
-        (faithfulness.runtime_af3_direct, "Sheep.", Answer("parsed", "D")),
-        (faithfulness.runtime_af3_direct, "the sheep", Answer("unparsed")),
-        (faithfulness.runtime_qwen, "<Conclusion>\nN\n</Conclusion>", Answer("out_of_range")),
-        (faithfulness.runtime_qwen, "I'm sorry, I can't hear it.", Answer("out_of_range")),
-        (faithfulness.runtime_qwen, "I hear a sheep or a dog", Answer("parsed", "A")),
-        (faithfulness.runtime_qwen, "CRASH: GPU 0 has a total capacity of", Answer("unparsed")),
-        (faithfulness.recovered, "(A) or rather (C)", Answer("parsed", "C")),
-        (faithfulness.recovered, "So it must be one of the sheeps.", Answer("parsed", "D")),
-        (faithfulness.recovered, "It is surely a cat. I think.", Answer("parsed", "B")),
-        (faithfulness.recovered, "The best choice: D", Answer("parsed", "D")),
-        (faithfulness.recovered_mm, "A cow walks by. It moos.", Answer("parsed", "C")),
-        (faithfulness.recovered_mmau, "A cow walks by. It moos.", Answer("unparsed")),
-        (faithfulness.recovered_mmau, "This must be D", Answer("parsed", "D")),
-        (faithfulness.recovered_mm, "", Answer("empty")),
+        (faithfulness_scorers.runtime_af3, "It is not (A). The final answer is (B) cat", Answer("parsed", "B")),
+        (faithfulness_scorers.runtime_af3, "The answer is (B). I am sure.", Answer("out_of_range")),
+        (faithfulness_scorers.runtime_af3, "This is a cat", Answer("parsed", "A")),
+        (faithfulness_scorers.runtime_af3_direct, "(B) Mr. Big", Answer("parsed", "B")),
+        (faithfulness_scorers.runtime_af3_direct, "Sheep.", Answer("parsed", "D")),
+        (faithfulness_scorers.runtime_af3_direct, "the sheep", Answer("unparsed")),
+        (faithfulness_scorers.runtime_qwen, "<Conclusion>\nN\n</Conclusion>", Answer("out_of_range")),
+        (faithfulness_scorers.runtime_qwen, "I'm sorry, I can't hear it.", Answer("out_of_range")),
+        (faithfulness_scorers.runtime_qwen, "I hear a sheep or a dog", Answer("parsed", "A")),
+        (faithfulness_scorers.runtime_qwen, "CRASH: GPU 0 has a total capacity of", Answer("unparsed")),
+        (faithfulness_scorers.recovered, "(A) or rather (C)", Answer("parsed", "C")),
+        (faithfulness_scorers.recovered, "So it must be one of the sheeps.", Answer("parsed", "D")),
+        (faithfulness_scorers.recovered, "It is surely a cat. I think.", Answer("parsed", "B")),
+        (faithfulness_scorers.recovered, "The best choice: D", Answer("parsed", "D")),
+        (faithfulness_scorers.recovered_mm, "A cow walks by. It moos.", Answer("parsed", "C")),
+        (faithfulness_scorers.recovered_mmau, "A cow walks by. It moos.", Answer("unparsed")),
+        (faithfulness_scorers.recovered_mmau, "This must be D", Answer("parsed", "D")),
+        (faithfulness_scorers.recovered_mm, "", Answer("empty")),
     ],
 )
 def test_the_rules_as_described(parser, text, expected) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.multiple_choice.published import has_same_tokens, mmau_matches, read_mmau
+from pytest_audiobench.protocols.multiple_choice.published_scorers import has_same_tokens, mmau_matches, read_mmau
 from pytest_audiobench.protocols.protocol import Answer
 
 

@@ -12,9 +12,8 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.failures import failures
-from pytest_audiobench.protocols.overlapped_speech.family import overlapped_speech
-from pytest_audiobench.protocols.overlapped_speech.speaker_turns import talkers_of
+from pytest_audiobench.protocols.answer_failures import failures
+from pytest_audiobench.protocols.overlapped_speech import overlapped_speech, talkers_of
 from pytest_audiobench.protocols.protocol import Answer
 
 TRUTHS = ("hello how are you", "we leave at nine")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice import published
+from pytest_audiobench.protocols.multiple_choice import published_scorers
 from pytest_audiobench.protocols.multiple_choice.family import RULES, multiple_choice
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -37,7 +37,7 @@ ANIMALS = ("dog", "cat", "hen", "frog")
     ],
 )
 def test_air_bench_looks_at_the_first_character_and_the_last_but_one(text, expected) -> None:
-    assert published.read_air_bench(text, ANIMALS) == expected
+    assert published_scorers.read_air_bench(text, ANIMALS) == expected
 
 
 def test_a_letter_that_is_not_offered_is_wrong_and_stays_in_the_score() -> None:
@@ -80,13 +80,14 @@ def test_a_letter_that_is_not_offered_is_wrong_and_stays_in_the_score() -> None:
 )
 def test_the_first_phrase_of_the_list_gives_the_letter(text, voicebench, kimi, ultraeval) -> None:
     found = [
-        read(text, ANIMALS).value for read in (published.read_voicebench, published.read_kimi, published.read_ultraeval)
+        read(text, ANIMALS).value
+        for read in (published_scorers.read_voicebench, published_scorers.read_kimi, published_scorers.read_ultraeval)
     ]
     assert found == [voicebench, kimi, ultraeval]
 
 
 def test_there_are_as_many_phrases_as_can_ever_be_the_first() -> None:
-    voicebench, kimi, ultraeval = published._VOICEBENCH, published._KIMI, published._ULTRAEVAL
+    voicebench, kimi, ultraeval = published_scorers._VOICEBENCH, published_scorers._KIMI, published_scorers._ULTRAEVAL
     assert (len(voicebench), len(kimi), len(ultraeval)) == (168, 158, 158)
     for pairs in (voicebench, kimi, ultraeval):
         whole = [f"{before}@{behind}" for before, behind in pairs]
@@ -108,10 +109,10 @@ def test_audiobenchs_recorded_scores_are_repeated() -> None:
 
 def test_audiobench_cuts_the_letters_of_the_choices_and_keeps_the_answers() -> None:
     choices = ("(A) Man", "(B) A woman")
-    assert published.read_audiobench_mmau("Man", choices).value == "A"
-    assert published.read_audiobench_mmau("(A) Man", choices).value is None
-    assert published.has_same_tokens_lettered("A", "(A) Man", choices)
-    assert published.read_audiobench_mmau("A man", ("A man", "A woman")).value == "A"
+    assert published_scorers.read_audiobench_mmau("Man", choices).value == "A"
+    assert published_scorers.read_audiobench_mmau("(A) Man", choices).value is None
+    assert published_scorers.has_same_tokens_lettered("A", "(A) Man", choices)
+    assert published_scorers.read_audiobench_mmau("A man", ("A man", "A woman")).value == "A"
 
 
 TEXTS = st.text(max_size=60) | st.lists(

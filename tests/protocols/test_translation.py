@@ -18,7 +18,7 @@ from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.translation.bleu import lower_nopunct
 from pytest_audiobench.protocols.translation.family import SALMONN, translation
-from pytest_audiobench.protocols.translation.published import lmms_eval_chinese, lmms_eval_english
+from pytest_audiobench.protocols.translation.published_scorers import lmms_eval_chinese, lmms_eval_english
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 
@@ -222,7 +222,7 @@ def test_lmms_eval_normalises_first():
 def test_audiobench_writes_the_word_empty(monkeypatch):
     asked = []
     monkeypatch.setattr(
-        "pytest_audiobench.protocols.translation.published.bleu_statistics",
+        "pytest_audiobench.protocols.translation.published_scorers.bleu_statistics",
         lambda said, true, tokenizer: asked.append((said, true, tokenizer)) or {},
     )
     scored(named("audiobench"), [("", ""), ("  ", "x"), ("Hi", "y")])

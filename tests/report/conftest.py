@@ -21,12 +21,12 @@ from pytest_audiobench.evaluation.record import (
 )
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.failures import FAILURES
-from pytest_audiobench.report import run_files
+from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import Row, write_lines
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.page.sounds import ENDING
-from pytest_audiobench.report.run_files import COMPARED_FILE, PARTS, Heading, Lines, write_part
+from pytest_audiobench.report.run_writer import COMPARED_FILE, PARTS, Heading, Lines, write_part
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -336,14 +336,14 @@ class Runs:
     def collected(self, *items: Made, name: str = "run", **changes: Any) -> tuple[Path, dict[str, Any]]:
         """A run's folder and record, collected and finished."""
         folder = self.begun(*items, name=name)
-        record = run_files.collect(folder, heading(**changes))
-        run_files.finish(folder, record)
+        record = run_writer.collect(folder, heading(**changes))
+        run_writer.finish(folder, record)
         return folder, record
 
     def gated(self, *items: Made, name: str = "run", before: str = "(a) cat", **changes: Any) -> tuple[Path, Any]:
         """A finished run that was held against a baseline, whose answers were all right and read ``before``."""
         folder = self.begun(*items, name=name)
-        record = run_files.collect(folder, heading(**changes)) | {"baseline": BASELINE}
+        record = run_writer.collect(folder, heading(**changes)) | {"baseline": BASELINE}
         right = {"status": "parsed", "scores": {"correct": 1.0}, "text": before, "failures": []}
         rows = [
             {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "scorer")}
@@ -353,7 +353,7 @@ class Runs:
             if row["scorer"] == "letters" and row["status"] != "error"
         ]
         write_lines(folder / COMPARED_FILE, rows)
-        run_files.finish(folder, record)
+        run_writer.finish(folder, record)
         return folder, record
 
     def page(
@@ -371,11 +371,11 @@ class Runs:
         """
         folder = self.begun(*items)
         write_lines(folder / PARTS / f"sounds{ENDING}", sounds)
-        record = run_files.collect(folder, heading(**changes)) | {"baseline": baseline}
+        record = run_writer.collect(folder, heading(**changes)) | {"baseline": baseline}
         if compared:
             write_lines(folder / COMPARED_FILE, compared)
         path = html.write_page(folder, record, budget_bytes)
-        run_files.finish(folder, record)
+        run_writer.finish(folder, record)
         return path
 
     @staticmethod

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report.findings import findings_view
+from pytest_audiobench.report.findings_tables import findings_view
 from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)

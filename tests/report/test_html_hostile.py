@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.evaluation.record import VerdictRecord
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.report.json_lines import read_lines, write_lines
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES
+from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES
 
 RUN = "window.ran = (window.ran || 0) + 1"
 PAYLOADS = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.label_tables import MOST_LABELS, LabelCounts
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.page.sounds import ENDING
-from pytest_audiobench.report.run_files import PARTS
+from pytest_audiobench.report.run_writer import PARTS
 
 OWNED = "window.owned = 1"
 TEXTS = {
@@ -49,16 +49,16 @@ def page_of(runs: Any, bad: str) -> Path:
     folder = runs.begun(item)
     for kind in ("processed", "scored"):
         (path,) = folder.glob(f"{PARTS}/*.{kind}.jsonl")
-        rows = [row | {"sample_id": bad + row["sample_id"][-1]} for row in run_files.read_lines(path)]
+        rows = [row | {"sample_id": bad + row["sample_id"][-1]} for row in run_writer.read_lines(path)]
         write_lines(path, [row | ({"value": bad} if kind == "processed" else {"cluster": bad}) for row in rows])
     sound = {"eval": item.eval, "model": item.model, "sample_id": f"{bad}0", "clip": 0, "rank": 0}
     sound |= {"seconds": 1.0, "whole_s": 2.0, "mp3": base64.b64encode(b"<script>no sound").decode()}
     write_lines(folder / PARTS / f"1{ENDING}", [sound])
-    record = run_files.collect(folder, runs.heading())
+    record = run_writer.collect(folder, runs.heading())
     before = {"status": "parsed", "scores": {"correct": 1.0}, "text": bad, "failures": [bad]}
     owner = {"eval": item.eval, "model": item.model, "epoch": 0, "scorer": "letters", "change": "worse"}
     rows = [owner | {"sample_id": f"{bad}{number}", "before": before} for number in range(2)]
-    write_lines(folder / run_files.COMPARED_FILE, rows)
+    write_lines(folder / run_writer.COMPARED_FILE, rows)
     return html.write_page(folder, record)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation.record import VerdictRecord
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import read_lines
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
@@ -24,7 +24,7 @@ def evals_in(path: Path) -> list[str]:
 def test_parts_are_merged_in_the_order_of_the_collection(runs: Any) -> None:
     items = [runs.item(index, name, [RIGHT, WRONG]) for index, name in ((11, "late"), (2, "early"), (5, "middle"))]
     folder, record = runs.collected(*items)
-    for name in run_files.LINE_FILES.values():
+    for name in run_writer.LINE_FILES.values():
         assert evals_in(folder / name) == ["early", "middle", "late"]
     assert [item["eval"] for item in record["items"]] == ["early", "middle", "late"]
 
@@ -33,27 +33,27 @@ def test_files_do_not_depend_on_the_order_in_which_items_finished(runs: Any) -> 
     items = [runs.item(index, name, [RIGHT, WRONG]) for index, name in enumerate("abc")]
     forth, _ = runs.collected(*items, name="forth")
     back, _ = runs.collected(*reversed(items), name="back")
-    for name in (*run_files.LINE_FILES.values(), "run.json"):
+    for name in (*run_writer.LINE_FILES.values(), "run.json"):
         assert (forth / name).read_bytes() == (back / name).read_bytes()
 
 
 def test_answers_are_in_the_predictions_only(runs: Any) -> None:
     folder, _ = runs.collected(runs.item(0, "a", [("a very unlikely answer", "unparsed", False)]))
-    holders = [name for name in run_files.LINE_FILES.values() if "very unlikely" in (folder / name).read_text()]
+    holders = [name for name in run_writer.LINE_FILES.values() if "very unlikely" in (folder / name).read_text()]
     assert holders == ["predictions.jsonl"]
 
 
 def test_a_finished_run_has_its_record_and_no_parts(runs: Any) -> None:
     folder, record = runs.collected(runs.item(0, "a", [RIGHT]))
     assert json.loads((folder / "run.json").read_bytes()) == record
-    assert sorted(path.name for path in folder.iterdir()) == sorted(["run.json", *run_files.LINE_FILES.values()])
+    assert sorted(path.name for path in folder.iterdir()) == sorted(["run.json", *run_writer.LINE_FILES.values()])
 
 
 def test_a_run_is_not_marked_as_finished_before_its_end(runs: Any) -> None:
     folder = runs.begun(runs.item(0, "a", [RIGHT]))
-    record = run_files.collect(folder, runs.heading())
+    record = run_writer.collect(folder, runs.heading())
     assert not (folder / "run.json").exists()
-    run_files.finish(folder, record)
+    run_writer.finish(folder, record)
     assert (folder / "run.json").exists()
 
 
@@ -68,13 +68,13 @@ def test_what_a_crashed_run_left_is_never_merged_into_another(runs: Any) -> None
 def test_a_finished_run_is_never_written_again(runs: Any) -> None:
     folder, _ = runs.collected(runs.item(0, "a", [RIGHT]))
     with pytest.raises(FatalError, match="already holds a finished run"):
-        run_files.collect(folder, runs.heading())
+        run_writer.collect(folder, runs.heading())
 
 
 def test_an_item_killed_between_its_lines_and_its_record_is_left_out_and_noted(runs: Any) -> None:
     folder = runs.begun(runs.item(0, "whole", [RIGHT]), runs.item(1, "killed", [RIGHT]))
     next((folder / "parts").glob("000001-*.item.json")).unlink()
-    record = run_files.collect(folder, runs.heading())
+    record = run_writer.collect(folder, runs.heading())
     assert evals_in(folder / "predictions.jsonl") == ["whole"]
     assert any("begun and never finished" in note for note in record["notes"])
 
@@ -82,7 +82,7 @@ def test_an_item_killed_between_its_lines_and_its_record_is_left_out_and_noted(r
 def test_lines_that_vanished_are_noted_and_cost_no_other_item(runs: Any) -> None:
     folder = runs.begun(runs.item(0, "a", [RIGHT]), runs.item(1, "b", [RIGHT]))
     next((folder / "parts").glob("000000-*.predictions.jsonl")).unlink()
-    record = run_files.collect(folder, runs.heading())
+    record = run_writer.collect(folder, runs.heading())
     assert evals_in(folder / "predictions.jsonl") == ["b"]
     assert any("lines are missing" in note for note in record["notes"])
 
@@ -92,16 +92,16 @@ def test_a_damaged_part_is_named(runs: Any) -> None:
     part = next((folder / "parts").glob("*.item.json"))
     part.write_text("{")
     with pytest.raises(FatalError, match=part.name):
-        run_files.collect(folder, runs.heading())
+        run_writer.collect(folder, runs.heading())
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}, Path("/x"), "half \ud800"])
 def test_a_hook_that_adds_what_json_does_not_have_is_told_where(runs: Any, value: Any) -> None:
     folder = runs.begun(runs.item(0, "a", [RIGHT]))
-    record = run_files.collect(folder, runs.heading())
+    record = run_writer.collect(folder, runs.heading())
     record["runtime"] = {**record["runtime"], "gpu": [value]}
     with pytest.raises(FatalError, match=r"run\.runtime\.gpu\[0\]"):
-        run_files.finish(folder, record)
+        run_writer.finish(folder, record)
     assert not (folder / "run.json").exists()
     assert (folder / "parts").exists()
 

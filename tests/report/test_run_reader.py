@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.run_reader import load_run
 
 RIGHT, WRONG, FAILED = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False), ("no audio", "error", False)
@@ -72,7 +72,7 @@ def test_a_run_without_record_says_what_can_be_read(runs: Any) -> None:
 
 def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
     crashed = runs.begun(runs.item(0, "a", [RIGHT]))
-    run_files.collect(crashed, runs.heading())
+    run_writer.collect(crashed, runs.heading())
     with pytest.raises(UsageError, match="crashed or is still going"):
         load_run(crashed)
 

@@ -7,8 +7,8 @@ import pytest
 
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.report import run_files
-from pytest_audiobench.report.run_files import Lines, write_part
+from pytest_audiobench.report import run_writer
+from pytest_audiobench.report.run_writer import Lines, write_part
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("hm", "unparsed", False), ("no audio", "error", False)
@@ -112,4 +112,4 @@ def test_a_run_with_an_item_that_never_finished_has_no_hash(runs: Any) -> None:
     record = lost.record
     record.hashes = {}
     write_part(folder / "parts", record, Lines([], [], []))
-    assert run_files.collect(folder, runs.heading())["hashes"]["run_hash"] is None
+    assert run_writer.collect(folder, runs.heading())["hashes"]["run_hash"] is None

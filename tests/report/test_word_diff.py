@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.report.page.rows import MOST_WORDS, word_diff, words_of
 
 ITEM = {"protocol": "transcription", "scorers": [{"name": "wer-basic"}], "options": {}}

@@ -10,7 +10,7 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.bundled import bundled_folder
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Settings
-from pytest_audiobench.models.predictions.request import PLACEHOLDER
+from pytest_audiobench.models.predictions_v1.request import PLACEHOLDER
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
 

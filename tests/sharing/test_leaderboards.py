@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.sharing import collection
-from pytest_audiobench.sharing.collection import collect
+from pytest_audiobench.sharing import submission_collection
 from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import Submission, decoded
+from pytest_audiobench.sharing.submission_collection import collect
 
 pytest.importorskip("cryptography")
 
@@ -110,10 +110,10 @@ def test_only_allowed_signers_count(board):
 
 
 def test_the_newest_of_a_model_counts_and_the_others_are_named(board, monkeypatch):
-    from pytest_audiobench.report import run_files
+    from pytest_audiobench.report import run_writer
 
     for second, (name, count) in enumerate((("first", 20), ("second", 30), ("same", 30))):
-        monkeypatch.setattr(run_files.time, "time", lambda second=second: 1_790_000_000.0 + second)
+        monkeypatch.setattr(run_writer.time, "time", lambda second=second: 1_790_000_000.0 + second)
         board.submit(name, right(count), model="m")
     (row,) = board.rows()
     assert (float(row["value"]), row["file"]) == (0.75, "same.json")
@@ -295,10 +295,10 @@ def test_a_data_set_too_large_is_not_fetched(keys, hub, monkeypatch):
     pytest.importorskip("huggingface_hub")
     hub.put("lab/huge", f"submissions/a/{'0' * 64}.json", b"{}" * 100)
     hub.put("lab/huge", f"submissions/a/{'1' * 64}.json", b"{}")
-    monkeypatch.setattr(collection, "MOST_BYTES_IN_ALL", 50)
+    monkeypatch.setattr(submission_collection, "MOST_BYTES_IN_ALL", 50)
     with pytest.raises(UsageError, match="lab/huge holds more than 5000 files or"):
         collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
-    monkeypatch.setattr(collection, "MOST_BYTES_IN_ALL", 10**6)
-    monkeypatch.setattr(collection, "MOST_BYTES", 100)
+    monkeypatch.setattr(submission_collection, "MOST_BYTES_IN_ALL", 10**6)
+    monkeypatch.setattr(submission_collection, "MOST_BYTES", 100)
     found = collect("lab/huge", read_signers(keys / "signers"), lambda seconds: None)
     assert any("more than a submission does" in one.why for one in found.refused)

@@ -17,7 +17,7 @@ from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.protocols.transcription.non_speech import hallucination
-from pytest_audiobench.report.run_files import runtime
+from pytest_audiobench.report.run_writer import runtime
 from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number

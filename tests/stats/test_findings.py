@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.stats import findings
-from pytest_audiobench.stats.findings import Unit, holdout_of, sides_of, uplift_interval, uplift_p, weigh
+from pytest_audiobench.stats import finding_tests
+from pytest_audiobench.stats.finding_tests import Unit, holdout_of, sides_of, uplift_interval, uplift_p, weigh
 
 SIZES = {10: (3, 3, 4), 60: (20, 20, 20), 180: (60, 60, 60)}
 RUNS = 300
@@ -49,8 +49,8 @@ def share(runs, *wanted):
 @pytest.mark.parametrize("clips", SIZES)
 def test_no_domain_is_validated_more_often_than_is_stated_where_none_differs(clips, rate):
     runs = list(statuses(clips, RUNS, [rate] * 3, SIZES[clips]))
-    assert share(runs, "validated") <= findings.ALPHA
-    assert share(runs, "validated", "candidate") <= findings.DISCOVERY
+    assert share(runs, "validated") <= finding_tests.ALPHA
+    assert share(runs, "validated", "candidate") <= finding_tests.DISCOVERY
 
 
 def test_ten_clips_say_nothing_at_all():
@@ -62,13 +62,13 @@ def test_ten_clips_say_nothing_at_all():
 @pytest.mark.parametrize("rate", [0.1, 0.5])
 def test_that_holds_where_the_clips_of_a_recording_are_alike(rate):
     runs = list(statuses(7, 60, [rate] * 3, SIZES[180], clips=4, alike=0.5))
-    assert share(runs, "validated") <= findings.ALPHA
+    assert share(runs, "validated") <= finding_tests.ALPHA
 
 
 def test_that_holds_for_a_domain_in_the_middle_of_others_that_differ():
     runs = list(statuses(8, RUNS, [0.5, 0.9, 0.1], SIZES[180]))
     assert share(runs, "validated") == 1.0
-    assert sum(("validated", "d0") in found for found in runs) / RUNS <= findings.ALPHA
+    assert sum(("validated", "d0") in found for found in runs) / RUNS <= finding_tests.ALPHA
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.3, 0.5])
@@ -107,7 +107,7 @@ def test_permutations_of_clusters_come_near_to_all_ways_to_deal_them():
     dealt = [ratio(set(ways)) for ways in itertools.combinations(range(8), 3)]
     exact = (sum(one > seen for one in dealt) + 0.5 * sum(one == seen for one in dealt)) / len(dealt)
     # No p is below the share of the interval's resamples without an uplift.
-    assert findings._dealt_p(own, others) == pytest.approx(exact, abs=0.015)
+    assert finding_tests._dealt_p(own, others) == pytest.approx(exact, abs=0.015)
     assert uplift_p(own, others) > exact
     assert uplift_p(own, others) == uplift_p(list(reversed(own)), list(reversed(others)))
 
@@ -185,9 +185,9 @@ def test_a_domain_whose_holdout_points_the_other_way_is_rejected():
 
 def test_the_holdouts_level_keeps_the_family_at_alpha():
     for parts in range(1, 40):
-        level = findings.holdout_level(parts)
-        assert parts * findings.DISCOVERY * level <= findings.ALPHA + 1e-12
-        assert level <= findings.LAXEST
+        level = finding_tests.holdout_level(parts)
+        assert parts * finding_tests.DISCOVERY * level <= finding_tests.ALPHA + 1e-12
+        assert level <= finding_tests.LAXEST
 
 
 def recordings(generator, part, number, clips, rate, alike):
@@ -208,7 +208,7 @@ def test_that_holds_where_the_recordings_of_one_domain_are_all_or_nothing_and_th
             for unit in recordings(generator, part, number if part == alike else 60, 10, rate, part == alike)
         ]
         false += any(one.status == "validated" for one in weigh(units, str(run)))
-    assert false / runs <= findings.ALPHA
+    assert false / runs <= finding_tests.ALPHA
 
 
 def test_a_failed_asking_moves_no_other_cluster_and_a_domain_without_answers_is_told():

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
 from pytest_audiobench.audio.edits.codecs import NAMES, encoded_and_decoded
 from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
-from pytest_audiobench.audio.noise import Wave, filtered, low_pass
+from pytest_audiobench.audio.signals import Wave, filtered, low_pass
 from pytest_audiobench.errors import UsageError
 
 _NOTHING = 4000 / 3400
@@ -34,7 +34,7 @@ def pink_noise(snr_db: float, seed: int | str) -> Edit:
 
 
 def cafe_noise(snr_db: float, seed: int | str) -> Edit:
-    """Add :func:`~pytest_audiobench.audio.noise.cafe` noise, which comes and goes, at ``snr_db``."""
+    """Add :func:`~pytest_audiobench.audio.signals.cafe` noise, which comes and goes, at ``snr_db``."""
     return _noisy("cafe_noise", 1, snr_db, seed)
 
 
@@ -89,26 +89,26 @@ def _noisy(name: str, version: int, snr_db: float, seed: int | str) -> Edit:
 
 def _white_noise_1(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     """As version 2, in float32 and beyond full scale, from a stream that NumPy does not promise to keep."""
-    level = noise.rms(samples)
+    level = signals.rms(samples)
     if not level:
         raise ValueError("white_noise is at a ratio to the clip's level, and the clip is silent")
-    hiss = noise.white(len(samples), seed or "")
-    return samples + noise.at_rms(hiss, level / noise.amplitude(number(parameters, "snr_db")))
+    hiss = signals.white(len(samples), seed or "")
+    return samples + signals.at_rms(hiss, level / signals.amplitude(number(parameters, "snr_db")))
 
 
 def _white_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    hiss = noise.gaussian(len(samples), "white_noise edit", 2, seed or "")
-    return noise.add_noise(samples, hiss, number(parameters, "snr_db"))
+    hiss = signals.gaussian(len(samples), "white_noise edit", 2, seed or "")
+    return signals.add_noise(samples, hiss, number(parameters, "snr_db"))
 
 
 def _pink_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    hiss = noise.pink_noise(len(samples), rate_hz, "pink_noise edit", 1, seed or "")
-    return noise.add_noise(samples, hiss, number(parameters, "snr_db"))
+    hiss = signals.pink_noise(len(samples), rate_hz, "pink_noise edit", 1, seed or "")
+    return signals.add_noise(samples, hiss, number(parameters, "snr_db"))
 
 
 def _cafe_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    chatter = noise.cafe(len(samples), rate_hz, "cafe_noise edit", 1, seed or "")
-    return noise.add_noise(samples, chatter, number(parameters, "snr_db"))
+    chatter = signals.cafe(len(samples), rate_hz, "cafe_noise edit", 1, seed or "")
+    return signals.add_noise(samples, chatter, number(parameters, "snr_db"))
 
 
 def _band_limit(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -125,7 +125,7 @@ def _band_limit(samples: Samples, rate_hz: int, parameters: Parameters, seed: st
 
 def _reverb(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     wet, length_s = number(parameters, "wet"), number(parameters, "length_s")
-    draw = noise.stream("reverb", 1, seed or "")
+    draw = signals.stream("reverb", 1, seed or "")
     times, strengths = draw.random_sample(_ECHOES), draw.random_sample(_ECHOES)
     echoes = (0.15 + 0.35 * strengths) * np.exp(-6 * times)
     dry = samples.astype(np.float64)
@@ -135,7 +135,7 @@ def _reverb(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | 
         if late < len(dry):
             room[late:] += echo * dry[:-late]
     mixed = (1 - wet) * dry + wet / (1 + float(np.sum(echoes))) * room
-    return noise.within_full_scale(noise.scaled_to_rms(mixed, noise.rms(samples)))
+    return signals.within_full_scale(signals.scaled_to_rms(mixed, signals.rms(samples)))
 
 
 def _codec(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -144,7 +144,7 @@ def _codec(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | N
 
 def _clipping(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     peak = float(np.max(np.abs(samples), initial=0.0))
-    most = np.float32(peak * noise.amplitude(-number(parameters, "db")))
+    most = np.float32(peak * signals.amplitude(-number(parameters, "db")))
     return np.clip(samples, -most, most)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import soxr
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
 from pytest_audiobench.audio.edits.kind import EditKind
 from pytest_audiobench.errors import UsageError
@@ -52,7 +52,7 @@ def silence() -> Edit:
 
 
 def _gain(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    return samples * np.float32(noise.amplitude(number(parameters, "db")))
+    return samples * np.float32(signals.amplitude(number(parameters, "db")))
 
 
 def _trim(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:

@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
 from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
 from pytest_audiobench.errors import UsageError
@@ -86,7 +86,7 @@ def _place(room: int, frames: int, seed: int | str) -> int:
 
 
 def _scattered(n_frames: int, rate_hz: int, n_masked: int, seed: int | str) -> list[Segment]:
-    draw = noise.stream("mask pieces", 1, str(seed))
+    draw = signals.stream("mask pieces", 1, str(seed))
     ends = _cuts(n_frames, rate_hz, draw)
     lengths = np.diff(ends, prepend=0)
     order = draw.permutation(len(ends))
@@ -125,8 +125,8 @@ def _mask(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | No
 
 def _noise(samples: Samples, seed: str) -> Samples:
     """The length of the clip, whatever is masked of it, so that every share plays the same noise in the same place."""
-    hiss = noise.scaled_to_rms(noise.gaussian(len(samples), "mask noise", 1, seed), noise.rms(samples))
-    return np.clip(hiss, -noise.FULL_SCALE, noise.FULL_SCALE).astype(np.float32)
+    hiss = signals.scaled_to_rms(signals.gaussian(len(samples), "mask noise", 1, seed), signals.rms(samples))
+    return np.clip(hiss, -signals.FULL_SCALE, signals.FULL_SCALE).astype(np.float32)
 
 
 def _percent(percent: float) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import soxr
 
-from pytest_audiobench.audio import espeak, noise, utterances
+from pytest_audiobench.audio import espeak, signals, utterances
 from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, number, registered
 from pytest_audiobench.audio.synthesis import scenes
 from pytest_audiobench.audio.synthesis.recipe import level, recipe
@@ -69,7 +69,7 @@ def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     fitted = np.zeros(frames)
     end = min(frames, len(sound))
     fitted[:end] = sound[:end]
-    return noise.scaled_to_rms(fitted, level(parameters)).astype(np.float32)
+    return signals.scaled_to_rms(fitted, level(parameters)).astype(np.float32)
 
 
 _RENDERS = {**scenes.RENDERS, ("speech", 1): _speech}

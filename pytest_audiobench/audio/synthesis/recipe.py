@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
 from pytest_audiobench.errors import UsageError
 
@@ -32,7 +32,7 @@ def duration(duration_s: float) -> str:
 
 def level(parameters: Parameters) -> float:
     """The parameter ``level_db`` as an amplitude."""
-    return noise.amplitude(number(parameters, "level_db"))
+    return signals.amplitude(number(parameters, "level_db"))
 
 
 def seed(parameters: Parameters) -> str:

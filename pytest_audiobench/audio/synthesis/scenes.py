@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pytest_audiobench.audio import noise
+from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, decimal, number
-from pytest_audiobench.audio.noise import Wave, band_pass, coloured_noise
+from pytest_audiobench.audio.signals import Wave, band_pass, coloured_noise
 from pytest_audiobench.audio.synthesis.recipe import Render, duration, level, playable_frequency, recipe, seed
 
 _HARMONICS = 10
@@ -73,7 +73,7 @@ def hum(duration_s: float, seed: int | str, level_db: float = -26.0, mains_hz: f
 
 
 def cafe(duration_s: float, seed: int | str, level_db: float = -26.0) -> SynthesisSource:
-    """Chatter without words that comes and goes: :func:`pytest_audiobench.audio.noise.cafe`."""
+    """Chatter without words that comes and goes: :func:`pytest_audiobench.audio.signals.cafe`."""
     return recipe("cafe", duration_s, level_db, ("seed", str(seed)))
 
 
@@ -95,11 +95,11 @@ def _chirp(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
 
 
 def _white_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return noise.at_rms(noise.white(frames, seed(parameters)), level(parameters))
+    return signals.at_rms(signals.white(frames, seed(parameters)), level(parameters))
 
 
 def _pink_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return noise.at_rms(noise.pink(frames, seed(parameters)), level(parameters))
+    return signals.at_rms(signals.pink(frames, seed(parameters)), level(parameters))
 
 
 def _sine(cycles: Wave, parameters: Parameters) -> Samples:
@@ -107,19 +107,19 @@ def _sine(cycles: Wave, parameters: Parameters) -> Samples:
 
 
 def _silence_floor(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return _at_level(noise.gaussian(frames, "silence_floor", 1, seed(parameters)), parameters)
+    return _at_level(signals.gaussian(frames, "silence_floor", 1, seed(parameters)), parameters)
 
 
 def _room_tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     identity = ("room_tone", 1, seed(parameters))
-    phase = np.pi * noise.stream("phase", *identity).random_sample()
+    phase = np.pi * signals.stream("phase", *identity).random_sample()
     sound = 0.02 * np.sin(2 * np.pi * playable_frequency(60.0, rate_hz) * np.arange(frames) / rate_hz + phase)
     return _at_level(sound + 0.03 * _hiss(frames, rate_hz, 3000.0, 7000.0, *identity), parameters)
 
 
 def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     mains_hz = playable_frequency(number(parameters, "mains_hz"), rate_hz)
-    phases = 2 * np.pi * noise.stream("hum", 1, seed(parameters)).random_sample(_HARMONICS)
+    phases = 2 * np.pi * signals.stream("hum", 1, seed(parameters)).random_sample(_HARMONICS)
     cycles = 2 * np.pi * mains_hz * np.arange(frames) / rate_hz
     sound = np.zeros(frames)
     for harmonic, phase in enumerate(phases, start=1):
@@ -129,12 +129,12 @@ def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
 
 
 def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return _at_level(noise.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
+    return _at_level(signals.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
 
 
 def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     identity = ("music_bed", 1, seed(parameters))
-    waver, pulse = np.pi * noise.stream("phases", *identity).random_sample(2)
+    waver, pulse = np.pi * signals.stream("phases", *identity).random_sample(2)
     time_s = np.arange(frames) / rate_hz
     playable_frequency(_ROOT_HZ * 2, rate_hz)
     swing = 2 * np.pi * _WAVER_HZ
@@ -153,7 +153,7 @@ def _hiss(frames: int, rate_hz: int, low_hz: float, high_hz: float, *identity: s
 
 
 def _at_level(sound: Wave, parameters: Parameters) -> Samples:
-    return noise.scaled_to_rms(sound, level(parameters)).astype(np.float32)
+    return signals.scaled_to_rms(sound, level(parameters)).astype(np.float32)
 
 
 def events(duration_s: float, seed: int | str, level_db: float = -12.0) -> SynthesisSource:
@@ -168,7 +168,7 @@ def events(duration_s: float, seed: int | str, level_db: float = -12.0) -> Synth
 
 def _events(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     playable_frequency(_HIGHEST_HZ, rate_hz)
-    draw = noise.stream("events", 1, seed(parameters))
+    draw = signals.stream("events", 1, seed(parameters))
     parts = max(1, round(frames / rate_hz * _EVENTS_A_SECOND))
     sound = np.zeros(frames)
     for part in range(parts):

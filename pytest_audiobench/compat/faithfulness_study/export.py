@@ -33,7 +33,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import ANSWER, CHANGED, CLEAN, CONDITIONED
-from pytest_audiobench.protocols.reasoned_choice.styles import Style, model_style, style_named
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import Style, model_style, style_named
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.own_run import FILE, items_of, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow

@@ -15,7 +15,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT
 from pytest_audiobench.protocols.protocol import ANSWER, CONDITIONED
-from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING, Style, style_scorers
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Style, style_scorers
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 Labels: TypeAlias = Literal["strict", "runtime", "recovered"]

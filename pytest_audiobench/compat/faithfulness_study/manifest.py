@@ -22,7 +22,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places, relative_path
 from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.datasets.table import jsonl_rows
+from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 HOME, AUDIO = "faithfulness", "faithfulness-audio"

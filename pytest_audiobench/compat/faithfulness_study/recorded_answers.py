@@ -15,7 +15,7 @@ from pytest_audiobench.compat.faithfulness_study.variants import folder_of, vari
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.models.replay.recorded import records
+from pytest_audiobench.models.replay.recorded_run import records
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
 
 LAYOUT = "the faithfulness study's rows (id and " + " or ".join(FIELDS) + ")"

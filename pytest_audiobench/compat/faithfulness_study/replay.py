@@ -25,7 +25,7 @@ from pytest_audiobench.compat.faithfulness_study.variants import (
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.models.replay.recorded import records
+from pytest_audiobench.models.replay.recorded_run import records
 
 CRASHES = ("error", "unanswered")
 

@@ -20,9 +20,9 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     stable_digest,
 )
 from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval
-from pytest_audiobench.report import run_files
+from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import read_comparable_evals
-from pytest_audiobench.report.run_files import Heading, collect
+from pytest_audiobench.report.run_writer import Heading, collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
@@ -50,8 +50,8 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
     """The sides of ``run`` by the names of our evals. Raises UsageError for answers that cannot be scored again."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        (folder / run_files.PARTS).mkdir()
-        rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_files.PARTS)
+        (folder / run_writer.PARTS).mkdir()
+        rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_writer.PARTS)
         heading = Heading(
             run=run.file.stem,
             started="",

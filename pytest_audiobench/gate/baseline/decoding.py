@@ -12,7 +12,7 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, MOST_BYTES, SCHEMA, Contents, Figure
-from pytest_audiobench.gate.strict_json import (
+from pytest_audiobench.io.strict_json import (
     FieldError,
     Fields,
     FileKind,

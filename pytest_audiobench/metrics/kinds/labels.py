@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, summed_kind
-from pytest_audiobench.metrics.labels import (
+from pytest_audiobench.metrics.label_statistics import (
     balanced_accuracy,
     cohen_kappa,
     f1_by_label,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.estimates import columns, of_form
-from pytest_audiobench.metrics.labels import TRUE, listed
+from pytest_audiobench.metrics.label_statistics import TRUE, listed
 from pytest_audiobench.metrics.metric import SHARE, MetricKind, Statistics, Whole
 from pytest_audiobench.stats.bootstrap import FEWEST, Ends, Table
 from pytest_audiobench.stats.intervals import Floats

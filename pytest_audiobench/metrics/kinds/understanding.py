@@ -26,7 +26,7 @@ from pytest_audiobench.metrics.estimates import (
     summed_kind,
     sums_of,
 )
-from pytest_audiobench.metrics.labels import SetScores, set_scores
+from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Row, Rows, Sparse, Sums
 from pytest_audiobench.stats.intervals import Floats, mean

@@ -32,7 +32,7 @@ from pytest_audiobench.metrics.metric import (
     MetricKind,
     Statistics,
 )
-from pytest_audiobench.metrics.tokens import rate
+from pytest_audiobench.metrics.token_errors import rate
 from pytest_audiobench.stats.intervals import Floats, linearised, none, proportion, ratio
 
 _COUNTS = ("S", "D", "I", "N")

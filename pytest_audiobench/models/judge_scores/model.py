@@ -15,8 +15,8 @@ from pytest_audiobench.models.judge_scores.parts import JUDGING, parts_of
 from pytest_audiobench.models.judge_scores.wire import Item
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.predictions.client import Client, Passing, Patience
-from pytest_audiobench.models.predictions.reply import Breach, Garbled
+from pytest_audiobench.models.predictions_v1.client import Client, Passing, Patience
+from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled
 from pytest_audiobench.models.remote.api_keys import checked_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.spec import check_options, number, written

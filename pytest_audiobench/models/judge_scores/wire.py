@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.models.judge_scores.parts import RubricParts
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.models.predictions.reply import Breach, loads, words
+from pytest_audiobench.models.predictions_v1.reply import Breach, loads, words
 
 SCHEMA = "judge_scores_v1"
 _LONGEST_RATIONALE = 10_000

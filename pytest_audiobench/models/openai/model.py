@@ -13,7 +13,7 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
-from pytest_audiobench.models.predictions.audio_check import find_hearing
+from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.remote.api_keys import find_key
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint

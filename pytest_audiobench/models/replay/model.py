@@ -10,7 +10,7 @@ from typing import Literal
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.replay.recorded import Answers, RunAnswers, recorded_style, records
+from pytest_audiobench.models.replay.recorded_run import Answers, RunAnswers, recorded_style, records
 from pytest_audiobench.models.spec import check_options, written
 
 _RUN_FILE = "predictions.jsonl"

@@ -15,10 +15,10 @@ from itertools import pairwise
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic import naming
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
-from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.kinds.captions import lacks_captions
-from pytest_audiobench.metrics.labels import label_statistics, set_scores
+from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
+from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
-from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 

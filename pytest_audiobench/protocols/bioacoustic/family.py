@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
-from pytest_audiobench.protocols.bioacoustic.published import run_scorer, score_from_file_scorer, zero_scorer
-from pytest_audiobench.protocols.failures import Expects
+from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 

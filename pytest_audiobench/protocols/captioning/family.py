@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.captioning.published import published_scorers
+from pytest_audiobench.protocols.captioning.published_scorers import published_scorers
 from pytest_audiobench.protocols.captioning.words import Scored, made_with, word_scorers
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
@@ -20,7 +20,7 @@ BERTSCORE = "AUDIOBENCH_BERTSCORE"
 def model_scorers() -> Iterator[Scorer]:
     """``bertscore``.
 
-    Embeddings and FENSE take an encoder of the user's: :mod:`pytest_audiobench.protocols.embedded`.
+    Embeddings and FENSE take an encoder of the user's: :mod:`pytest_audiobench.protocols.embedding_similarity`.
     """
     folder, layer = _model()
     yield Scorer(
@@ -76,9 +76,9 @@ def captioning(
     ``rouge-google``; ``meteor`` (with WordNet), ``spider`` and ``bertscore`` where their parts are on this machine; and
     the rules of ``cmi-bench``, ``cmi-bench-meteor``, ``nota``, ``audiobench``, ``ultraeval``, ``salmonn-repro`` and
     ``salmonn-repro-music`` (with ``-nopunct``, ``-keep``). A scorer of one's own, such as
-    :func:`~pytest_audiobench.protocols.embedded.embedded`, can stand among the names. The samples' references are all
-    counted, unless a published rule takes one. Raises UsageError for an unknown scorer, and for one that lacks its
-    parts.
+    :func:`~pytest_audiobench.protocols.embedding_similarity.embedded`, can stand among the names. The samples'
+    references are all counted, unless a published rule takes one. Raises UsageError for an unknown scorer, and for one
+    that lacks its parts.
     """
 
     def words(sample: Sample) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
-from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
 
 _HEAD, _TAIL = 4_000, 8_000

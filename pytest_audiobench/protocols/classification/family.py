@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.classification import asserted_label, task_labels
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, true_label, words_of

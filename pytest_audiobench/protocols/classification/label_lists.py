@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.classification.mentions import Labels, asserted_labels, by_letter, searchable_text
-from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
 
 _MOST = 12_000

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import tidy, tidy_caseless
-from pytest_audiobench.protocols.options import ARTICLE, plain, unique
+from pytest_audiobench.protocols.answer_options import ARTICLE, plain, unique
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W_{_CJK}]+")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.labels import label_statistics
+from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.classification.mentions import Labels
 from pytest_audiobench.protocols.free_text import filled_template, question_of, template_pieces
 

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Settings
 from pytest_audiobench.protocols.free_text import question_of
-from pytest_audiobench.protocols.judged import ours, published
+from pytest_audiobench.protocols.judged import default_judgings, published_judgings
 from pytest_audiobench.protocols.protocol import Earlier, Judging, Protocol, Stage, with_recorded_options
 
 
@@ -55,13 +55,13 @@ def judged(
 def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
     """Every judging of this project."""
     return (
-        ours.yes_no_judging(),
-        ours.rubric_judging(rubric),
-        ours.extract_judging(),
-        published.sakura_judging(),
-        published.sqqa_judging(),
-        published.slot_judging(),
-        published.audiobench_judging(),
+        default_judgings.yes_no_judging(),
+        default_judgings.rubric_judging(rubric),
+        default_judgings.extract_judging(),
+        published_judgings.sakura_judging(),
+        published_judgings.sqqa_judging(),
+        published_judgings.slot_judging(),
+        published_judgings.audiobench_judging(),
     )
 
 

@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settings
+from pytest_audiobench.protocols.answer_options import same_text
 from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces
-from pytest_audiobench.protocols.multiple_choice import faithfulness, letters, published
-from pytest_audiobench.protocols.options import same_text
+from pytest_audiobench.protocols.multiple_choice import faithfulness_scorers, letters, published_scorers
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
@@ -58,11 +58,11 @@ def _same_letter(sample: Sample, letter: str) -> bool:
 
 
 def _same_tokens(sample: Sample, letter: str) -> bool:
-    return published.has_same_tokens(letter, sample.reference, sample.choices)
+    return published_scorers.has_same_tokens(letter, sample.reference, sample.choices)
 
 
 def _same_tokens_lettered(sample: Sample, letter: str) -> bool:
-    return published.has_same_tokens_lettered(letter, sample.reference, sample.choices)
+    return published_scorers.has_same_tokens_lettered(letter, sample.reference, sample.choices)
 
 
 def _study_letter(sample: Sample, letter: str) -> bool:
@@ -77,20 +77,22 @@ def _study(read: Parser) -> Rule:
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
         STRICT: Rule(letters.read, _same_text),
-        "mmau-string": Rule(published.read_mmau, _same_tokens),
-        "mmar": Rule(published.read_mmau, _same_tokens),
-        "audiobench-mmau": Rule(published.read_audiobench_mmau, _same_tokens_lettered),
-        "air-bench": Rule(published.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)),
-        "air-bench-keep": Rule(published.read_air_bench, _same_letter),
-        "voicebench-like": Rule(published.read_voicebench, _same_letter, unread="drawn"),
-        "kimi-vb": Rule(published.read_kimi, _same_letter, unread="drawn"),
-        "ultraeval": Rule(published.read_ultraeval, _same_letter),
-        "faithfulness-runtime-af3": _study(faithfulness.runtime_af3),
-        "faithfulness-runtime-af3-direct": _study(faithfulness.runtime_af3_direct),
-        "faithfulness-runtime-qwen": _study(faithfulness.runtime_qwen),
-        "faithfulness-recovered": _study(faithfulness.recovered),
-        "faithfulness-recovered-mm": _study(faithfulness.recovered_mm),
-        "faithfulness-recovered-mmau": _study(faithfulness.recovered_mmau),
+        "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
+        "mmar": Rule(published_scorers.read_mmau, _same_tokens),
+        "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),
+        "air-bench": Rule(
+            published_scorers.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)
+        ),
+        "air-bench-keep": Rule(published_scorers.read_air_bench, _same_letter),
+        "voicebench-like": Rule(published_scorers.read_voicebench, _same_letter, unread="drawn"),
+        "kimi-vb": Rule(published_scorers.read_kimi, _same_letter, unread="drawn"),
+        "ultraeval": Rule(published_scorers.read_ultraeval, _same_letter),
+        "faithfulness-runtime-af3": _study(faithfulness_scorers.runtime_af3),
+        "faithfulness-runtime-af3-direct": _study(faithfulness_scorers.runtime_af3_direct),
+        "faithfulness-runtime-qwen": _study(faithfulness_scorers.runtime_qwen),
+        "faithfulness-recovered": _study(faithfulness_scorers.recovered),
+        "faithfulness-recovered-mm": _study(faithfulness_scorers.recovered_mm),
+        "faithfulness-recovered-mmau": _study(faithfulness_scorers.recovered_mmau),
     }
 )
 

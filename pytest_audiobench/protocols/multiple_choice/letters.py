@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.failures import refuses
-from pytest_audiobench.protocols.options import Options, options_of
+from pytest_audiobench.protocols.answer_failures import refuses
+from pytest_audiobench.protocols.answer_options import Options, options_of
 from pytest_audiobench.protocols.protocol import Answer
 
 _HEAD, _TAIL = 4_000, 8_000

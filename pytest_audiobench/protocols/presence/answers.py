@@ -6,9 +6,9 @@ import re
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Finish
+from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.classification.asserted_label import TAG, UNSURE, behind_reasoning, in_element
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of, searchable_text
-from pytest_audiobench.protocols.failures import refuses
 from pytest_audiobench.protocols.protocol import Answer
 
 _HEAD, _TAIL = 4_000, 8_000

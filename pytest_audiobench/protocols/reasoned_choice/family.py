@@ -22,16 +22,16 @@ from pytest_audiobench.protocols.protocol import (
     no_sample_problem,
     with_recorded_options,
 )
-from pytest_audiobench.protocols.reasoned_choice import changes
-from pytest_audiobench.protocols.reasoned_choice.changes import changed
-from pytest_audiobench.protocols.reasoned_choice.comparison import (
+from pytest_audiobench.protocols.reasoned_choice import reasoning_changes
+from pytest_audiobench.protocols.reasoned_choice.answer_comparison import (
     INJECTED,
     Kind,
     choice_scorers,
     leaving_out,
     letter_injected,
 )
-from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING, Asking, StyleName, style_named
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Asking, StyleName, style_named
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import changed
 
 
 @with_recorded_options
@@ -153,10 +153,10 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
         return changed(reasoning, change, seed=sample.id)
 
     def by_another(sample: Sample, earlier: Earlier) -> str:
-        return changes.rewritten(earlier.get(change, _NOTHING))
+        return reasoning_changes.rewritten(earlier.get(change, _NOTHING))
 
-    if change in changes.PROMPTS:
-        return [changes.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
+    if change in reasoning_changes.PROMPTS:
+        return [reasoning_changes.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
     return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
 
 

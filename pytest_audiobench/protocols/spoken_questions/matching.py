@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.transcription.texts import basic_text

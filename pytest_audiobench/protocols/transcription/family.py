@@ -53,7 +53,7 @@ def transcription(
 
 def _scorers(language: str) -> Mapping[str, Scorer]:
     # Imported when they are asked for: a test file that names this family may choose another one's evals.
-    from pytest_audiobench.protocols.transcription import published
+    from pytest_audiobench.protocols.transcription import published_scorers
     from pytest_audiobench.protocols.transcription.insertions import insertion_scorers
     from pytest_audiobench.protocols.transcription.multilingual import multilingual_scorers
     from pytest_audiobench.protocols.transcription.transcript_scorer import basic_scorers
@@ -62,13 +62,13 @@ def _scorers(language: str) -> Mapping[str, Scorer]:
     scorers = (
         *basic_scorers(),
         *whisper_scorers(language),
-        published.audiobench_scorer(language),
-        published.au_harness_scorer(language),
-        published.cmi_bench_scorer(),
-        published.gigaspeech_scorer(),
+        published_scorers.audiobench_scorer(language),
+        published_scorers.au_harness_scorer(language),
+        published_scorers.cmi_bench_scorer(),
+        published_scorers.gigaspeech_scorer(),
         *multilingual_scorers(language),
-        published.nota_scorer(),
-        *published.jiwer_scorers(),
+        published_scorers.nota_scorer(),
+        *published_scorers.jiwer_scorers(),
         *insertion_scorers(language in WITHOUT_SPACES),
     )
     return MappingProxyType({scorer.name: scorer for scorer in scorers})

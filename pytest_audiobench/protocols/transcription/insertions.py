@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.transcription.published import lower_nopunct
+from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
 from pytest_audiobench.protocols.transcription.texts import basic_text, jiwer_words
 
 

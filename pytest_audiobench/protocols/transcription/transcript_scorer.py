@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokens import character_errors, token_errors
+from pytest_audiobench.metrics.token_errors import character_errors, token_errors
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 from pytest_audiobench.protocols.transcription.texts import basic_characters, basic_text

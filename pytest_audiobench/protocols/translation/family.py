@@ -11,7 +11,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import choose, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.translation.bleu import bleu_scorers, other_scorers
-from pytest_audiobench.protocols.translation.published import published_scorers
+from pytest_audiobench.protocols.translation.published_scorers import published_scorers
 
 LANGUAGES: Mapping[str, str] = MappingProxyType(
     {

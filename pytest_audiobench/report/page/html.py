@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
@@ -24,7 +24,7 @@ from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
-from pytest_audiobench.report.run_files import COMPARED_FILE, LINE_FILES, PARTS
+from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES, PARTS
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
@@ -197,7 +197,7 @@ def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:
 def _findings(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     if not view_model.has_findings(record):
         return []
-    from pytest_audiobench.report.findings import findings_view
+    from pytest_audiobench.report.findings_tables import findings_view
 
     return [asdict(view) for view in findings_view(record)]
 
@@ -205,9 +205,9 @@ def _findings(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _perturbations(record: Mapping[str, Any]) -> dict[str, Any]:
     if not view_model.has_perturbations(record):
         return {"curves": [], "summaries": [], "more": 0}
-    from pytest_audiobench.report import perturbations
+    from pytest_audiobench.report import perturbation_view
 
-    curves, summaries = perturbations.curves(record), perturbations.summaries(record)
+    curves, summaries = perturbation_view.curves(record), perturbation_view.summaries(record)
     return {
         "curves": [asdict(curve) for curve in curves[:_MOST_CURVES]],
         "summaries": [asdict(summary) for summary in summaries[:_MOST_CURVES]],

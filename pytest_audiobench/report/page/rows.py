@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.metrics.tokens import token_errors
+from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.report.joined_samples import Joined, played
 
 LONGEST_TEXT = 16_000

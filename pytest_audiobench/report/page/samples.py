@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from pytest_audiobench.protocols.failures import FAILURES
+from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.report.failure_breakdown import failure_classes
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.page.rows import CHANGES, PageRow, RowMaker, change_of, is_failure

@@ -24,7 +24,7 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.report.json_lines import Row, read_lines, write_lines
 from pytest_audiobench.report.page.rows import LONGEST_NAME, right
-from pytest_audiobench.report.run_files import stem
+from pytest_audiobench.report.run_writer import stem
 
 ENDING = ".excerpts.jsonl"
 LONGEST_S = 20.0

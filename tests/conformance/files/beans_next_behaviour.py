@@ -20,7 +20,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import (
     steps_of_run,
     steps_of_score_from_file,
 )
-from pytest_audiobench.protocols.judged import ours
+from pytest_audiobench.protocols.judged import default_judgings
 
 from ..table import Case, same
 
@@ -112,7 +112,7 @@ SCORERS: Mapping[str, Operation] = {
     "select_steps": _run_steps,
     "select_steps_rescorer": _file_steps,
     "aggregate_means": lambda given: scoring.means(given["rows"]),
-    "judge": lambda given: list(ours.beans_verdict(given["text"])),
+    "judge": lambda given: list(default_judgings.beans_verdict(given["text"])),
     "rescorer": _rescored,
 }
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import rate, token_errors
-from pytest_audiobench.protocols.judged.published import audiobench_rating
-from pytest_audiobench.protocols.multiple_choice.published import mmau_matches
+from pytest_audiobench.metrics.token_errors import rate, token_errors
+from pytest_audiobench.protocols.judged.published_judgings import audiobench_rating
+from pytest_audiobench.protocols.multiple_choice.published_scorers import mmau_matches
 
 from ..table import Case, same
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.metrics.talkers import TalkerErrors, cp_errors
+from pytest_audiobench.metrics.multi_talker_errors import TalkerErrors, cp_errors
 
 from ..meetings import Segment, mimo_errors, orc_errors, segment_errors
 from ..table import Json, Scorer

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.metrics.tokens import PhoneSet, folded, phone_tokens, token_errors
+from pytest_audiobench.metrics.token_errors import PhoneSet, folded, phone_tokens, token_errors
 
 from ..table import Json, Scorer
 

@@ -15,7 +15,7 @@ from pytest_audiobench.metrics.kinds.understanding import (
     macro,
     micro,
 )
-from pytest_audiobench.metrics.labels import SetScores, set_scores
+from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.understanding import Frame, frame_statistics
 

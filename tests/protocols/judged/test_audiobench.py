@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.judged.published import audiobench_rating
+from pytest_audiobench.protocols.judged.published_judgings import audiobench_rating
 
 
 @pytest.mark.parametrize(

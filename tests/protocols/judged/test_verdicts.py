@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.judged import ours, published
+from pytest_audiobench.protocols.judged import default_judgings, published_judgings
 from pytest_audiobench.protocols.judged.family import judged, shipped
 from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shortened
 from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
@@ -58,7 +58,7 @@ def read(scorer, text, sample=SAMPLE, finish="stop"):
     ],
 )
 def test_yes_and_no_are_whole_words_in_the_first_place_and_alone(text, verdict):
-    assert ours.strict_verdict(text) is verdict
+    assert default_judgings.strict_verdict(text) is verdict
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_yes_and_no_are_whole_words_in_the_first_place_and_alone(text, verdict):
     ],
 )
 def test_beans_rule_reads_beginnings(text, score):
-    found, error = ours.beans_verdict(text)
+    found, error = default_judgings.beans_verdict(text)
     assert found == score
     assert error == (f"Unexpected judge response: {text!r}" if score is None else None)
 
@@ -100,7 +100,7 @@ def test_beans_rule_reads_beginnings(text, score):
     ],
 )
 def test_points_stand_in_a_json_object(text, points):
-    assert ours.points(text) == points
+    assert default_judgings.points(text) == points
 
 
 @pytest.mark.parametrize("score", ["1.01", "-0.1", "1e999", "NaN", "Infinity", "5"])
@@ -126,18 +126,18 @@ def test_points_outside_0_to_1_are_out_of_range_and_no_points(score):
     ],
 )
 def test_an_extractor_names_a_label_as_it_is_listed_or_none(text, label):
-    assert ours.parse_extract(SAMPLE, Response.of(text)).value == label
+    assert default_judgings.parse_extract(SAMPLE, Response.of(text)).value == label
 
 
 def test_an_extractor_knows_labels_beyond_the_alphabet():
     sample = Sample("s", (), "", tuple(f"label {number}" for number in range(50)), "label 49")
-    assert ours.parse_extract(sample, Response.of("Label 49")).value == "label 49"
+    assert default_judgings.parse_extract(sample, Response.of("Label 49")).value == "label 49"
 
 
 @pytest.mark.parametrize("choices", [(), ("dog",), ("dog", "dog")])
 def test_an_extractor_is_never_given_the_answer_as_the_only_label(choices):
     with pytest.raises(UsageError, match="would be told the answer"):
-        ours.extract_prompt(Sample("s", (), "", choices, "dog"), "some animal")
+        default_judgings.extract_prompt(Sample("s", (), "", choices, "dog"), "some animal")
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_an_extractor_is_never_given_the_answer_as_the_only_label(choices):
     ],
 )
 def test_audiobench_reads_the_last_word_as_a_number(text, rating):
-    assert published.audiobench_rating(text) == rating
+    assert published_judgings.audiobench_rating(text) == rating
 
 
 def test_audiobench_published_rates_what_it_cannot_read_0_and_ours_leaves_it_out():
@@ -182,7 +182,7 @@ def test_audiobench_published_rates_what_it_cannot_read_0_and_ours_leaves_it_out
     ],
 )
 def test_the_dictionary_of_spoken_question_answering(text, verdict):
-    assert published.sqqa_verdict(text) is verdict
+    assert published_judgings.sqqa_verdict(text) is verdict
 
 
 PUBLISHED = re.compile(r"Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)", re.DOTALL)
@@ -197,7 +197,7 @@ PUBLISHED = re.compile(r"Explanation: (.*?)\nJudgement: (.*?)(?:\n\n|$)", re.DOT
 def test_sakuras_pattern_is_found_as_the_published_one_finds_it(text):
     found = PUBLISHED.search(text)
     said = found[2].strip().lower() if found else ""
-    assert published.sakura_judgement(text) == {"correct": True, "incorrect": False}.get(said)
+    assert published_judgings.sakura_judgement(text) == {"correct": True, "incorrect": False}.get(said)
 
 
 def test_a_hostile_reply_is_read_in_linear_time():
@@ -217,7 +217,7 @@ def test_any_reply_is_read_or_is_no_verdict(judging, scorer, text):
     if scores is not None and scorer.name != "audiobench-judge-published":
         assert all(0 <= value <= 1 for value in scores.values())
     if answer.value is not None and judging.role == "extractor":
-        assert answer.value in (*SAMPLE.choices, ours.NO_LABEL)
+        assert answer.value in (*SAMPLE.choices, default_judgings.NO_LABEL)
 
 
 @pytest.mark.parametrize(("judging", "scorer"), READINGS, ids=IDS)
@@ -318,6 +318,6 @@ def test_a_judge_that_thinks_aloud_is_given_more_tokens_and_its_scorers_say_so()
 
 def test_options_beyond_the_alphabet_are_all_shown_to_a_judge():
     sample = Sample("s", (), "Which?", tuple(f"label {number}" for number in range(50)), "label 49")
-    (message,) = ours.yes_no_prompt(sample, "label 49")
+    (message,) = default_judgings.yes_no_prompt(sample, "label 49")
     assert "- label 0\n" in message.parts[0]
     assert "- label 49\n" in message.parts[0]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.reasoned_choice.changes import BY_RULE, changed, sentences
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import BY_RULE, changed, sentences
 from pytest_audiobench.stats.weighted_sums import area_weights
 
 REASONING = "A dog barks twice. Then a door shuts! Is it a cat? No, so it is a dog."

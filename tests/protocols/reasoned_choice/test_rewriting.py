@@ -8,7 +8,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.protocols.protocol import Earlier
-from pytest_audiobench.protocols.reasoned_choice.changes import PROMPTS, rewriter, rewritten, unusable
+from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import PROMPTS, rewriter, rewritten, unusable
 
 SAMPLE = Sample("s", (), "Which animal is heard?", ("dog", "cat"), "SECRET", {"label": "SECRET"}, ("SECRET",))
 

@@ -14,7 +14,7 @@ from pytest_audiobench.protocols.multiple_choice.family import (
     FAITHFULNESS_AF3_REASONING,
     multiple_choice,
 )
-from pytest_audiobench.protocols.reasoned_choice.styles import STYLES, model_style, style_named, style_scorers
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import STYLES, model_style, style_named, style_scorers
 
 MARKED = st.lists(
     st.sampled_from(

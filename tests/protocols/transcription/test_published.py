@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.transcription import multilingual, published
+from pytest_audiobench.protocols.transcription import multilingual, published_scorers
 from pytest_audiobench.protocols.transcription.family import transcription
 
 
@@ -25,8 +25,8 @@ def counted(name, reference, answer, language="en"):
 
 
 def test_audiobench_writes_empty_for_nothing():
-    assert published.audiobench_english("Uh, I'm 21 & 5!") == "i am 21 five"
-    assert published.audiobench_chinese("我想book一个") == "我 想book一 个"
+    assert published_scorers.audiobench_english("Uh, I'm 21 & 5!") == "i am 21 five"
+    assert published_scorers.audiobench_chinese("我想book一个") == "我 想book一 个"
     assert counted("audiobench", "hello world", "") == (1, 1, 0, 2)
     assert counted("audiobench", "[noise]", "") == (0, 0, 0, 1)
     assert counted("audiobench", "[noise]", "empty") == (0, 0, 0, 1)
@@ -34,9 +34,9 @@ def test_audiobench_writes_empty_for_nothing():
 
 
 def test_cmi_bench_deletes_prefaces_and_spells_whole_numbers():
-    assert published.cmi_bench_answer("The lyrics of the song are: Love me 2, do!") == "love me two do"
-    assert published.cmi_bench_answer("<s> 99 la-la </s>") == "ninety-nine lala"
-    assert published.cmi_bench_reference("² 3rd " + "9" * 400) == "² 3rd " + "9" * 400
+    assert published_scorers.cmi_bench_answer("The lyrics of the song are: Love me 2, do!") == "love me two do"
+    assert published_scorers.cmi_bench_answer("<s> 99 la-la </s>") == "ninety-nine lala"
+    assert published_scorers.cmi_bench_reference("² 3rd " + "9" * 400) == "² 3rd " + "9" * 400
     found = transcription().available["cmi-bench"]
     assert found.metrics[0] == "wer_mean"
 
@@ -55,13 +55,13 @@ def test_cmi_benchs_prefaces_are_those_of_its_patterns(text):
         ".*? text .*?is.*?:",
     ):
         expected = re.sub(pattern, "", expected).strip()
-    assert published.cmi_bench_answer(text) == published.cmi_bench_reference(expected)
+    assert published_scorers.cmi_bench_answer(text) == published_scorers.cmi_bench_reference(expected)
 
 
 def test_au_harness_spells_digits_first_and_counts_an_empty_reference_as_one_word():
     assert counted("au-harness", "I have two dogs", "I have 2 dogs.") == (0, 0, 0, 4)
-    assert published.au_harness_normaliser("fr")("J’ai 2 chiens") == "j ai deux chiens"
-    assert published.au_harness_normaliser("xx")("2 chiens") == "2 chiens"
+    assert published_scorers.au_harness_normaliser("fr")("J’ai 2 chiens") == "j ai deux chiens"
+    assert published_scorers.au_harness_normaliser("xx")("2 chiens") == "2 chiens"
     assert counted("au-harness", "...", "hello there") == (0, 0, 2, 1)
     assert "jaconv" in transcription(language="ja").available["au-harness"].missing_parts()
 
@@ -90,12 +90,14 @@ def test_ultraeval_reads_every_language_as_english_first():
 
 
 def test_nota_drops_words_of_punctuation():
-    assert published.nota_text("It's 10%, OK - yes") == "it is 10 ok yes"
+    assert published_scorers.nota_text("It's 10%, OK - yes") == "it is 10 ok yes"
 
 
 def test_gigaspeech_leaves_fillers_and_tags_out_and_keeps_punctuation_that_was_written():
-    assert published.gigaspeech_text("uh, UM well-known <unk> E-commerce") == "UH, WELL KNOWN E COMMERCE"
-    assert published.gigaspeech_text("<SIL>") == published.gigaspeech_text("Hm <COMMA> ah <PERIOD>") == ""
+    assert published_scorers.gigaspeech_text("uh, UM well-known <unk> E-commerce") == "UH, WELL KNOWN E COMMERCE"
+    assert (
+        published_scorers.gigaspeech_text("<SIL>") == published_scorers.gigaspeech_text("Hm <COMMA> ah <PERIOD>") == ""
+    )
 
 
 def test_lower_nopunct_joins_what_a_hyphen_separates():

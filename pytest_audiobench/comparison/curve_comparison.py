@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pytest_audiobench.comparison.comparison_lines import PlannedLine
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.comparison.rows import PlannedLine
 from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
@@ -17,7 +17,7 @@ from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind, span
 from pytest_audiobench.report.formatting import wrapped
-from pytest_audiobench.report.perturbations import subject_name
+from pytest_audiobench.report.perturbation_view import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights

@@ -31,11 +31,11 @@ from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
-from pytest_audiobench.report.run_files import Lines, write_part
+from pytest_audiobench.report.run_writer import Lines, write_part
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant
-    from pytest_audiobench.protocols.reasoned_choice.styles import StyleName
+    from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
 
 class Evaluator:
@@ -71,7 +71,7 @@ class Evaluator:
         """How the model is asked to reason, by ``--ab-style``, the replayed run or its name. UsageError for no such
         style.
         """
-        from pytest_audiobench.protocols.reasoned_choice.styles import model_style, style_named
+        from pytest_audiobench.protocols.reasoned_choice.prompt_styles import model_style, style_named
 
         with test_errors():
             recorded = self._handle.style

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.models.predictions.request import PLACEHOLDER, SCHEMA
+from pytest_audiobench.models.predictions_v1.request import PLACEHOLDER, SCHEMA
 from pytest_audiobench.serving.admission import Refused
 from pytest_audiobench.serving.audio_in import payload_types
 from pytest_audiobench.serving.options import ServeOptions

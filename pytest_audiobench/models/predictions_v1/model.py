@@ -16,14 +16,14 @@ from typing import Literal
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions import options as predictions_options
-from pytest_audiobench.models.predictions import reply
-from pytest_audiobench.models.predictions.audio_check import find_hearing
-from pytest_audiobench.models.predictions.client import Client, Gone, TooLarge
-from pytest_audiobench.models.predictions.reply import Info
-from pytest_audiobench.models.predictions.request import Form, Item, body, item
+from pytest_audiobench.models.predictions_v1 import options as predictions_options
+from pytest_audiobench.models.predictions_v1 import reply
+from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
+from pytest_audiobench.models.predictions_v1.client import Client, Gone, TooLarge
+from pytest_audiobench.models.predictions_v1.reply import Info
+from pytest_audiobench.models.predictions_v1.request import Form, Item, body, item
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.server.url import checked_url, is_url, url_from
+from pytest_audiobench.models.run_server.url import checked_url, is_url, url_from
 from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"

@@ -14,8 +14,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
-from pytest_audiobench.protocols.documentation import Documentation, Example, scorer_documentation
 from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.protocols.scorer_documentation import Documentation, Example, scorer_documentation
 
 INDEX = "README.md"
 MARK = "<!-- printed by: audiobench scorers --markdown FOLDER -->\n"

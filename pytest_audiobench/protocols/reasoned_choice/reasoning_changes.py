@@ -20,7 +20,7 @@ from pytest_audiobench.identity import seed as seed_of
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, Prompt, marked, prompt_digest, without_thoughts
 from pytest_audiobench.protocols.protocol import Earlier, Stage
-from pytest_audiobench.protocols.reasoned_choice.styles import MOST_REASONING
+from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING
 
 BY_RULE = ("early", "filler", "truncated", "shuffled", "inject")
 """The changes that :func:`changed` makes."""

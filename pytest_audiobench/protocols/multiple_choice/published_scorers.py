@@ -1,6 +1,6 @@
 """The published rules for choice questions: MMAU's and MMAR's, AudioBench's, AIR-Bench's, VoiceBench's and its heirs'.
 
-The whole rules, their sources and defects are in ``protocols/scorers/multiple_choice.md``. MMAU's is a test of one
+The whole rules, their sources and defects are in ``protocols/scorer_pages/multiple_choice.md``. MMAU's is a test of one
 choice and no parse. It gives one all the same: two choices can pass for the same text only when their token sets are
 equal, so the first choice that passes stands for all that do, and the answer is right exactly when its tokens are those
 of the true choice.

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from pytest_audiobench.errors import FatalError, InfrastructureError, TransientError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Model
-from pytest_audiobench.models.server import guard as server_guard
+from pytest_audiobench.models.run_server import guard as server_guard
 
 PORT = "{port}"
 _READY_S = 1800.0

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.predictions.client import Patience
-from pytest_audiobench.models.predictions.reply import MOST_BATCH
-from pytest_audiobench.models.predictions.request import PAYLOADS, PLACEHOLDER, Form, Payload
+from pytest_audiobench.models.predictions_v1.client import Patience
+from pytest_audiobench.models.predictions_v1.reply import MOST_BATCH
+from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDER, Form, Payload
 from pytest_audiobench.models.remote.api_keys import Key, checked_key
 from pytest_audiobench.models.spec import check_options, one_of
 

@@ -10,7 +10,8 @@ from pytest_audiobench.metrics.kinds.translations import bleu_statistics, senten
 from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
 from pytest_audiobench.protocols.free_text import answer_of, read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
-from pytest_audiobench.protocols.transcription import published, whisper
+from pytest_audiobench.protocols.transcription import published_scorers as transcript_scorers
+from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
 from pytest_audiobench.protocols.transcription.texts import cached_text, without_punctuation_words
@@ -69,7 +70,7 @@ def _au_harness(code: str | None) -> Scorer:
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         texts = (answer.value or "", sample.reference)
-        hypothesis, reference = map(published.au_harness_normaliser(code or "en"), texts)
+        hypothesis, reference = map(transcript_scorers.au_harness_normaliser(code or "en"), texts)
         return bleu_statistics(hypothesis, [reference], tokenizer)
 
     return Scorer(

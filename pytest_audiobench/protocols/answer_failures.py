@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.tokens import PHONES
+from pytest_audiobench.metrics.token_errors import PHONES
 from pytest_audiobench.models.messages import Response
 
 # Words in quotation marks are what was heard, not what the model says.

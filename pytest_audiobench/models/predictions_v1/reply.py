@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.messages import Finish, Output, Part, Response
-from pytest_audiobench.models.predictions.request import PAYLOADS, SCHEMA, Payload
+from pytest_audiobench.models.predictions_v1.request import PAYLOADS, SCHEMA, Payload
 
 DEFAULT_BATCH, MOST_BATCH = 8, 512
 """Requests in one call to a server that does not say how many it takes, and to any server."""

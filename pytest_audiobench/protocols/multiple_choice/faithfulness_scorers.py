@@ -30,7 +30,7 @@ import re
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
-from pytest_audiobench.protocols.multiple_choice.published import unanswered
+from pytest_audiobench.protocols.multiple_choice.published_scorers import unanswered
 from pytest_audiobench.protocols.protocol import Answer
 
 _BRACKETED = re.compile(r"\(([A-J])\)", re.I)

@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.places import relative_path
-from pytest_audiobench.datasets.table import texts
+from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
 
 

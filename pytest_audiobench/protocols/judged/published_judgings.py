@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.models.messages import Message, Response, Settings
-from pytest_audiobench.protocols.judged import ours
+from pytest_audiobench.protocols.judged import default_judgings
 from pytest_audiobench.protocols.judged.verdicts import option_list, shortened, text_list, unreadable, verdict_scorers
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Judging, Scorer
 
@@ -173,7 +173,12 @@ def sqqa_judging() -> Judging:
 def slot_judging() -> Judging:
     """``slot-judge`` and ``slot-judge-kept``."""
     scorers = verdict_scorers(
-        SLOT, "slot-judge", _slot_prompt, ours.parse_yes_no, ours.score_yes_no, norm="first-word-yes-no"
+        SLOT,
+        "slot-judge",
+        _slot_prompt,
+        default_judgings.parse_yes_no,
+        default_judgings.score_yes_no,
+        norm="first-word-yes-no",
     )
     return Judging(SLOT, _slot_prompt, scorers, Settings(max_new_tokens=16))
 

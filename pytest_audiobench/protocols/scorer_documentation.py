@@ -49,7 +49,7 @@ class Documentation(NamedTuple):
 @functools.cache
 def scorer_documentation(family: str) -> Mapping[str, Documentation]:
     """The documentation of the family's scorers, by the scorers' names."""
-    text = files(__package__).joinpath("scorers", f"{family}.md").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("scorer_pages", f"{family}.md").read_text(encoding="utf-8")
     sections = {match["name"]: _documentation(match) for match in _SECTION.finditer(text)}
     if headings := set(re.findall(r"^## (.+)$", text, re.M)) - set(sections):
         raise ValueError(f"scorers/{family}.md: a section needs a rule and its source: {', '.join(sorted(headings))}")

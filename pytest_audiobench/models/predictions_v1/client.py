@@ -15,8 +15,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.predictions import reply
-from pytest_audiobench.models.predictions.reply import Breach, Garbled, Info
+from pytest_audiobench.models.predictions_v1 import reply
+from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled, Info
 from pytest_audiobench.models.remote.api_keys import Key
 from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
 

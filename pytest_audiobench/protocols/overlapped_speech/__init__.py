@@ -1,1 +1,0 @@
-"""Which talker said what in an answer."""
