@@ -30,7 +30,7 @@ CONFTEST = """
 import atexit, json, os, resource
 from collections import Counter
 from pathlib import Path
-from pytest_audiobench.audio import source_sound
+from pytest_audiobench.audio import source_samples
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
 
@@ -49,13 +49,13 @@ class Instant:
 def pytest_audiobench_register(registration):
     registration.model("instant", Instant)
 
-decoded, read_file = Counter(), source_sound.read_file
+decoded, read_file = Counter(), source_samples.read_file
 
 def counted(source, *rest):
     decoded[str(source)] += 1
     return read_file(source, *rest)
 
-source_sound.read_file = counted
+source_samples.read_file = counted
 
 @atexit.register
 def write_process():

@@ -93,9 +93,7 @@ class BatchExecutor:
         planned: Sequence[PlannedRequest],
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
-        """The response to every request by key, or its error; ``batches`` (positions, each in one) take the plan's
-        place.
-        """
+        """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
         keys = [request.key for request in planned]
         positions = [] if batches is None else [list(batch) for batch in batches]
         if self.handle.planned:

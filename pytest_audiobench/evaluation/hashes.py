@@ -32,9 +32,7 @@ def item_hashes(
     answers: Sequence[SampleAnswers],
     judges: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str]:
-    """All component hashes and the three built from them; ``answers`` in (epoch, sample) order, ``judges``' digests by
-    alias.
-    """
+    """All component hashes and the three built from them; ``answers`` epoch by epoch, ``judges``' digests by alias."""
     openings = [stage.name for stage in protocol.openings]
     components = {
         "data": digest_of_trusted([sample_payload(selected.sample) for selected in selection.samples]),

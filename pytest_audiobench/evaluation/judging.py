@@ -69,9 +69,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
 
 
 def with_rewriters(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Protocol:
-    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can; UnsuitableModel where there is
-    none.
-    """
+    """``protocol`` with its rewriters' stages put to the first of ``judges`` that can; else raises UnsuitableModel."""
     if all(stage.role != "rewriter" for stage in protocol.stages):
         return protocol
     return replace(protocol, stages=tuple(_with_judge(stage, judges) for stage in protocol.stages))

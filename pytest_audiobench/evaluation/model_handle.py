@@ -14,9 +14,7 @@ from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 
 
 class ModelHandle:
-    """One model of a run, loaded for the first answer that the store lacks; ``make_way`` is called before a device is
-    filled.
-    """
+    """One model of a run, loaded for the first answer that the store lacks, after ``make_way`` if it fills a device."""
 
     def __init__(self, alias: str, model: Model, make_way: Callable[[], None] = lambda: None) -> None:
         self.alias = alias

@@ -123,9 +123,9 @@ class _StageRun:
         """Run one stage for all samples that have not failed; in ``epoch`` instead of their own, if it is given."""
         dataset = self._dataset.unperturbed if stage.unchanged else self._dataset.name
         requesters = {
-            own: Requester(executor.handle, stage, dataset, own if epoch is None else epoch) for own in self._epochs
+            each: Requester(executor.handle, stage, dataset, each if epoch is None else epoch) for each in self._epochs
         }
-        samples = [(own, as_played(selected, stage)) for own, selected in self._samples]
+        samples = [(each, as_played(selected, stage)) for each, selected in self._samples]
         open_ = [i for i, error in enumerate(self._errors) if error is None or self._is_unplayed(i, stage)]
         for i in open_:
             self._errors[i] = self._errors[i] or samples[i][1].error
@@ -133,8 +133,8 @@ class _StageRun:
 
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
         def request_of(i: int) -> Request:
-            own, selected = samples[i]
-            return requesters[own].request(selected, {**self._responses[i], **self._rewritten[i]})
+            each, selected = samples[i]
+            return requesters[each].request(selected, {**self._responses[i], **self._rewritten[i]})
 
         if stage.role == "rewriter":
             open_, requests = self._rewriter_requests(stage, open_, request_of)

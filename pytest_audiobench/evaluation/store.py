@@ -152,9 +152,7 @@ class Store:
         return list(known), noise
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
-        """The names and texts (up to 64 KiB) of :meth:`keep_note` under names that begin so; ours win over extra
-        stores'.
-        """
+        """The notes (texts up to 64 KiB by name) whose names begin so; ours win over the extra stores'."""
         notes: dict[str, str] = {}
         wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
         for connection in (*self._extras, self._connection):
@@ -324,9 +322,7 @@ def message(error: object) -> str:
 
 
 def repaired(text: str) -> tuple[str, bool]:
-    """``text`` as valid Unicode of bounded length (surrogate halves joined, or U+FFFD), and whether it had to be
-    changed.
-    """
+    """``text`` as valid Unicode of bounded length (a lone surrogate is U+FFFD), and whether it had to be changed."""
     changed = False
     if len(text) > LONGEST_TEXT:
         text, changed = text[:LONGEST_TEXT], True

@@ -143,9 +143,7 @@ class FileKind(NamedTuple):
 
 
 def strict_json(content: bytes, name: str, kind: FileKind) -> Any:
-    """The JSON value that the file called ``name`` holds. Raises UsageError for NaN, a name given twice, endless
-    nesting.
-    """
+    """The JSON value in the file called ``name``. Raises UsageError for NaN, repeated names and endless nesting."""
     if not content.strip():
         raise UsageError(f"{name} is empty: {kind.remedy}")
     if content.startswith(_LFS):

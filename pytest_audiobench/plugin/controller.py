@@ -231,7 +231,7 @@ def _is_infrastructure_error(report: pytest.TestReport) -> bool:
 
 
 def _reason(report: pytest.TestReport) -> str:
-    """A report's reason in one line: a skip's own words, else the error's, else the last line of what went wrong."""
+    """A report's reason in one line: a skip's own words, else the error's, else its last line."""
     if isinstance(report.longrepr, tuple):
         return str(report.longrepr[2]).removeprefix("Skipped: ")
     crash = getattr(report.longrepr, "reprcrash", None)

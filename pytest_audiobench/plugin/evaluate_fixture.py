@@ -68,9 +68,7 @@ class Evaluator:
 
     @property
     def style(self) -> StyleName:
-        """How the model is asked to reason, by ``--ab-style``, the replayed run or its name. UsageError for no such
-        style.
-        """
+        """How the model reasons: by ``--ab-style``, the replayed run or its name. UsageError for no style."""
         from pytest_audiobench.protocols.reasoned_choice.prompt_styles import model_style, style_named
 
         with test_errors():
@@ -224,9 +222,7 @@ class Evaluator:
         return metric
 
     def require(self, *thresholds: str) -> None:
-        """Declare thresholds, such as ``"accuracy[hop=multi] >= 0.3"``, in code. Raises UsageError for an unreadable
-        one.
-        """
+        """Declare thresholds, such as ``"accuracy[hop=multi] >= 0.3"``. Raises UsageError for an unreadable one."""
         with test_errors():
             self._check_open("require")
             self._requirements.required += [parse_threshold(text) for text in thresholds]

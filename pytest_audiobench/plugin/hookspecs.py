@@ -35,15 +35,11 @@ def pytest_audiobench_metric_recorded(item: pytest.Item, metric: Metric) -> None
 
 
 def pytest_audiobench_result_ready(item: pytest.Item, result: Result) -> None:
-    """An eval has its result, not to be changed, in the test's process, before its body sees it and thresholds are
-    checked.
-    """
+    """An eval has its result (not to be changed), before the test's body sees it and thresholds are checked."""
 
 
 def pytest_audiobench_update_run(config: pytest.Config, run: dict[str, Any]) -> None:
-    """Amend the run's record (plain JSON), once, in the controlling process, before it is written; ``run["notes"]`` has
-    room.
-    """
+    """Amend the run's record (plain JSON) once, in the controller, before it is written; ``run["notes"]`` is free."""
 
 
 class Registration:

@@ -1,6 +1,4 @@
-"""The server of a run's models (``--ab-serve-command``), one for all workers; imported by runs with such a command
-only.
-"""
+"""The server of a run's models (``--ab-serve-command``), one for all workers; imported by such runs only."""
 
 from __future__ import annotations
 

@@ -64,9 +64,7 @@ class Gate:
         return Terms(self._options.alpha, lines, self._options.max_unmatched)
 
     def lines_of(self, eval_: str, alias: str, headline: str, in_code: Sequence[Line]) -> list[Line]:
-        """The lines of an evaluation by its ``headline`` metric: one declared on that replaces the run's margin, not a
-        rule's.
-        """
+        """The lines of an evaluation; one declared on its ``headline`` replaces the run's margin, not a rule's."""
         rules = self._rules.for_eval(eval_, alias)
         declared = [*(line for rule in rules for line in rule.drops), *in_code]
         margins = [rule.max_drop for rule in rules if rule.max_drop is not None]
@@ -81,9 +79,7 @@ class Gate:
         return self._margin != NO_MARGIN and read_margin(self._margin)[1] and point(metric_kind(headline)) is None
 
     def notes(self, selected: Iterable[str], collected: Iterable[str], whole: bool) -> list[str]:
-        """What the baseline holds and this run does not; ``whole`` where nothing was left out on purpose. UsageError
-        for no eval.
-        """
+        """What the baseline holds and a ``whole`` run does not. Raises UsageError where it holds no selected eval."""
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
             eval_: eval_.partition(":")[0] for contents in self.baseline.models.values() for eval_ in contents.sides

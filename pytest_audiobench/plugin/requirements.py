@@ -116,9 +116,7 @@ class Requirements:
         return violations, mistakes
 
     def _warned(self, eval_: str, line: str) -> bool:
-        """Warn of what is inconclusive, where that is asked for (the summary says why); whether it is no more than a
-        warning.
-        """
+        """Warn of what is inconclusive, if that is asked for; whether that is no more than a warning."""
         if self._session.options.inconclusive == "warn":
             try:
                 self._item.warn(InconclusiveWarning(printable(f"{eval_}: {line}: inconclusive against the baseline")))

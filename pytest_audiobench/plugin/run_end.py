@@ -102,9 +102,7 @@ def summarise(reporter: Any, controller: Controller) -> None:
 
 
 def _annotate(reporter: Any, controller: Controller) -> None:
-    """Write commands for a GitHub runner, which reads pytest's terminal and shows what failed beside the line of its
-    test.
-    """
+    """Write commands for a GitHub runner (it reads pytest's terminal), to show failures beside their tests' lines."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
     from pytest_audiobench.report import github_annotations

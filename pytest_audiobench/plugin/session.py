@@ -170,9 +170,7 @@ class EvalSession:
             other.close()
 
     def model_of(self, spec: ModelSpec, judge: bool = False) -> Model:
-        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` asks no server of the run, and need
-        not hear.
-        """
+        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` asks no server of the run."""
         server = None if judge else self._server
         options = self.options
         run_wide = {
@@ -225,9 +223,7 @@ class EvalSession:
                 handle.close()
 
     def check_models(self) -> None:
-        """Read every model's limits; no weights. Raises UsageError for a model that cannot be, and two that are taken
-        for one.
-        """
+        """Read every model's limits; no weights. UsageError for one that cannot be, and for two that are one."""
         for alias in self.specs:
             _ = self.handle(alias).limits
         if self.judges:

@@ -39,9 +39,7 @@ def require_audio(evaluate: Evaluator) -> None:
 
 
 def warn_of_sway(result: Result) -> None:
-    """Put a warning on record where answers are shown to follow a wrong option (the interval of ``swayed`` above one
-    half).
-    """
+    """Put a warning on record where answers are shown to follow a wrong option (``swayed`` lies above one half)."""
     perturbation = result.record.perturbation
     if perturbation is None or "wrong" not in perturbation.name.split("-"):
         return

@@ -316,8 +316,8 @@ def _check_statistics(scorer: _Scorer, rows: Sequence[ComparableSample], place: 
         if figure.name in SHARES or not is_known(figure.name):
             continue
         kind = metric_kind(figure.name)
-        own = scorer.statistics is None and (kind.parts or kind.summed)
-        for row, scores in scored if own else scored[:1]:
+        varies = scorer.statistics is None and (kind.parts or kind.summed)
+        for row, scores in scored if varies else scored[:1]:
             if missing := _missing_statistic(kind, scores):
                 raise FieldError(
                     f"{place}, sample {short_repr(row.sample_id)}",

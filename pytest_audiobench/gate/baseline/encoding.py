@@ -95,7 +95,7 @@ def _sample(
     line: list[Any] = [
         row.sample_id,
         row.epoch,
-        [_scores(row.scores[name], own) for name, own in names.items()],
+        [_scores(row.scores[name], statistics) for name, statistics in names.items()],
         row.audio,
         COMMON if common is not None and row.prompt == common else row.prompt,
         row.cluster,
