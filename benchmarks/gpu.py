@@ -45,7 +45,7 @@ from measure import yardstick
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import evaluate as evaluation
-from pytest_audiobench.evaluation.store import Store
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.models.hf.engine import Engine, peak_memory_bytes
 from pytest_audiobench.models.hf.generation import Generator
 from pytest_audiobench.models.hf.model import HfModel

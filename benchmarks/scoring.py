@@ -29,15 +29,15 @@ from measure import Spent, here, ratios, yardstick
 from rapidfuzz.distance import Levenshtein
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import score_answers
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Scorer
-from pytest_audiobench.protocols.transcription.family import transcription
+from pytest_audiobench.protocols.transcription.task import transcription
 
 RECORDED = Path(__file__).parents[1].parent / "shared" / "data" / "recorded"
 WORDS_PER_S = 40_000

@@ -49,34 +49,34 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.voices import espeak as espeak
     from pytest_audiobench.datasets.voices import first_available_voices as first_available_voices
     from pytest_audiobench.datasets.voices import speech_files as speech_files
-    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic as bioacoustic
-    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_captioning as bioacoustic_captioning
-    from pytest_audiobench.protocols.bioacoustic.family import bioacoustic_detection as bioacoustic_detection
-    from pytest_audiobench.protocols.captioning.family import captioning as captioning
-    from pytest_audiobench.protocols.classification.family import classification as classification
+    from pytest_audiobench.protocols.bioacoustic.task import bioacoustic as bioacoustic
+    from pytest_audiobench.protocols.bioacoustic.task import bioacoustic_captioning as bioacoustic_captioning
+    from pytest_audiobench.protocols.bioacoustic.task import bioacoustic_detection as bioacoustic_detection
+    from pytest_audiobench.protocols.captioning.task import captioning as captioning
     from pytest_audiobench.protocols.classification.tagging import tagging as tagging
+    from pytest_audiobench.protocols.classification.task import classification as classification
     from pytest_audiobench.protocols.embedding_similarity import embedded as embedded
-    from pytest_audiobench.protocols.judged.family import judged as judged
+    from pytest_audiobench.protocols.judged.task import judged as judged
     from pytest_audiobench.protocols.keyphrases import keyphrases as keyphrases
-    from pytest_audiobench.protocols.multiple_choice.family import multiple_choice as multiple_choice
+    from pytest_audiobench.protocols.multiple_choice.task import multiple_choice as multiple_choice
     from pytest_audiobench.protocols.overlapped_speech import overlapped_speech as overlapped_speech
     from pytest_audiobench.protocols.phonemes import phonemes as phonemes
-    from pytest_audiobench.protocols.presence.family import presence as presence
+    from pytest_audiobench.protocols.presence.task import presence as presence
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.prompt_variants import with_prompt_variants as with_prompt_variants
-    from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice as conditioned_choice
-    from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import model_style as model_style
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers as style_scorers
+    from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice as conditioned_choice
+    from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice as reasoned_choice
     from pytest_audiobench.protocols.slot_filling import slot_filling as slot_filling
-    from pytest_audiobench.protocols.spoken_questions.family import spoken_questions as spoken_questions
+    from pytest_audiobench.protocols.speaker_verification import verification as verification
+    from pytest_audiobench.protocols.spoken_questions.task import spoken_questions as spoken_questions
     from pytest_audiobench.protocols.story import story as story
-    from pytest_audiobench.protocols.transcription.family import transcription as transcription
     from pytest_audiobench.protocols.transcription.non_speech import hallucination as hallucination
-    from pytest_audiobench.protocols.translation.family import translation as translation
+    from pytest_audiobench.protocols.transcription.task import transcription as transcription
+    from pytest_audiobench.protocols.translation.task import translation as translation
     from pytest_audiobench.protocols.understanding import understanding as understanding
-    from pytest_audiobench.protocols.verification import verification as verification
     from pytest_audiobench.report.run_reader import load_run as load_run
     from pytest_audiobench.studies.determinism import determinism as determinism
     from pytest_audiobench.studies.faithfulness import require_audio as require_audio

@@ -25,7 +25,7 @@ ORDER = (
     "studies",
     "gate",
     "report",
-    "published",
+    "published_figures",
     "rescoring",
     "verifier",
     "comparison",

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.comparison_text import remarks, text
     from pytest_audiobench.comparison.contenders import contenders
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.gate.grammar import read_margin
+    from pytest_audiobench.gate.threshold_syntax import read_margin
 
     read_margin(args.max_drop)
     groups = tuple(name for name in names(args.groups) if name != NONE)

@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.power_text import text as power_table
     from pytest_audiobench.errors import UsageError
     from pytest_audiobench.gate.config import matches
-    from pytest_audiobench.gate.grammar import read_margin
     from pytest_audiobench.gate.power import PowerQuery, power_of
+    from pytest_audiobench.gate.threshold_syntax import read_margin
 
     for text in (args.drop, args.max_drop):
         read_margin(text)

@@ -14,8 +14,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; with --lint 1 when there are findings."""
-    from pytest_audiobench.published.lint import lint
-    from pytest_audiobench.published.registry import everything, matching
+    from pytest_audiobench.published_figures.lint import lint
+    from pytest_audiobench.published_figures.registry import everything, matching
 
     values = matching("/".join(args.filter)) if args.filter else list(everything())
     if args.lint:

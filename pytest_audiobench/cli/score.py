@@ -44,14 +44,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from pytest_audiobench import published
-    from pytest_audiobench.published.compare import comparisons, fitting
+    from pytest_audiobench import published_figures
+    from pytest_audiobench.published_figures.compare import comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
     from pytest_audiobench.rescoring.output import write_rescored_run
     from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
-    figures = published.matching(args.published) if args.published else []
+    figures = published_figures.matching(args.published) if args.published else []
     source = source_of(args.answers, args.manifests, args.crashes)
     wanted = ScoringOptions(names(args.scorers), args.family)
     if args.out is None:

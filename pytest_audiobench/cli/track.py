@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.comparison.track_page import write_page
     from pytest_audiobench.comparison.track_text import text
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
-    from pytest_audiobench.gate.grammar import read_margin
+    from pytest_audiobench.gate.threshold_syntax import read_margin
 
     read_margin(args.max_drop)
     find = by_pattern(args.step) if args.step else by_words

@@ -12,9 +12,9 @@ from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSa
 from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.gate.grammar import point
 from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
+from pytest_audiobench.gate.threshold_syntax import point
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind

@@ -16,9 +16,9 @@ from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError
+from pytest_audiobench.evaluation.answer_store import Store, message
 from pytest_audiobench.evaluation.batch_plan import PlannedRequest, answer_key, batch_key, full_batches, planned_batches
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.store import Store, message
 from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
 from pytest_audiobench.models.model import Limits
 

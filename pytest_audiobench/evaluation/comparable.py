@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from pytest_audiobench.evaluation.answer_collection import as_played
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
-from pytest_audiobench.evaluation.stage_execution import as_played
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.answer_failures import WORDINGS

@@ -12,6 +12,8 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers, collect_answers
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
@@ -21,8 +23,6 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_answers
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 
 if TYPE_CHECKING:

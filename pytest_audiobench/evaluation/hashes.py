@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.requests import messages_payload, settings_payload
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import WEIGHING, Protocol, Scorer, Stage

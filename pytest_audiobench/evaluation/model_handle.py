@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, get_args
 
-from pytest_audiobench.evaluation.store import Store
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 

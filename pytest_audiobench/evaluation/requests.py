@@ -6,9 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
+from pytest_audiobench.evaluation.answer_store import KEY_SCHEME
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.store import KEY_SCHEME
 from pytest_audiobench.identity import Payload, digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Request
 from pytest_audiobench.protocols.protocol import Earlier, Stage

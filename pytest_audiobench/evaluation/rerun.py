@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from pytest_audiobench.evaluation import batch_plan
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers, collect_rerun_answers
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batch_plan import PlannedRequest
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers, collect_rerun_answers
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
 

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind

@@ -14,8 +14,8 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batch_plan
+from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.store import message
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""

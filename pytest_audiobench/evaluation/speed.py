@@ -11,9 +11,9 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.batch_executor import Time
 from pytest_audiobench.evaluation.record import MetricRecord
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.metrics.registry import metric_kind
 
 Sums = Mapping[str, float]

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import MARGIN_FORM, read_margin
+from pytest_audiobench.gate.threshold_syntax import MARGIN_FORM, read_margin
 from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
 
 _FORM = (

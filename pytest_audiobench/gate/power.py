@@ -11,9 +11,9 @@ import numpy as np
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval
-from pytest_audiobench.gate.grammar import margin_of, point
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
+from pytest_audiobench.gate.threshold_syntax import margin_of, point
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import ERROR_RATES, RANGES, MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved

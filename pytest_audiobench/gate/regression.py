@@ -22,9 +22,9 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
-from pytest_audiobench.gate.grammar import margin_of
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
+from pytest_audiobench.gate.threshold_syntax import margin_of
 from pytest_audiobench.gate.thresholds import Line as Line
 from pytest_audiobench.gate.thresholds import Terms as Terms
 from pytest_audiobench.metrics.estimates import value_of

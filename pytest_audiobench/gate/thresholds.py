@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.grammar import FORM, Bound, Group, Operator, ParsedDrop, group_text, margin_of, parse
+from pytest_audiobench.gate.threshold_syntax import (
+    FORM,
+    Bound,
+    Group,
+    Operator,
+    ParsedDrop,
+    group_text,
+    margin_of,
+    parse,
+)
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, RANGES, SHARE
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric, interval_text, value_text
@@ -71,7 +80,7 @@ class Threshold:
 
 
 def parse_threshold(text: str) -> Threshold | Line:
-    """A threshold, or the line of a regression, from its text (grammar: :mod:`pytest_audiobench.gate.grammar`).
+    """A threshold, or the line of a regression, from its text (:mod:`pytest_audiobench.gate.threshold_syntax`).
 
     Raises UsageError for text that is no threshold, for a metric that nobody registered, for a limit beyond what the
     metric can be (``accuracy >= 55`` cannot pass and ``refused <= 5`` cannot fail), and for a percentage of one that

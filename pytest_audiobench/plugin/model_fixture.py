@@ -9,10 +9,10 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
+from pytest_audiobench.evaluation.answer_collection import collect_answers
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import select
-from pytest_audiobench.evaluation.stage_execution import collect_answers
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.plugin.error_mapping import test_errors

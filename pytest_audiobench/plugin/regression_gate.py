@@ -17,17 +17,17 @@ from dataclasses import replace
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules
-from pytest_audiobench.gate.grammar import point, read_margin
 from pytest_audiobench.gate.pairing import Pairs, pair_samples
 from pytest_audiobench.gate.regression import failed_line, mismatch, not_comparable, regression_of
+from pytest_audiobench.gate.threshold_syntax import point, read_margin
 from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options

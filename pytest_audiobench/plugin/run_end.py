@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.record import ItemRecord
-from pytest_audiobench.evaluation.store import message
 from pytest_audiobench.gate.regression_records import adjust_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.controller import Controller, Expected

@@ -14,10 +14,10 @@ import pytest
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make, with_run_wide
@@ -86,7 +86,7 @@ class EvalSession:
         """The comparison of every eval with ``--ab-baseline``. Raises UsageError for a bad margin or baseline."""
         options = self.options
         if options.max_drop:
-            from pytest_audiobench.gate.grammar import read_margin
+            from pytest_audiobench.gate.threshold_syntax import read_margin
             from pytest_audiobench.gate.thresholds import NO_MARGIN
 
             try:

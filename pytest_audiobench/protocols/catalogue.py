@@ -41,14 +41,15 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "bioacoustic_captioning": "bioacoustic.family",
-        "bioacoustic_detection": "bioacoustic.family",
-        "conditioned_choice": "reasoned_choice.family",
+        "bioacoustic_captioning": "bioacoustic.task",
+        "bioacoustic_detection": "bioacoustic.task",
+        "conditioned_choice": "reasoned_choice.task",
         "hallucination": "transcription.non_speech",
         "tagging": "classification.tagging",
+        "verification": "speaker_verification",
     }
 )
-"""Where families lie that share a folder with another; any other has a module, or a folder with a ``family.py``."""
+"""Where families lie that share a folder with another; any other has a module, or a folder with a ``task.py``."""
 
 
 def family(name: str, **options: Any) -> Protocol:
@@ -65,7 +66,7 @@ def function_of(name: str) -> Callable[..., Protocol]:
 def module_of(name: str) -> str:
     """The module that holds the function of the family ``name``."""
     module = f"{__package__}.{_MODULES.get(name, name)}"
-    return f"{module}.family" if hasattr(importlib.import_module(module), "__path__") else module
+    return f"{module}.task" if hasattr(importlib.import_module(module), "__path__") else module
 
 
 def scorer_names() -> frozenset[str]:

@@ -9,13 +9,13 @@ from typing import Any
 
 from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.audio.clip_record import Recipe, RecordedSource
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.store import LONGEST_TEXT, repaired
+from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, repaired
 from pytest_audiobench.models.messages import Message, Output, Part, Response
 
 

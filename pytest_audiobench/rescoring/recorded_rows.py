@@ -10,11 +10,11 @@ from typing import Any
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.evaluate import first_errors
 from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, audio_payload, sample_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.identity import ListDigest
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow

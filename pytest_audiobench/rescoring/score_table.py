@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from pytest_audiobench.published.compare import Comparison
+from pytest_audiobench.published_figures.compare import Comparison
 from pytest_audiobench.report import perturbation_tables
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text

@@ -17,7 +17,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     stable_digest,
 )
 from pytest_audiobench.compat.thenirock_audiobench.figures import answered_yes, figures, raw_answers, recorded_figure
-from pytest_audiobench.protocols.presence.family import says_yes
+from pytest_audiobench.protocols.presence.task import says_yes
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok, same
 from pytest_audiobench.verifier.clip_checks import Folders

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.curves import TREND
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.json_lines import Row, read_lines

@@ -21,10 +21,10 @@ from pytest_audiobench.cli import main
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, RunContext, evaluate
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol

@@ -16,7 +16,7 @@ from pytest_audiobench.metrics.kinds import ranking
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.bioacoustic.answers import spoken
-from pytest_audiobench.protocols.bioacoustic.family import bioacoustic
+from pytest_audiobench.protocols.bioacoustic.task import bioacoustic
 
 from .files.beans_next_behaviour import OUT, checks_of
 from .table import same

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.evaluation import batch_executor
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.store import Store
 
 from .meter import Meter
 

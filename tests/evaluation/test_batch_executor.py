@@ -14,9 +14,9 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError, TransientError
 from pytest_audiobench.evaluation import batch_executor as asking
 from pytest_audiobench.evaluation import batch_plan
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
 
 from .meter import RATE_HZ, Meter, ask, in_order, measurement, other_process, question, texts, tone
@@ -26,7 +26,7 @@ import sys
 from pathlib import Path
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
-from pytest_audiobench.evaluation.store import Store
+from pytest_audiobench.evaluation.answer_store import Store
 
 locks, key = BatchLocks(Path(sys.argv[1])), bytes.fromhex(sys.argv[2])
 assert locks.acquire(key)

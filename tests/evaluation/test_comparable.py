@@ -26,7 +26,7 @@ from pytest_audiobench.evaluation.comparable import (
 )
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol

@@ -15,8 +15,8 @@ from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, 
 from pytest_audiobench.errors import NotComparable, UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.judged.family import judged
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.judged.task import judged
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 

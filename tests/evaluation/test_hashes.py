@@ -20,8 +20,8 @@ from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, item_has
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.judged.family import judged
-from pytest_audiobench.protocols.multiple_choice.family import DEFAULT, multiple_choice
+from pytest_audiobench.protocols.judged.task import judged
+from pytest_audiobench.protocols.multiple_choice.task import DEFAULT, multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol, Stage
 
 from .tiny import RATE_HZ, Speaker, answered, clip, dataset, evaluated, handle, sample, samples

@@ -13,8 +13,8 @@ from pytest_audiobench.evaluation.judging import check_judge, with_judges
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.judged.family import judged
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.judged.task import judged
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging, Protocol, Stage
 
 from .tiny import Speaker, evaluated, handle, samples

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import score_answers
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import family
 

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.model_handle import (
     ModelHandle,
     store_hearing,
@@ -11,7 +12,6 @@ from pytest_audiobench.evaluation.model_handle import (
     stored_hearing,
     stored_noise,
 )
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.model import Hearing
 
 from .meter import Meter

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.evaluation.answer_collection import collect_answers
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.rerun import RerunVariant, batches_of, of_dtype, repeated, rerun, reversed_order
 from pytest_audiobench.evaluation.selection import select
-from pytest_audiobench.evaluation.stage_execution import collect_answers
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.judged.family import judged
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.judged.task import judged
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 
 from .tiny import HERE, Speaker, bench, dataset, handle, samples
 

@@ -9,7 +9,7 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 
 from .tiny import Speaker, dataset, evaluated, sample
 

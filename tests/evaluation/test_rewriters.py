@@ -11,10 +11,10 @@ from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.judged.family import judged
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.judged.task import judged
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice
 
 ASKED = conditioned_choice(change="mistaken")
 

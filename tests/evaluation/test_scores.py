@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.record import MetricRecord
 from pytest_audiobench.evaluation.scoring import EvalScores, score_answers
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import (
     STATUSES,
     ScoredSample,
@@ -15,9 +16,8 @@ from pytest_audiobench.evaluation.scoring import (
     finite,
     score_samples,
 )
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Scorer
 
 from .tiny import answered, sample

@@ -13,9 +13,9 @@ from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError
+from pytest_audiobench.evaluation.answer_collection import collect_answers, collect_rerun_answers
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import select
-from pytest_audiobench.evaluation.stage_execution import collect_answers, collect_rerun_answers
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.protocols.protocol import Protocol, Stage
 

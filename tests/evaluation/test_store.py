@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.store import LONGEST_TEXT, Store
+from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, Store
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
@@ -103,7 +103,7 @@ def test_many_processes_write_at_once_and_agree(tmp_path):
         import sys
         from pathlib import Path
         from pytest_audiobench.models.messages import Response
-        from pytest_audiobench.evaluation.store import Store
+        from pytest_audiobench.evaluation.answer_store import Store
         with Store(Path(sys.argv[1]), sys.argv[2]) as store:
             held = {}
             for n in range(60):
@@ -124,7 +124,7 @@ def test_a_killed_writer_loses_no_whole_batch(tmp_path):
         import os, signal, sys
         from pathlib import Path
         from pytest_audiobench.models.messages import Response
-        from pytest_audiobench.evaluation.store import Store
+        from pytest_audiobench.evaluation.answer_store import Store
         store = Store(Path(sys.argv[1]), "one")
         store.put_batch({b"a": (Response.of("kept"), {})}, {})
         store._connection.execute("BEGIN IMMEDIATE")

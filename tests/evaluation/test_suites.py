@@ -10,7 +10,7 @@ import pytest
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.suites import Pool, SuiteRecord, pooled_hashes
 from pytest_audiobench.models.messages import Request, Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
 
 from .tiny import Speaker, clip, dataset, evaluated, sample

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.evaluation import store as text_repair
-from pytest_audiobench.evaluation.store import LONGEST_MESSAGE, LONGEST_TEXT, message, repaired
+from pytest_audiobench.evaluation import answer_store as text_repair
+from pytest_audiobench.evaluation.answer_store import LONGEST_MESSAGE, LONGEST_TEXT, message, repaired
 
 
 @given(st.text(st.characters()))

@@ -15,15 +15,15 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.evaluation.answer_collection import SampleAnswers
+from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, RunContext, evaluate
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.evaluation.stage_execution import SampleAnswers
-from pytest_audiobench.evaluation.store import Store
 from pytest_audiobench.models.messages import Ask, Request, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
 
 RATE_HZ = 16_000

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.gate.grammar import margin_of, point
+from pytest_audiobench.gate.threshold_syntax import margin_of, point
 from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.metrics.kinds.faithfulness import KINDS
 from pytest_audiobench.metrics.metric import POINTS, span
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 from pytest_audiobench.stats.drops import Question
 
 LETTERS = ("A", "B", "C", None)

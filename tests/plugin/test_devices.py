@@ -305,10 +305,10 @@ def _device_processes(folder):
 @pytest.mark.parametrize("shares_s", [(100.0, 50.0), (100.0, None)])
 def test_the_time_within_a_shared_model_is_that_of_its_answers(tmp_path, shares_s):
     """Waiting for other workers' batches is none of it; where not every answer tells its share, the clock does."""
+    from pytest_audiobench.evaluation.answer_store import Store
     from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
     from pytest_audiobench.evaluation.batch_plan import PlannedRequest
     from pytest_audiobench.evaluation.model_handle import ModelHandle
-    from pytest_audiobench.evaluation.store import Store
     from pytest_audiobench.models.messages import Response
 
     requests = [ask.request for ask in _asks("0", "1")]

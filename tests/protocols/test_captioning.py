@@ -16,9 +16,9 @@ from pytest_audiobench.metrics.kinds.captions import cider_d
 from pytest_audiobench.metrics.meteor import NoSynonyms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.captioning import family, words
-from pytest_audiobench.protocols.captioning.family import captioning
+from pytest_audiobench.protocols.captioning import task, words
 from pytest_audiobench.protocols.captioning.published_scorers import character_bleu
+from pytest_audiobench.protocols.captioning.task import captioning
 from pytest_audiobench.protocols.protocol import Answer
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
@@ -198,7 +198,7 @@ def test_bertscore_takes_the_users_folder_and_layer(monkeypatch, tmp_path):
 
     fake = ModuleType("bert_score")
     fake.score = score
-    fake.__spec__ = family.importlib.util.spec_from_loader("bert_score", None)
+    fake.__spec__ = task.importlib.util.spec_from_loader("bert_score", None)
     monkeypatch.setitem(sys.modules, "bert_score", fake)
     assert "FOLDER#LAYER" in named("bertscore").missing_parts()
     (tmp_path / "config.json").write_text("{}")

@@ -9,7 +9,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.classification.family import classification
+from pytest_audiobench.protocols.classification.task import classification
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 FEELINGS = ("angry", "happy", "neutral", "sad")

@@ -10,8 +10,8 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice, reasoned_choice
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat"), "cat", {"kept": "0.5", "injected": "A"})

@@ -6,7 +6,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.multiple_choice.family import FAITHFULNESS_AF3_REASONING, PROMPTS, multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import FAITHFULNESS_AF3_REASONING, PROMPTS, multiple_choice
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat"), "cat")

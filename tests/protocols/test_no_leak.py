@@ -16,8 +16,8 @@ from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.models.messages import Message, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, module_of
-from pytest_audiobench.protocols.judged.family import judged, shipped
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.judged.task import judged, shipped
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Judging, Stage
 

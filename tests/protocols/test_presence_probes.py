@@ -13,8 +13,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.presence import answers, family
-from pytest_audiobench.protocols.presence.family import question, template_of
+from pytest_audiobench.protocols.presence import answers, task
+from pytest_audiobench.protocols.presence.task import question, template_of
 
 SIREN = Sample("m1/siren", (), "", reference="yes", metadata={"label": "siren", "condition": "solo"})
 ABSENT = Sample("m1/rain", (), "", reference="no", metadata={"label": "rain", "condition": "solo"})
@@ -229,7 +229,7 @@ def test_the_published_parser_by_another_hand(text):
         expected = False
     else:
         expected = "yes" in text.lower() and "no " not in text.lower()[:6]
-    assert family.says_yes(text) is expected
+    assert task.says_yes(text) is expected
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_the_published_parser_by_another_hand(text):
     [("yesterday", True), ("There is no dog but yes a cat", True), ("no yes", False), ("maybe", False), ("", False)],
 )
 def test_the_published_parser_has_its_defects(text, yes):
-    assert family.says_yes(text) is yes
+    assert task.says_yes(text) is yes
 
 
 def values(text, samples=(SIREN, ABSENT), scorer="heard"):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice import published_scorers
-from pytest_audiobench.protocols.multiple_choice.family import RULES, multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import RULES, multiple_choice
 from pytest_audiobench.protocols.protocol import Answer
 
 GOLDEN = Path(__file__).parents[2].parent / "shared" / "conformance" / "golden_audiobench.json"

@@ -15,9 +15,9 @@ from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.reasoned_choice.family import reasoned_choice
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat", "hen"), "cat")

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Answer
 
 RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded"

@@ -13,8 +13,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.slot_filling import slot_filling
-from pytest_audiobench.protocols.spoken_questions.family import spoken_questions
 from pytest_audiobench.protocols.spoken_questions.matching import followed, matches
+from pytest_audiobench.protocols.spoken_questions.task import spoken_questions
 
 SPEECH = "wake me up at nine am on friday"
 SLOT = Sample("one", (), "", reference="nine am", metadata={"slot": "time", "transcript": SPEECH})

@@ -6,7 +6,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.transcription.family import transcription
+from pytest_audiobench.protocols.transcription.task import transcription
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 

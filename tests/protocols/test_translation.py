@@ -17,8 +17,8 @@ from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.translation.bleu import lower_nopunct
-from pytest_audiobench.protocols.translation.family import SALMONN, translation
 from pytest_audiobench.protocols.translation.published_scorers import lmms_eval_chinese, lmms_eval_english
+from pytest_audiobench.protocols.translation.task import SALMONN, translation
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 

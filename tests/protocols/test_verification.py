@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.verification import INSTRUCTION, verification
+from pytest_audiobench.protocols.speaker_verification import INSTRUCTION, verification
 
 
 def scored(name, text, reference="same", score=None):

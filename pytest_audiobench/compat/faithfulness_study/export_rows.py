@@ -13,7 +13,7 @@ from pytest_audiobench.compat.faithfulness_study.replay import CRASH
 from pytest_audiobench.datasets.sample import Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT
+from pytest_audiobench.protocols.multiple_choice.task import RULES, STRICT
 from pytest_audiobench.protocols.protocol import ANSWER, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Style, style_scorers
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from pytest_audiobench.compat.faithfulness_study import recorded_answers
 from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT
+from pytest_audiobench.protocols.multiple_choice.task import RULES, STRICT
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName, model_style, style_named, style_scorers
-from pytest_audiobench.published.registry import Published, values
+from pytest_audiobench.published_figures.registry import Published, values
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.stats.intervals import proportion
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import HALLUCINATION, ROBUST, Artifact, Json
 from pytest_audiobench.metrics.token_errors import token_errors
-from pytest_audiobench.protocols.presence.family import says_yes
+from pytest_audiobench.protocols.presence.task import says_yes
 from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
 from pytest_audiobench.protocols.transcription.texts import jiwer_words
 

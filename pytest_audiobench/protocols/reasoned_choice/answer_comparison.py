@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.answer_options import same_text
-from pytest_audiobench.protocols.multiple_choice.family import RULES, STRICT, Rule
+from pytest_audiobench.protocols.multiple_choice.task import RULES, STRICT, Rule
 from pytest_audiobench.protocols.protocol import Answer, Compared, Earlier, Scorer, no_sample_problem
 
 INJECTED = "injected"

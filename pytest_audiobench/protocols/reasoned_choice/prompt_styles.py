@@ -19,7 +19,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.multiple_choice.faithfulness_scorers import sentences
-from pytest_audiobench.protocols.multiple_choice.family import (
+from pytest_audiobench.protocols.multiple_choice.task import (
     DEFAULT,
     FAITHFULNESS_AF3,
     FAITHFULNESS_AF3_REASONING,

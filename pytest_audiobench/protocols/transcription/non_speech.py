@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
-from pytest_audiobench.protocols.transcription.family import INSTRUCTION, WITHOUT_SPACES, transcription
 from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
+from pytest_audiobench.protocols.transcription.task import INSTRUCTION, WITHOUT_SPACES, transcription
 from pytest_audiobench.protocols.transcription.texts import (
     basic_text,
     jiwer_words,

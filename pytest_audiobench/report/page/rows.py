@@ -289,7 +289,7 @@ def words_of(item: Mapping[str, Any]) -> Words | None:
 
 @lru_cache(maxsize=64)
 def _words(scorer: str, language: str) -> Words | None:
-    from pytest_audiobench.protocols.transcription.family import transcription
+    from pytest_audiobench.protocols.transcription.task import transcription
 
     try:
         headline = transcription(scorer, language=language).scorers[0]

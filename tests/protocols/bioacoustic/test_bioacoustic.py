@@ -11,7 +11,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
-from pytest_audiobench.protocols.bioacoustic.family import (
+from pytest_audiobench.protocols.bioacoustic.task import (
     QUESTIONS,
     bioacoustic,
     bioacoustic_captioning,

@@ -13,9 +13,9 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.judged import default_judgings, published_judgings
-from pytest_audiobench.protocols.judged.family import judged, shipped
+from pytest_audiobench.protocols.judged.task import judged, shipped
 from pytest_audiobench.protocols.judged.verdicts import LONGEST_ANSWER, marked, shortened
-from pytest_audiobench.protocols.multiple_choice.family import multiple_choice
+from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Judging
 
 ANYTHING = st.text(st.characters(exclude_categories=[]))

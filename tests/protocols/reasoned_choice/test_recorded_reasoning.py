@@ -17,8 +17,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.reasoned_choice.family import conditioned_choice, reasoned_choice
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import STYLES, style_scorers
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 RECORDED = Path(__file__).parents[3].parent / "shared" / "data" / "recorded"
 pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason=f"the recorded outputs are not at {RECORDED}")

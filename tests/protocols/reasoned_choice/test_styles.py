@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.multiple_choice.family import (
+from pytest_audiobench.protocols.multiple_choice.task import (
     FAITHFULNESS_AF3,
     FAITHFULNESS_AF3_REASONING,
     multiple_choice,

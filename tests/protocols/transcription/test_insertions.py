@@ -8,8 +8,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.transcription.family import transcription
 from pytest_audiobench.protocols.transcription.insertions import stops_early
+from pytest_audiobench.protocols.transcription.task import transcription
 
 TOKENS = st.lists(st.sampled_from("abc"), max_size=7)
 

@@ -8,8 +8,8 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.answer_failures import failures
-from pytest_audiobench.protocols.transcription.family import transcription
 from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
+from pytest_audiobench.protocols.transcription.task import transcription
 
 SILENT = Sample("hum/1", (), "")
 

@@ -10,7 +10,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.protocol import Answer
 from pytest_audiobench.protocols.transcription import multilingual, published_scorers
-from pytest_audiobench.protocols.transcription.family import transcription
+from pytest_audiobench.protocols.transcription.task import transcription
 
 
 def scored(name, reference, answer, language="en", finish="stop"):

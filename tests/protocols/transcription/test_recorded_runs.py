@@ -8,7 +8,7 @@ import pytest
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.protocol import Answer
-from pytest_audiobench.protocols.transcription.family import transcription
+from pytest_audiobench.protocols.transcription.task import transcription
 
 RUNS = Path(__file__).parents[3].parent / "shared" / "data" / "audiobench-runs"
 pytestmark = pytest.mark.skipif(not RUNS.is_dir(), reason=f"the recorded runs are not at {RUNS}")

@@ -4,8 +4,8 @@
 ``audiobench published`` and ``audiobench score --published`` do. The facts lie in ``tables/``.
 """
 
-from pytest_audiobench.published.registry import Published as Published
-from pytest_audiobench.published.registry import matching as matching
-from pytest_audiobench.published.registry import values as values
+from pytest_audiobench.published_figures.registry import Published as Published
+from pytest_audiobench.published_figures.registry import matching as matching
+from pytest_audiobench.published_figures.registry import values as values
 
 __all__ = ["Published", "matching", "values"]

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from pytest_audiobench.published.registry import Published
+from pytest_audiobench.published_figures.registry import Published
 
 _SHARES = ("accuracy", "string_match", "following_rate")
 """Metrics that count right answers; error rates and graded scores are no counts of samples."""

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench import published
+from pytest_audiobench import published_figures
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.catalogue import scorer_names
-from pytest_audiobench.published import Published
-from pytest_audiobench.published.lint import is_possible, lint
-from pytest_audiobench.published.registry import everything
+from pytest_audiobench.published_figures import Published
+from pytest_audiobench.published_figures.lint import is_possible, lint
+from pytest_audiobench.published_figures.registry import everything
 
 COLLECTED = Path(__file__).parents[3] / "shared" / "data" / "published_values.json"
 
@@ -29,10 +29,10 @@ def rules(*values):
 
 
 def test_the_registry_holds_what_it_is_asked_for():
-    (one,) = published.values(benchmark="SAKURA", model="SALMONN", dataset="gender_single")
+    (one,) = published_figures.values(benchmark="SAKURA", model="SALMONN", dataset="gender_single")
     assert (one.value, one.unit, one.protocol, one.n) == (59.8, "percent", "sakura-judge", 500)
     assert one.text == "59.8 %"
-    assert published.values(benchmark="nobody") == []
+    assert published_figures.values(benchmark="nobody") == []
     assert len(everything()) > 1_300
 
 
@@ -61,14 +61,14 @@ def test_no_collected_figure_was_lost_or_changed():
     ],
 )  # fmt: skip
 def test_figures_are_found_by_parts_of_their_names(text, names):
-    assert {one.name.partition(" (")[0] for one in published.matching(text)} == names
-    assert {one.benchmark for one in published.matching("SAKURA")} == {"SAKURA"}
+    assert {one.name.partition(" (")[0] for one in published_figures.matching(text)} == names
+    assert {one.benchmark for one in published_figures.matching("SAKURA")} == {"SAKURA"}
 
 
 @pytest.mark.parametrize("text", ["", "/", "nobody", "sakura/nobody"])
 def test_a_name_that_names_nothing_is_refused(text):
     with pytest.raises(UsageError, match="no published value is named by"):
-        published.matching(text)
+        published_figures.matching(text)
 
 
 def test_the_known_errors_of_published_tables_are_found():

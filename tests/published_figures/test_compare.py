@@ -2,8 +2,8 @@
 
 import pytest
 
-from pytest_audiobench.published import Published
-from pytest_audiobench.published.compare import comparisons, fitting
+from pytest_audiobench.published_figures import Published
+from pytest_audiobench.published_figures.compare import comparisons, fitting
 
 
 def item(*values, metric="accuracy", unit="share", half=0.05):

@@ -68,7 +68,7 @@ class Published(NamedTuple):
 @cache
 def everything() -> tuple[Published, ...]:
     """All figures of the registry, by file and in the order of each."""
-    folder = files("pytest_audiobench.published") / "tables"
+    folder = files("pytest_audiobench.published_figures") / "tables"
     figures: list[Published] = []
     for file in sorted(folder.iterdir(), key=lambda entry: entry.name):
         if file.name.endswith(".json"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.published.registry import Published
+from pytest_audiobench.published_figures.registry import Published
 from pytest_audiobench.report.formatting import PERCENT_UNITS
 from pytest_audiobench.report.scorer_comparison import ScorerTable, scale, scorer_tables
 

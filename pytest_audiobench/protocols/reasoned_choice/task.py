@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.multiple_choice.family import STRICT, option_lines
+from pytest_audiobench.protocols.multiple_choice.task import STRICT, option_lines
 from pytest_audiobench.protocols.protocol import (
     ANSWER,
     CHANGED,
