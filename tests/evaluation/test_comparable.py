@@ -196,3 +196,11 @@ def test_another_clip_is_other_audio_and_no_other_prompt(tmp_path: Path) -> None
     _, other = both_sides(tmp_path / "other", [sample("s", clips=(clip("other"),))])
     assert plain.rows[0].audio != other.rows[0].audio
     assert plain.rows[0].prompt == other.rows[0].prompt
+
+
+def test_an_eval_is_comparable_under_its_suite_and_its_cluster_and_rows_keep_how_answers_failed(tmp_path: Path) -> None:
+    own = dataset(samples(3, metadata={"recording": "r"}), cluster="recording")
+    ahead, after = both_sides(tmp_path, own, model=Speaker("cat " * 40))
+    assert after.suite == "t"
+    assert (ahead.cluster, after.cluster) == ("recording", "recording")
+    assert all("loop" in row.failures for row in after.rows)

@@ -16,7 +16,14 @@ from hypothesis import strategies as st
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.hashes import ABSENT, answer_payload, item_hashes, sample_payload
+from pytest_audiobench.evaluation.hashes import (
+    ABSENT,
+    INPUTS,
+    answer_payload,
+    item_hashes,
+    sample_payload,
+    scored_hashes,
+)
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.model import Limits
@@ -306,3 +313,10 @@ def test_two_answers_are_the_same_only_in_text_finish_epoch_and_what_a_rewriter_
         for text, finish, epoch, rewritten in (one, other)
     )
     assert (there == here) == (one == other)
+
+
+def test_a_judges_scorer_is_hashed_without_the_judges_name() -> None:
+    scorer = multiple_choice().scorers[0]
+    named = [replace(scorer, name=f"{scorer.name}{judge}") for judge in ("", "@one", "@other@one")]
+    built = [scored_hashes("animals", dict.fromkeys(INPUTS, "x"), "answers", [each])["protocols"] for each in named]
+    assert built[0] == built[1] == built[2]

@@ -145,3 +145,9 @@ def test_a_key_can_be_computed_from_its_description() -> None:
     payload = [[["user", [0, "Ist es ein Kätzchen?"]]], [played], ["dog", "cat", "hen"]]
     written = json.dumps(payload, separators=(",", ":")).encode()
     assert request(epoch=3, question="Ist es ein Kätzchen?").key == hashlib.sha256(context + written).hexdigest()
+
+
+def test_a_request_says_what_its_stage_asks_for_and_how() -> None:
+    stage = replace(ASKING, task="choice", settings=Settings(max_new_tokens=7, temperature="0.5"))
+    asked = request(stage=stage)
+    assert (asked.task, asked.settings) == (stage.task, stage.settings)

@@ -173,3 +173,22 @@ def test_the_wordings_spread_stands_behind_their_numbers() -> None:
 def test_an_answer_that_the_model_never_gave_has_no_text_to_go_wrong() -> None:
     sheet = scores_from_rows([answered(sample("a"), None), answered(sample("b"), LOOP)])
     assert [row.failures for row in sheet.rows["letters"]] == [(), ("loop",)]
+
+
+def test_intervals_of_every_kind_count_clusters_and_not_their_rows() -> None:
+    own = [
+        answered(
+            sample(f"s{number}", metadata={"hop": number % 4 // 2}), LOOP if number % 8 == 1 else "AB"[number % 4 > 1]
+        )
+        for number in range(96)
+    ]
+    by_recording = [f"recording {number // 4}" for number in range(96)]
+    alone, together = (scores_from_rows(own, clusters=clusters, groups=["hop"]) for clusters in (None, by_recording))
+    groups: tuple[dict[str, str], ...] = ({}, {"hop": "0"}, {"without": "loop"})
+    for record, other in (
+        *((metric(alone, **group), metric(together, **group)) for group in groups),
+        *((metric(alone, name), metric(together, name)) for name in ("coverage", "loop")),
+    ):
+        assert record.value == other.value
+        assert "cluster" not in record.method
+        assert "cluster" in other.method
