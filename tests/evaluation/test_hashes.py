@@ -18,7 +18,6 @@ from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.hashes import (
     ABSENT,
-    INPUTS,
     answer_payload,
     item_hashes,
     sample_payload,
