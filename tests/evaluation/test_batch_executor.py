@@ -12,12 +12,12 @@ import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError, TransientError
-from pytest_audiobench.evaluation import batch_executor as asking
-from pytest_audiobench.evaluation import batch_plan
+from pytest_audiobench.evaluation import batch_executor, batch_plan
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.models.model import Limits
 
 from .meter import RATE_HZ, Meter, ask, in_order, measurement, other_process, question, texts, tone
 
@@ -293,8 +293,8 @@ def test_audio_is_decoded_a_few_batches_ahead_and_not_all_at_once(executor_of, m
         clips.append(clip)
         return real(clip, *args)
 
-    real = asking.decode
-    monkeypatch.setattr(asking, "decode", decode)
+    real = batch_executor.decode
+    monkeypatch.setattr(batch_executor, "decode", decode)
     model = Meter(says=lambda ask: counts.append(len(clips)) or measurement(ask))
     texts(executor_of(model), *(f"s{n}" for n in range(60)))
     assert len(counts) == len(clips) == 60
@@ -473,3 +473,15 @@ def test_all_outputs_of_an_answer_are_kept(executor_of, store):
     both = (Output((Part("text", "one"),), "length"), Output((Part("text", "two"), Part("audio", "abc")), score=0.5))
     texts(executor_of(Meter(says=lambda ask: Response(both))), "a")
     assert store.get_many([question("a").planned.key])[question("a").planned.key].outputs == both
+
+
+def test_the_seconds_of_planned_batches_add_up_with_what_fills_them() -> None:
+    time = batch_executor.Time()
+    time.add_batch([1.0, 3.0], Limits())
+    assert (time.planned_s, time.filled_s) == (4.0, 6.0)
+    time.add_batch([1.0, 9.0], Limits(max_clip_s=5.0))
+    assert (time.planned_s, time.filled_s) == (10.0, 16.0)
+    time.add_batch([1.0], Limits(pads_to_s=30.0))
+    assert (time.planned_s, time.filled_s) == (11.0, 46.0)
+    time.add_batch([], Limits())
+    assert (time.planned_s, time.filled_s) == (11.0, 46.0)

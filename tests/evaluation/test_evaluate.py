@@ -221,3 +221,8 @@ def test_only_a_model_that_listens_has_a_speed(tmp_path: Path) -> None:
     assert [one.name for one in evaluated(tmp_path, samples(2)).result.record.speed][:2] == ["samples_per_s", "rtfx"]
     replay = evaluated(tmp_path / "replay", samples(2), None, Speaker(listens=False)).result.record
     assert (replay.speed, replay.taken) == ([], {})
+
+
+def test_answers_that_are_known_are_counted_over_all_epochs(tmp_path: Path) -> None:
+    counts = [dict(evaluated(tmp_path, samples(3), epochs=2).result.record.asking) for _ in range(2)]
+    assert [(count["asked"], count["known"]) for count in counts] == [(6, 0), (0, 6)]

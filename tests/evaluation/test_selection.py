@@ -15,6 +15,7 @@ from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
+from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.batch_plan import WINDOW_SAMPLES, window_bits, window_of
@@ -222,3 +223,17 @@ def test_notes_say_what_the_data_set_says_and_how_many_samples_are_in_doubt():
         "recorded indoors",
         "of 2 of 4 samples: its label is disputed",
     ]
+
+
+def test_a_data_set_is_read_where_the_eval_looks_for_it_and_absent_audio_is_counted_where_it_is_not_played() -> None:
+    seen = []
+    gone = sample("gone", clips=(Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav")),))
+
+    def read(places: Places) -> list[Sample]:
+        seen.append(places)
+        return [*samples(3), gone]
+
+    with AudioIndex(None) as index:
+        notes = select(Dataset("animals", read), HERE, index, handle(Speaker(listens=False))).notes
+    assert seen == [HERE]
+    assert "1 of 4 samples have no audio on this machine" in notes
