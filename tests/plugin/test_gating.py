@@ -42,7 +42,7 @@ def test_an_eval_counts_for_its_lines_and_for_one_at_least(gate):
     found = gate(RULES)
     assert [found.declared(name, "one") for name in ("tones[0]", "tones[1]", "two", "other")] == [2, 1, 2, 1]
     assert gate(RULES, max_drop="none").declared("other", "one") == 0
-    assert gate(RULES).declared("other", "one", own=3) == 4
+    assert gate(RULES).declared("other", "one", in_code=3) == 4
     assert [found.counted(declared) for declared in (0, 1, 4)] == [1, 1, 4]
 
 
@@ -94,7 +94,7 @@ def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
     assert gate().notes(everything, everything, whole=True) == []
     assert gate(limit=20).notes(everything, everything, whole=True) == [
         "the baseline main.json is not whole: it took at most 20 samples of each eval, and what it did not take is "
-        "held against nothing"
+        "compared with nothing"
     ]
     with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
         found.notes(["other"], ["other", "tones[0]"], whole=False)

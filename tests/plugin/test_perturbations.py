@@ -138,7 +138,7 @@ def test_the_terminal_tells_the_curve_in_80_columns(ladder):
     pytest.LineMatcher(ladder.out.splitlines()).fnmatch_lines(
         [
             "tones: accuracy under white; drop from clean in points",
-            "  dB SNR *accuracy *answered * drop * interval * p",
+            "  dB SNR *accuracy *parse rate * drop * interval * p",
             "  clean  *100.0 % *100.0 % *",
             "  -10  *100.0 % * +0.0 *",
             "  -30  *",

@@ -86,7 +86,7 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     rows = list(read_lines(folder / "compared_predictions.jsonl"))
     assert [row["change"] for row in rows].count("worse") == 30
     assert {tuple(sorted(row)) for row in rows} == {
-        ("before", "change", "epoch", "eval", "model", "scorer", "sample_id")
+        ("before", "change", "epoch", "eval", "model", "sample_id", "scorer")
     }
     assert rows[0]["before"]["status"] == "parsed"
     assert rows[0]["before"]["text"] in "ABCD"
@@ -238,7 +238,7 @@ def test_a_limited_run_works_on_what_it_took(based):
     ("what", "arguments", "said"),
     [
         ("multiple_choice(prompt='Which? {question} {options}')", (), "*asked with another prompt*"),
-        ("transcription()", (), "*was not scored by*"),
+        ("transcription()", (), "*the baseline has no scorer wer-basic: it has letters*"),
         ("multiple_choice()", ("--ab-epochs=2", "-n2"), "*the number of epochs is 1 in the baseline and 2 here*"),
     ],
 )
@@ -310,7 +310,7 @@ from pytest_audiobench import manifest, multiple_choice
 
 def test_tones(evaluate):
     evaluate(manifest("data/tones.jsonl"), multiple_choice())
-    evaluate.note_noise({"dataset": "tones", "n": 40, "same_answers": 0.98, "score_shift": 0.01, "perturbations": {}})
+    evaluate.note_noise({"dataset": "tones", "n": 40, "same_answers": 0.98, "score_shift": 0.01, "conditions": {}})
 """
     )
     tones.run("--ab-run=main")
