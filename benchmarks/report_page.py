@@ -26,7 +26,7 @@ from typing import Any
 from measure import yardstick
 from playwright.sync_api import sync_playwright
 
-from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, ScorerRecord
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.transcription.texts import basic_text

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.curve_records import unperturbed
-from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.evaluation.perturbation_series import unperturbed
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of

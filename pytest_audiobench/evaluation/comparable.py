@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import as_played
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.record import ItemRecord
+from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
@@ -80,10 +80,10 @@ class ComparableEval:
     hashes: Mapping[str, str]
     """An item's (``evaluation/hashes.py``)."""
     rows: Sequence[ComparableSample]
-    noise: Mapping[str, Any] | None = None
+    noise: NoiseRecord | None = None
     """The model's noise floor where it has been measured (``evaluation/model_handle.py``)."""
-    perturbation: Mapping[str, Any] | None = None
-    """As run.json holds it; None for none, and where the source does not know it (a baseline's file)."""
+    perturbation: PerturbationRecord | None = None
+    """None for none, and where the source does not know it (a baseline's file)."""
 
     @property
     def headline(self) -> str:

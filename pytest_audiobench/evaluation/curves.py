@@ -9,30 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
-from pytest_audiobench.datasets.perturbations.perturbation import Harder
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.curve_records import (
-    CLEAN,
-    CurveRecord,
-    DifferenceRecord,
-    FigureRecord,
-    Identity,
-    Json,
-    PerturbationsRecord,
-    PointRecord,
-    Rows,
-    SampleScore,
-    Series,
-    SlopeRecord,
-    series,
-    unperturbed,
-)
+from pytest_audiobench.evaluation.perturbation_series import CLEAN, Identity, Rows, SampleScore, Series, series, unperturbed
+from pytest_audiobench.records.fields import Harder
+from pytest_audiobench.records.run import CoverageRecord, CurveRecord, DifferenceRecord, FigureRecord, ItemRecord, MetricRecord, PerturbationRecord, PerturbationsRecord, PointRecord, SlopeRecord
 from pytest_audiobench.evaluation.scoring import SHARES, finite
 from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -51,7 +38,7 @@ class Figures(NamedTuple):
     perturbations: list[PerturbationsRecord]
 
 
-def figures(items: Sequence[Json], rows: Mapping[tuple[str, str], Rows]) -> Figures:
+def figures(items: Sequence[ItemRecord], rows: Mapping[tuple[str, str], Rows]) -> Figures:
     """The curves and the summaries of one suite's ``items`` by one model; ``rows`` are by scorer and signature."""
     figures_ = Figures([], [])
     for name, places in series(items):
@@ -77,23 +64,20 @@ def step(doses: Sequence[float]) -> float:
     return float(10.0 ** math.floor(math.log10(width)))
 
 
-def _coverage(item: Json, scorer: str, signature: str) -> Json | None:
-    return next((r["coverage"] for r in item["scorers"] if (r["name"], r["signature"]) == (scorer, signature)), None)
+def _coverage(item: ItemRecord, scorer: str, signature: str) -> CoverageRecord | None:
+    return next((r.coverage for r in item.scorers if (r.name, r.signature) == (scorer, signature)), None)
 
 
 def _places_by_metric(
-    items: Sequence[Json], places: Sequence[int], scorer: str, signature: str
+    items: Sequence[ItemRecord], places: Sequence[int], scorer: str, signature: str
 ) -> dict[str, list[int]]:
     """What the scorer measured, each with the items that it measured it of; shares of answers are each point's own."""
     by_metric: dict[str, list[int]] = {}
     for place in places:
-        for entry in items[place]["metrics"]:
-            if (
-                (entry["scorer"], entry["signature"]) == (scorer, signature)
-                and not entry["group"]
-                and entry["name"] not in SHARES
-            ):
-                by_metric.setdefault(entry["name"], []).append(place)
+        for entry in items[place].metrics:
+            of_scorer = (entry.scorer, entry.signature) == (scorer, signature)
+            if of_scorer and not entry.group and entry.name not in SHARES:
+                by_metric.setdefault(entry.name, []).append(place)
     return by_metric
 
 
@@ -101,21 +85,24 @@ class _MetricSeries:
     """One metric by one scorer over the perturbations of one data set."""
 
     def __init__(
-        self, items: Sequence[Json], series: Series, metric: str, scorer: str, signature: str, samples: Samples
+        self, items: Sequence[ItemRecord], series: Series, metric: str, scorer: str, signature: str, samples: Samples
     ) -> None:
         self._about = (metric, scorer, signature)
         self._series, places = series
         self.points: list[PointRecord] = []
         self._columns: dict[str, int] = {}
+        self._perturbations: dict[str, PerturbationRecord] = {}
         for column, place in enumerate(places):
             item = items[place]
-            entries = [m for m in item["metrics"] if (m["name"], m["scorer"], m["signature"]) == self._about]
-            if entry := next((m for m in entries if not m["group"]), None):
-                self.points.append(_point(item, entry, _coverage(item, scorer, signature) or {}))
-                self._columns[item["perturbation"]["name"]] = column
-                self._unit, self._direction = entry["unit"], entry["direction"]
-                self._dataset = unperturbed(item["dataset"], item["perturbation"])
-        self._perturbations = {items[place]["perturbation"]["name"]: items[place]["perturbation"] for place in places}
+            perturbation = item.perturbation
+            assert perturbation is not None
+            self._perturbations[perturbation.name] = perturbation
+            entries = [m for m in item.metrics if (m.name, m.scorer, m.signature) == self._about]
+            if entry := next((m for m in entries if not m.group), None):
+                self.points.append(_point(item, perturbation, entry, _coverage(item, scorer, signature)))
+                self._columns[perturbation.name] = column
+                self._unit, self._direction = entry.unit, entry.direction
+                self._dataset = unperturbed(item.dataset, perturbation)
         # A metric that a conftest.py of the workers registered is not known to the process that puts a run together.
         is_ratio = is_known(metric) and metric_kind(metric).parts is not None
         self._sums = samples.sums(metric_kind(metric)) if is_ratio else f"{metric} is no ratio of sums over samples"
@@ -132,23 +119,23 @@ class _MetricSeries:
         families: dict[tuple[str, str], list[PointRecord]] = {}
         for point in self.points:
             if point.dose is not None:
-                families.setdefault((point.family, self._perturbations[point.perturbation]["unit"]), []).append(point)
+                families.setdefault((point.family, self._perturbations[point.perturbation].unit), []).append(point)
         for (family, unit), points in families.items():
             if len({point.dose for point in points}) > 1:
                 yield self._curve(family, unit, points)
 
     def _curve(self, family: str, unit: str, points: Sequence[PointRecord]) -> CurveRecord:
-        sides = {self._perturbations[point.perturbation]["harder"] for point in points}
-        harder = sides.pop() if len(sides) == 1 else ""
+        sides = {self._perturbations[point.perturbation].harder for point in points}
+        harder: Harder = sides.pop() if len(sides) == 1 else ""
         ordered = sorted(points, key=lambda point: point.dose or 0.0, reverse=harder == "lower")
         return CurveRecord(
             **self._facts,
             family=family,
             dose_unit=unit,
-            harder=cast(Harder, harder),
+            harder=harder,
             points=ordered,
             clean=next((point for point in self.points if point.perturbation == CLEAN and point.dose is None), None),
-            slope=self._slope(ordered, cast(Harder, harder)),
+            slope=self._slope(ordered, harder),
             area=self._mean(ordered, area_weights([_dose(point) for point in ordered]), "trapezoid rule over"),
         )
 
@@ -221,26 +208,27 @@ class _MetricSeries:
             return CLEAN
         perturbation = self._perturbations[point.perturbation]
         family = [other for other in self.points if other.family == point.family and other.dose is not None]
-        if point.dose is None or not perturbation["harder"] or len(family) < 2:
+        if point.dose is None or not perturbation.harder or len(family) < 2:
             return None
         return min(
-            family, key=lambda other: _dose(other) if perturbation["harder"] == "higher" else -_dose(other)
+            family, key=lambda other: _dose(other) if perturbation.harder == "higher" else -_dose(other)
         ).perturbation
 
 
-def _point(item: Json, metric: Json, coverage: Json) -> PointRecord:
-    perturbation, n = item["perturbation"], coverage.get("n", 0)
+def _point(
+    item: ItemRecord, perturbation: PerturbationRecord, metric: MetricRecord, coverage: CoverageRecord | None
+) -> PointRecord:
     return PointRecord(
-        perturbation=perturbation["name"],
-        family=perturbation["family"],
-        dose=perturbation["dose"],
-        eval=item["eval"],
-        value=metric["value"],
-        lower=metric["lower"],
-        upper=metric["upper"],
-        n=metric["n"],
-        answered=coverage.get("parsed", 0) / n if n else None,
-        method=metric["method"],
+        perturbation=perturbation.name,
+        family=perturbation.family,
+        dose=perturbation.dose,
+        eval=item.eval,
+        value=metric.value,
+        lower=metric.lower,
+        upper=metric.upper,
+        n=metric.n,
+        answered=coverage.parsed / coverage.n if coverage and coverage.n else None,
+        method=metric.method,
     )
 
 

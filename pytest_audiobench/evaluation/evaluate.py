@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places
@@ -18,7 +20,7 @@ from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLock
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord, StageRecord
+from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
@@ -98,6 +100,8 @@ def evaluate(
     perturbation = None
     if change := dataset.perturbation:
         perturbation = PerturbationRecord(change.name, change.family, change.dose, change.unit, change.harder)
+    # A replay or a guess is no model at work: how fast it is would only be misread.
+    taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
     record = ItemRecord(
         index=spec.index,
         nodeid=spec.nodeid,
@@ -119,9 +123,11 @@ def evaluate(
             answers,
             {alias: judge.handle.digest for alias, judge in judges.items()},
         ),
-        asking=dict(vars(executor.counts)) | {"truncated_clips": truncated},
+        taken=taken,
+        speed=speed.figures(taken),
+        asking=AskingRecord(**vars(executor.counts), truncated_clips=truncated),
         errors=first_errors(answers),
-        judges={alias: dict(vars(judge.counts)) | {"errors": failed[alias]} for alias, judge in judges.items()},
+        judges={alias: AskingRecord(**vars(judge.counts), errors=failed[alias]) for alias, judge in judges.items()},
         options=dict(protocol.options),
         groups=list(selection.groups),
         cluster=dataset.cluster,
@@ -134,15 +140,8 @@ def evaluate(
             for stage in protocol.stages
         ],
     )
-    # A replay or a guess is no model at work: how fast it is would only be misread.
-    record.taken = speed.sums(answers, executor.time, handle.peak_memory_bytes) if handle.listens else {}
-    record.speed = speed.figures(record.taken)
-    record.warnings = [
-        *_warnings(record, selection, protocol, answers),
-        *cautions,
-        *_unreadable_verdicts(scores, protocol),
-    ]
-    result = Result(record, scores.rows, protocol.scorers, scores.clustered)
+    warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
+    result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 
 
@@ -187,20 +186,20 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             raise UsageError(f"the scorer {scorer.name} cannot be used here: {lacking}")
 
 
-def first_errors(answers: Iterable[SampleAnswers]) -> list[dict[str, str]]:
+def first_errors(answers: Iterable[SampleAnswers]) -> list[ErrorRecord]:
     """The first samples whose asking failed, and why; behind them those whose verdicts could not be had."""
     samples = list(answers)
     failed = [(sample, str(sample.error)) for sample in samples if sample.error is not None]
     failed += [(sample, f"{stage}: {error}") for sample in samples for stage, error in failed_verdicts(sample)]
-    return [{"sample_id": sample.sample_id, "message": message} for sample, message in failed[:_ERRORS_NAMED]]
+    return [ErrorRecord(sample.sample_id, message) for sample, message in failed[:_ERRORS_NAMED]]
 
 
 def _unreadable_verdicts(scores: EvalScores, protocol: Protocol) -> list[str]:
     """What a judge said that was no verdict, once for each judging of each judge."""
     warnings: dict[str, str] = {}
     for scorer, record in zip(protocol.scorers, scores.scorers, strict=True):
-        judged = record.coverage["n"] - record.coverage["errors"]
-        unreadable = judged - record.coverage["parsed"]
+        judged = record.coverage.n - record.coverage.errors
+        unreadable = judged - record.coverage.parsed
         if scorer.judge and unreadable:
             warnings.setdefault(scorer.judge, f"{unreadable} of {judged} verdicts of {scorer.judge} could not be read")
     return list(warnings.values())
@@ -224,20 +223,20 @@ def _warnings(
     if record.limited:
         limit = f"limited to {record.n} of {selection.size} samples"
         warnings.append(f"{limit}: its numbers are never comparable with a full run's")
-    truncated = record.asking["truncated_clips"]
+    truncated = record.asking.truncated_clips
     if truncated:
         longest = max(
             seconds for sample in answers for response in sample.responses.values() for seconds in response.truncated_s
         )
         share = f"{truncated} of {len(answers)} samples"
         warnings.append(f"{share} were cut to the model's window (up to {longest:.1f} s lost)")
-    for name, text in (
-        ("noise", "answers differed when asked again"),
-        ("repaired", "texts held invalid characters or were cut"),
-        ("oom_splits", "batches were split for want of memory"),
+    for count, text in (
+        (record.asking.noise, "answers differed when asked again"),
+        (record.asking.repaired, "texts held invalid characters or were cut"),
+        (record.asking.oom_splits, "batches were split for want of memory"),
     ):
-        if record.asking[name]:
-            warnings.append(f"{record.asking[name]} {text}")
+        if count:
+            warnings.append(f"{count} {text}")
     if record.hashes["audio"] == ABSENT:
         warnings.append("the audio is not on this machine: the answers are scored without a clip's identity")
     return warnings

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, get_args
+
+import msgspec
 
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord
 
 
 class ModelHandle:
@@ -135,22 +139,22 @@ def store_hearing(store: Store, handle: ModelHandle, by: str, hearing: Hearing) 
         store.keep_note(name, text)
 
 
-def stored_noise(store: Store, handle: ModelHandle) -> dict[str, Any] | None:
+def stored_noise(store: Store, handle: ModelHandle) -> NoiseRecord | None:
     """The model's noise floor, where determinism evals have measured it: the worst of them, and each."""
     measured = list(_noises(store, handle))
     if not measured:
         return None
-    return {
-        "same_answers": min(noise["same_answers"] for noise in measured),
-        "score_shift": max(noise["score_shift"] for noise in measured),
-        "measured": measured,
-    }
+    return NoiseRecord(
+        same_answers=min(noise.same_answers for noise in measured),
+        score_shift=max(noise.score_shift for noise in measured),
+        measured=measured,
+    )
 
 
-def store_noise(store: Store, handle: ModelHandle, noise: Mapping[str, Any]) -> None:
+def store_noise(store: Store, handle: ModelHandle, noise: NoiseMeasurement) -> None:
     """Remember how far exactly this model's repetitions differ, by data set, number of samples and conditions."""
-    which = digest([noise["dataset"], noise["n"], sorted(noise["conditions"])])
-    store.keep_note(f"noise:{handle.digest}:{which}", json.dumps(noise, allow_nan=False))
+    which = digest([noise.dataset, noise.n, sorted(noise.conditions)])
+    store.keep_note(f"noise:{handle.digest}:{which}", json.dumps(plain(noise), allow_nan=False))
 
 
 def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
@@ -160,17 +164,10 @@ def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
             yield Hearing(note[0], str(note[1])[:_LONGEST])
 
 
-def _noises(store: Store, handle: ModelHandle) -> Iterator[dict[str, Any]]:
+def _noises(store: Store, handle: ModelHandle) -> Iterator[NoiseMeasurement]:
     for _, text in store.notes(f"noise:{handle.digest}:"):
-        note = _json_or_none(text)
-        if not isinstance(note, dict) or not isinstance(note.get("conditions"), dict):
-            continue
-        shares = [note, *note["conditions"].values()]
-        if not all(isinstance(share, dict) for share in shares):
-            continue
-        values = [share.get(name) for share in shares for name in ("same_answers", "score_shift")]
-        if all(isinstance(value, (int, float)) and math.isfinite(value) for value in values):
-            yield note
+        with suppress(msgspec.ValidationError):
+            yield msgspec.convert(_json_or_none(text), NoiseMeasurement)
 
 
 def _json_or_none(text: str) -> object:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import asdict, replace
+
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord
 from pytest_audiobench.evaluation.scoring import (
     SHARES,
     SPREADS,
@@ -41,6 +43,10 @@ class Result:
         self.record = record
         self._rows, self._scorers, self._clustered = rows, scorers, clustered
 
+    def amend(self, **changes: Any) -> None:
+        """Put on record what came after the numbers: findings, verdicts, warnings, the outcome."""
+        self.record = replace(self.record, **changes)
+
     @property
     def input_hash(self) -> str:
         return self.record.hashes["input_hash"]
@@ -57,7 +63,7 @@ class Result:
     @property
     def errors(self) -> int:
         """Samples × epochs whose asking failed."""
-        return self.record.scorers[0].coverage["errors"]
+        return self.record.scorers[0].coverage.errors
 
     def __getitem__(self, key: str) -> Metric:
         """The metric by key. Raises KeyError, naming what there is, for an unknown metric, field, value or protocol."""
@@ -82,12 +88,12 @@ class Result:
         unscored = [metric for metric in (*self.record.speed, *self.record.metrics) if metric.scorer is None]
         recorded = [metric for metric in unscored if metric.name == name and dict(metric.group) == dict(group)]
         if recorded:
-            return as_metric(recorded[-1], {})
+            return as_metric(recorded[-1])
         if scorer is None:
             return None
         if name in SPREADS:
             spreads = [metric for metric in self.record.metrics if (metric.name, metric.scorer) == (name, scorer.name)]
-            return next((as_metric(metric, {}) for metric in spreads if dict(metric.group) == wanted), None)
+            return next((as_metric(metric) for metric in spreads if dict(metric.group) == wanted), None)
         if name not in (*scorer.metrics, *SHARES):
             return None
         without = wanted.pop(WITHOUT, None)
@@ -189,7 +195,7 @@ def metric_key(metric: MetricRecord, headline: str) -> str:
     return metric.name + (f"[{','.join(f'{k}={v}' for k, v in inside.items())}]" if inside else "")
 
 
-def as_metric(record: MetricRecord, coverage_counts: Mapping[str, int]) -> Metric:
+def as_metric(record: MetricRecord, coverage: CoverageRecord | None = None) -> Metric:
     """A recorded number as the float that tests assert on."""
     return Metric(
         float("nan") if record.value is None else record.value,
@@ -199,7 +205,7 @@ def as_metric(record: MetricRecord, coverage_counts: Mapping[str, int]) -> Metri
         n=record.n,
         unit=record.unit,
         direction=record.direction,
-        coverage=coverage_counts,
+        coverage=None if coverage is None else asdict(coverage),
         signature=record.signature or "",
         method=record.method,
     )

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
+from pytest_audiobench.records.run import AgreementRecord, CoverageRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
@@ -75,7 +75,7 @@ class EvalScores:
     """By scorer."""
     scorers: list[ScorerRecord]
     metrics: list[MetricRecord]
-    agreement: dict[str, object] | None
+    agreement: AgreementRecord | None
     """How far epochs agree, where there are several."""
     clustered: bool
     """Whether one cluster holds several rows."""
@@ -157,11 +157,11 @@ def scores_from_rows(
     )
 
 
-def coverage_counts(rows: Sequence[ScoredSample]) -> dict[str, int]:
+def coverage_counts(rows: Sequence[ScoredSample]) -> CoverageRecord:
     """How many of the rows were parsed, and what became of the others."""
     statuses = Counter(row.status for row in rows)
     counts = {status: statuses[status] for status in (*STATUSES, "errors")}
-    return {"n": len(rows), **counts, "skipped": sum(row.is_skipped for row in rows)}
+    return CoverageRecord(n=len(rows), **counts, skipped=sum(row.is_skipped for row in rows))
 
 
 def _metrics(
@@ -222,7 +222,7 @@ def metric_record(
     )
 
 
-def _agreement(scorer: Scorer, rows: Sequence[ScoredSample], epochs: int) -> dict[str, object] | None:
+def _agreement(scorer: Scorer, rows: Sequence[ScoredSample], epochs: int) -> AgreementRecord | None:
     if epochs == 1:
         return None
     by_epoch: list[list[ScoredSample]] = [[] for _ in range(epochs)]
@@ -230,7 +230,7 @@ def _agreement(scorer: Scorer, rows: Sequence[ScoredSample], epochs: int) -> dic
         by_epoch[row.answers.epoch].append(row)
     values = [estimate_metric(scorer.metrics[0], scorer, part, False).value for part in by_epoch]
     answers = [[row.answer.value if row.answer else None for row in part] for part in by_epoch]
-    return {"metric": scorer.metrics[0], **dict(across_epochs(values, answers))}
+    return AgreementRecord(scorer.metrics[0], **across_epochs(values, answers))
 
 
 # Few combinations occur, and each row is asked for its own once for every class of failures.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.batch_executor import Time
-from pytest_audiobench.evaluation.record import MetricRecord
+from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.metrics.registry import metric_kind
 
 Sums = Mapping[str, float]

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from functools import reduce
+from operator import add
+from typing import NamedTuple, Protocol, TypeVar, cast
 
-from pytest_audiobench.evaluation.curve_records import (
-    CurveRecord,
-    Identity,
-    Json,
-    PerturbationsRecord,
-    SampleScore,
-    unperturbed,
-)
-from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
+from pytest_audiobench.evaluation.perturbation_series import Identity, SampleScore, unperturbed
+from pytest_audiobench.records.lines import ScoredRow
+from pytest_audiobench.records.run import CoverageRecord, CurveRecord, ItemRecord, MetricRecord, PerturbationRecord, PerturbationsRecord, PooledHashes, ScorerRecord, SuiteRecord
+
+
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, wording_spreads
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
 
-HASHES = ("input_hash", "run_hash", "score_hash")
+HASHES = PooledHashes.__struct_fields__
 
 
-@dataclass(frozen=True)
-class SuiteRecord:
-    """A suite by one model."""
+_Small = TypeVar("_Small", Mapping[str, float], Mapping[str, str])
 
-    name: str
-    model: str
-    n: int
-    """Samples, each counted once."""
-    evals: int
-    limited: bool
-    scorers: list[ScorerRecord]
-    metrics: list[MetricRecord]
-    """Over all samples and by each group field."""
-    hashes: dict[str, str | None] = field(default_factory=dict)
-    """Over the items' sorted hashes."""
-    curves: list[CurveRecord] = field(default_factory=list)
-    """Empty where it has fewer than two perturbations (``evaluation/curves.py``)."""
-    perturbations: list[PerturbationsRecord] = field(default_factory=list)
 
-    def to_json(self) -> dict[str, Any]:
-        return asdict(self)
+class Hashed(Protocol):
+    """An item's record, or what stands for one."""
+
+    @property
+    def hashes(self) -> Mapping[str, str]: ...
 
 
 class PooledRow(NamedTuple):
@@ -55,7 +38,7 @@ class PooledRow(NamedTuple):
     """None when its asking failed or the protocol leaves the answer out."""
     status: Statistics
     cluster: Hashable
-    groups: Json
+    groups: Mapping[str, str]
     item: int
     identity: Identity | None
     """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
@@ -66,37 +49,37 @@ class Pool:
 
     def __init__(self, name: str, model: str) -> None:
         self.name, self.model = name, model
-        self.items: list[Json] = []
+        self.items: list[ItemRecord] = []
         self._rows: dict[tuple[str, str], list[PooledRow]] = {}
-        self._once: dict[Hashable, Json] = {}
+        self._once: dict[Hashable, Mapping[str, float] | Mapping[str, str]] = {}
         self._identities: dict[Identity, Identity] = {}
 
-    def add(self, item: Json, scored: Iterable[Json]) -> None:
+    def add(self, item: ItemRecord, scored: Iterable[ScoredRow]) -> None:
         """Add an item's record and its rows of scored_predictions.jsonl."""
         self.items.append(item)
-        rows = {r["name"]: self._rows.setdefault((r["name"], r["signature"]), []) for r in item["scorers"]}
+        rows = {r.name: self._rows.setdefault((r.name, r.signature), []) for r in item.scorers}
         for line in scored:
-            if line["scorer"] in rows:
-                rows[line["scorer"]].append(self._row(line, item.get("perturbation")))
+            if line.scorer in rows:
+                rows[line.scorer].append(self._row(line, item.perturbation))
 
-    def _row(self, line: Json, perturbation: Json | None) -> PooledRow:
-        failed = line["status"] == "error"
-        skipped = not failed and line["scores"] is None
-        shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
+    def _row(self, line: ScoredRow, perturbation: PerturbationRecord | None) -> PooledRow:
+        failed = line.status == "error"
+        skipped = not failed and line.scores is None
+        shares = dict.fromkeys(("errors" if failed else line.status, *line.failures), 1.0)
         status = self._shared({**shares, "skipped": float(skipped)})
-        statistics = None if failed or skipped else self._shared(line["scores"])
-        identity = None if perturbation is None else (line["sample_id"], line["epoch"])
+        statistics = None if failed or line.scores is None else self._shared(line.scores)
+        identity = None if perturbation is None else (line.sample_id, line.epoch)
         return PooledRow(
             statistics,
             status,
             _cluster(line, perturbation),
-            self._shared(line["groups"]),
+            self._shared(line.groups),
             len(self.items) - 1,
             identity and self._identities.setdefault(identity, identity),
         )
 
-    def _shared(self, small: Json) -> Json:
-        return self._once.setdefault(tuple(small.items()), small)
+    def _shared(self, small: _Small) -> _Small:
+        return cast(_Small, self._once.setdefault(tuple(small.items()), small))
 
     def record(self) -> SuiteRecord:
         """The pooled record."""
@@ -105,9 +88,9 @@ class Pool:
         return SuiteRecord(
             name=self.name,
             model=self.model,
-            n=sum(item["n"] for item in self.items),
+            n=sum(item.n for item in self.items),
             evals=len(self.items),
-            limited=any(item["limited"] for item in self.items),
+            limited=any(item.limited for item in self.items),
             scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
             metrics=[*metrics, *wording_spreads(metrics)],
             hashes=pooled_hashes(self.items),
@@ -116,23 +99,20 @@ class Pool:
         )
 
     def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord]]:
-        if not any(item.get("perturbation") for item in self.items):
+        if not any(item.perturbation for item in self.items):
             return [], []
         # Most suites have no perturbation, and need none of this arithmetic.
         from pytest_audiobench.evaluation.curves import figures
 
         return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
 
-    def _coverage(self, name: str, signature: str) -> dict[str, int]:
-        counts: Counter[str] = Counter()
-        for scorer in (scorer for item in self.items for scorer in item["scorers"]):
-            if (scorer["name"], scorer["signature"]) == (name, signature):
-                counts.update(scorer["coverage"])
-        return dict(counts)
+    def _coverage(self, name: str, signature: str) -> CoverageRecord:
+        scorers = (scorer for item in self.items for scorer in item.scorers)
+        return reduce(add, (each.coverage for each in scorers if (each.name, each.signature) == (name, signature)))
 
     def _metrics(self, scorer: str, signature: str) -> Iterator[MetricRecord]:
         rows = self._rows[scorer, signature]
-        epochs = max(item["epochs"] for item in self.items)
+        epochs = max(item.epochs for item in self.items)
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
@@ -146,18 +126,18 @@ class Pool:
         """The metrics that all items have which were read so: what only some measured is no figure of the suite."""
         read_by = (scorer, signature)
         measured = [
-            {m["name"]: None for m in item["metrics"] if (m["scorer"], m["signature"], m["group"]) == (*read_by, {})}
+            {m.name: None for m in item.metrics if (m.scorer, m.signature, m.group) == (*read_by, {})}
             for item in self.items
-            if any((r["name"], r["signature"]) == read_by for r in item["scorers"])
+            if any((r.name, r.signature) == read_by for r in item.scorers)
         ]
         names = dict.fromkeys(name for names_ in measured for name in names_)
         return [name for name in names if all(name in names_ for names_ in measured)]
 
 
-def pooled_hashes(items: Sequence[Json]) -> dict[str, str | None]:
+def pooled_hashes(items: Sequence[Hashed]) -> PooledHashes:
     """For each kind of hash, the digest over the items' sorted ones; None when there is none or one is missing."""
-    by_kind = {kind: sorted(str(item["hashes"].get(kind, "")) for item in items) for kind in HASHES}
-    return {kind: digest(hashes) if hashes and hashes[0] else None for kind, hashes in by_kind.items()}
+    by_kind = {kind: sorted(item.hashes.get(kind, "") for item in items) for kind in HASHES}
+    return PooledHashes(**{kind: digest(hashes) if hashes and hashes[0] else None for kind, hashes in by_kind.items()})
 
 
 def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
@@ -168,13 +148,12 @@ def _scores_by_item(rows: Sequence[PooledRow]) -> dict[int, list[SampleScore]]:
     return scores
 
 
-def _cluster(line: Json, perturbation: Json | None) -> Hashable:
+def _cluster(line: ScoredRow, perturbation: PerturbationRecord | None) -> Hashable:
     # A cluster that the data set names holds across the suite: one clip asked in two evals is one clip.
     # An id of a sample is unique in its own data set only, which is the same one under every perturbation.
-    cluster: Hashable = line["cluster"]
-    if cluster is None or cluster == line["sample_id"]:
-        return unperturbed(line["dataset"], perturbation), line["sample_id"]
-    return cluster
+    if line.cluster is None or line.cluster == line.sample_id:
+        return unperturbed(line.dataset, perturbation), line.sample_id
+    return line.cluster
 
 
 def _grouped(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:

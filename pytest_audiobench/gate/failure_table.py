@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
+from pytest_audiobench.records.run import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.threshold_syntax import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.thresholds import Verdict

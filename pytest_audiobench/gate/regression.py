@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
+from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.gate.threshold_syntax import group_text
 from pytest_audiobench.metrics.metric import FRACTIONS

@@ -55,7 +55,6 @@ def span(unit: str) -> float:
 
 Statistics: TypeAlias = Mapping[str, float]
 Floats: TypeAlias = npt.NDArray[np.float64]
-Direction: TypeAlias = Literal["higher", "lower"]
 Clusters: TypeAlias = Sequence[Hashable] | None
 
 

@@ -54,13 +54,13 @@ class Controller:
         self.left_out: list[str] = []
         """Declared thresholds that no chosen eval matches."""
         self.cautions: list[str] = []
-        self.baseline: Mapping[str, Any] | None = None
+        self.baseline: BaselineRecord | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
         self.trouble = ""
         """Why the report could not be written."""
         self.started = time.time()
-        self.run: dict[str, Any] | None = None
+        self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._required = False
         self._line: WorkersLine | None = None
@@ -73,7 +73,7 @@ class Controller:
         evals: Sequence[Expected],
         left_out: Sequence[str],
         cautions: Sequence[str],
-        baseline: Mapping[str, Any] | None,
+        baseline: BaselineRecord | None,
     ) -> None:
         """Every eval that will run; each of them must report."""
         self.expected.update((expected.nodeid, expected) for expected in evals)

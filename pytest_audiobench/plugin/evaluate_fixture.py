@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
-from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, Outcome
+from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
@@ -169,17 +170,16 @@ class Evaluator:
             judges = judge_executors(bench, evaluation.protocol, progress)
             copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
         failures = [
-            {"sample_id": sample.sample_id, "message": f"{perturbation.name}: {sample.error}"}
+            ErrorRecord(sample.sample_id, f"{perturbation.name}: {sample.error}")
             for copy in copies
             for sample in copy
             if sample.error is not None
         ]
-        asking = result.record.asking
-        asking["failed_again"] = asking.get("failed_again", 0) + len(failures)
-        result.record.errors += failures[:3]
+        asking = replace(result.record.asking, failed_again=result.record.asking.failed_again + len(failures))
+        result.amend(asking=asking, errors=[*result.record.errors, *failures[:3]])
         return [score_samples(scorer, copy, clusters) for copy in copies]
 
-    def note_noise(self, noise: Mapping[str, Any]) -> None:
+    def note_noise(self, noise: NoiseMeasurement) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
         store_noise(self._session.bench.store, self._handle, noise)
         self._session.announce(self._handle)
@@ -217,7 +217,7 @@ class Evaluator:
             group=dict(group or {}),
         )
         self._requirements.recorded.append(record)
-        metric = as_metric(record, {})
+        metric = as_metric(record)
         self._item.config.hook.pytest_audiobench_metric_recorded(item=self._item, metric=metric)
         return metric
 
@@ -312,11 +312,12 @@ class Evaluator:
     def _write(
         self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
     ) -> None:
-        record.outcome, record.message = outcome, message
+        warnings = list(record.warnings)
         compared = None if lines.compared is None else list(lines.compared)
         if evaluation is not None:
-            changes = {row["sample_id"]: row["change"] for row in compared or () if row["change"] != "same"}
+            changes = {row.sample_id: row.change for row in compared or () if row.change != "same"}
             which = self._session.options.report_audio
-            record.warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+            warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+        record = replace(record, outcome=outcome, message=message, warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.models.hf.families import Family
     from pytest_audiobench.models.model import Model
     from pytest_audiobench.models.registry import Factory
+    from pytest_audiobench.records.run import RunRecord
 
 
 def pytest_audiobench_register(registration: Registration) -> None:
@@ -38,8 +39,14 @@ def pytest_audiobench_result_ready(item: pytest.Item, result: Result) -> None:
     """An eval has its result (not to be changed), before the test's body sees it and thresholds are checked."""
 
 
-def pytest_audiobench_update_run(config: pytest.Config, run: dict[str, Any]) -> None:
-    """Amend the run's record (plain JSON) once, in the controller, before it is written; ``run["notes"]`` is free."""
+def pytest_audiobench_update_run(config: pytest.Config, run: RunRecord) -> None:
+    """Read the run's record once, in the controller, before it is written, and add to it in ``run.extra``.
+
+    What is put there stands in run.json under a name of its own, as JSON values::
+
+        def pytest_audiobench_update_run(config, run):
+            run.extra["checkpoint"] = {"step": 12_000, "accuracy": run.suites[0].metrics[0].value}
+    """
 
 
 class Registration:

@@ -21,7 +21,7 @@ from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
-from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.config import Rules

@@ -10,7 +10,7 @@ import pytest
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.record import ItemRecord, MetricRecord, VerdictRecord
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, VerdictRecord
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
@@ -63,27 +63,33 @@ class Requirements:
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
         """The record of an evaluation that was refused by that check."""
-        record = ItemRecord.without_result(
-            index=item.index, nodeid=item.nodeid, eval=item.eval, suite=item.suite, model=self._handle.alias
+        return ItemRecord(
+            index=item.index,
+            nodeid=item.nodeid,
+            eval=item.eval,
+            suite=item.suite,
+            model=self._handle.alias,
+            dataset=dataset.name,
+            protocol=protocol.name,
+            part=item.part,
+            control=item.control,
+            regressions=self._baseline.refused[item.eval] if self._baseline else [],
         )
-        record.dataset, record.protocol = dataset.name, protocol.name
-        record.part, record.control = item.part, item.control
-        record.regressions = self._baseline.refused[item.eval] if self._baseline else []
-        return record
 
     def settle(
         self, evaluations: Sequence[Evaluation], refused: Sequence[ItemRecord]
     ) -> tuple[list[Violation], list[str]]:
         """Put every verdict on record. Returns what is wrong by the numbers, and what else is, which no table shows."""
         duplicates = self._duplicate_names(evaluations)
-        evaluations[0].result.record.metrics.extend(self.recorded)
+        first = evaluations[0].result
+        first.amend(metrics=[*first.record.metrics, *self.recorded])
         violations: list[Violation] = []
         checked: set[Threshold] = set()
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
         for result, failure in zip(results, failures, strict=True):
             verdicts = verdicts_on(result, self._thresholds_of(result, checked), self.recorded, failure)
-            result.record.verdicts = [VerdictRecord(*verdict) for verdict in verdicts]
+            result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             violations += [
                 Violation(f"{verdict.threshold}: {verdict.detail}", verdict.status == "not_comparable")
                 for verdict in verdicts
@@ -100,14 +106,15 @@ class Requirements:
         """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
         if self._baseline is None:
             notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]
-            evaluations[0].result.record.warnings += notes
+            first = evaluations[0].result
+            first.amend(warnings=[*first.record.warnings, *notes])
             return [], []
         violations = []
         verdicts, mistakes = self._baseline.verdicts(evaluations, self._lines_in_code, failures)
         for evaluation, regressions in zip(evaluations, verdicts, strict=True):
             record = evaluation.result.record
-            record.regressions = regressions
-            record.warnings += filter(None, [self._baseline.note(evaluation, self._lines_in_code)])
+            warnings = [*record.warnings, *filter(None, [self._baseline.note(evaluation, self._lines_in_code)])]
+            evaluation.result.amend(regressions=regressions, warnings=warnings)
             for regression in regressions:
                 line = line_text(regression, record.scorers[0].name)
                 inconclusive = regression.status == "inconclusive"

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_store import message
-from pytest_audiobench.evaluation.record import ItemRecord
-from pytest_audiobench.gate.regression_records import adjust_p_values
+from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.controller import Controller, Expected
 from pytest_audiobench.plugin.hookspecs import registration_of
@@ -45,7 +46,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
     registration_of(session.config)
-    controller.measured = {part.item["nodeid"] for part in whole_parts(controller.place.parts) if part.item["scorers"]}
+    controller.measured = {part.item.nodeid for part in whole_parts(controller.place.parts) if part.item.scorers}
     notes = [*controller.unchecked, *controller.excused, *controller.cautions]
     if stopped and controller.lost:
         compared = ", nor compared with the baseline" if controller.baseline is not None else ""
@@ -66,7 +67,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     heading = _heading(session, controller, notes)
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
-        adjust_p_values([line for item in run["items"] for line in item["regressions"]], controller.baseline["lines"])
+        run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
     session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
     write_page(controller.place.folder, run)
     controller.place.forget()
@@ -92,7 +93,7 @@ def summarise(reporter: Any, controller: Controller) -> None:
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is not None:
-        if not controller.all_skipped and controller.run["items"]:
+        if not controller.all_skipped and controller.run.items:
             reporter.section("audiobench", sep="=")
             _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
         page = controller.place.folder / "report.html"
@@ -122,20 +123,20 @@ def _write(reporter: Any, lines: Iterable[Line]) -> None:
 
 def _write_missing_records(controller: Controller, stopped: bool) -> None:
     """Write a record for every eval that left none: skipped, failed or lost; a note counts those not begun."""
-    recorded = {part.item["nodeid"] for part in whole_parts(controller.place.parts)}
+    recorded = {part.item.nodeid for part in whole_parts(controller.place.parts)}
     for expected in controller.expected.values():
         if expected.nodeid in recorded or (stopped and expected.nodeid not in controller.outcomes):
             continue
         outcome = controller.outcomes.get(expected.nodeid, "lost")
-        record = ItemRecord.without_result(
+        record = ItemRecord(
             index=expected.number,
             nodeid=expected.nodeid,
             eval=expected.eval,
             suite=expected.suite,
             model=expected.alias,
+            outcome="skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed",
+            message=message(controller.messages.get(expected.nodeid, "collected and never reported")),
         )
-        record.outcome = "skipped" if outcome == "skipped" else "lost" if outcome == "lost" else "failed"
-        record.message = message(controller.messages.get(expected.nodeid, "collected and never reported"))
         write_part(controller.place.parts, record, Lines())
 
 
@@ -160,9 +161,10 @@ def _report_lost(session: pytest.Session, expected: Expected) -> None:
     session.config.hook.pytest_runtest_logreport(report=report)
 
 
-def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> run_writer.Heading:
+def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> RunRecord:
+    """What the run knows of itself, before its evals are put into it."""
     options = read_options(session.config)
-    return run_writer.Heading(
+    return RunRecord(
         run=controller.place.run,
         started=iso(controller.started),
         finished=iso(time.time()),
@@ -173,5 +175,6 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         models=controller.place.models(),
         runtime=runtime(),
         notes=notes,
+        hashes=pooled_hashes(()),
         baseline=controller.baseline,
     )

@@ -59,15 +59,16 @@ class RunFolder:
         """Tell the controller what this process collected (its evals, or the usage error it met)."""
         write_text(self._collected / f"{process}.json", json.dumps(what))
 
-    def present(self, alias: str, what: Mapping[str, Any]) -> None:
-        """Say what a model of this run is, and whether the workers share it; all processes that use it say the same."""
-        description = {**what, "shared": True} if alias in self.shared else what
-        write_text(self.folder / f"model-{seed(alias):x}.json", json.dumps(description))
+    def announce_model(self, model: ModelRecord) -> None:
+        """Write what a model of this run is; all processes that use it say the same."""
+        write_text(self.folder / f"model-{seed(model.alias):x}.json", json.dumps(plain(model)))
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self) -> list[ModelRecord]:
         """The models that were used, by alias, and behind them the judges."""
-        models = [json.loads(path.read_text(encoding="utf-8")) for path in self.folder.glob("model-*.json")]
-        return sorted(models, key=lambda model: (model["role"] == "judge", str(model["alias"])))
+        models = [
+            msgspec.convert(json.loads(path.read_bytes()), ModelRecord) for path in self.folder.glob("model-*.json")
+        ]
+        return sorted(models, key=lambda model: (model.role == "judge", model.alias))
 
     def announced(self) -> list[dict[str, Any]]:
         """What the processes of this run have announced, in the order of their names."""

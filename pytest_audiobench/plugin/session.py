@@ -241,26 +241,35 @@ class EvalSession:
     def announce(self, handle: ModelHandle) -> None:
         """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
         store = self.bench.store
-        hearing = stored_hearing(store, handle)._asdict() if handle.listens else None
-        self._announce(handle, "subject", hearing=hearing, noise=stored_noise(store, handle))
+        hearing = HearingRecord(*stored_hearing(store, handle)) if handle.listens else None
+        self._announce(handle, "subject", hearing, stored_noise(store, handle))
 
     def announce_judges(self, aliases: Iterable[str]) -> None:
         """Write what the judges are. They are played nothing, so that nothing is known of their hearing."""
         for alias in aliases:
-            self._announce(self.judges[alias], "judge", hearing=None, noise=None)
+            self._announce(self.judges[alias], "judge", None, None)
 
-    def _announce(self, handle: ModelHandle, role: str, **facts: Any) -> None:
+    def _announce(
+        self,
+        handle: ModelHandle,
+        role: Literal["subject", "judge"],
+        hearing: HearingRecord | None,
+        noise: NoiseRecord | None,
+    ) -> None:
         self.place.open()
-        description = {
-            "alias": handle.alias,
-            "spec": handle.spec,
-            "role": role,
-            "batching": "planned" if handle.planned else "opaque",
-            "device": handle.device,
-            **handle.identity,
-            **facts,
-        }
-        self.place.present(handle.alias, description)
+        self.place.announce_model(
+            ModelRecord(
+                alias=handle.alias,
+                spec=handle.spec,
+                role=role,
+                batching="planned" if handle.planned else "opaque",
+                device=handle.device,
+                **handle.identity,
+                hearing=hearing,
+                noise=noise,
+                shared=handle.alias in self.place.shared,
+            )
+        )
 
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""

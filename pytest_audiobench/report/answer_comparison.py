@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.evaluation.curve_records import unperturbed
+from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
 from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text

@@ -12,7 +12,7 @@ from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.comparable import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.record import ItemRecord
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample

@@ -17,7 +17,7 @@ from pytest_audiobench.evaluation.comparable import (
     prompt_digest,
     truth_digest,
 )
-from pytest_audiobench.evaluation.record import PerturbationRecord
+from pytest_audiobench.records.run import PerturbationRecord
 from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.report.json_lines import Row, read_lines
 from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES

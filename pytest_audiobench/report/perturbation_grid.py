@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_audiobench.evaluation.curve_records import CLEAN
+from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.report.formatting import unit_text

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from pytest_audiobench.evaluation.curve_records import CLEAN
+from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 from pytest_audiobench.report.formatting import axis_value, difference_text, interval_text, unit_text, value_text
 

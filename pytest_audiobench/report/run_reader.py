@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import confusion, gives_letters
-from pytest_audiobench.evaluation.record import SCHEMA
+from pytest_audiobench.records.run import SCHEMA
 from pytest_audiobench.gate.regression_records import check_regressions
 from pytest_audiobench.io.strict_json import FieldError
 from pytest_audiobench.report import run_writer

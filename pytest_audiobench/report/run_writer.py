@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.record import SCHEMA, ItemRecord
+from pytest_audiobench.records.run import SCHEMA, ItemRecord
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
 from pytest_audiobench.identity import digest
 from pytest_audiobench.report.atomic_files import replacing, write_text

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import LETTERS
-from pytest_audiobench.evaluation.curve_records import series, unperturbed
+from pytest_audiobench.evaluation.perturbation_series import series, unperturbed
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.page.rows import LONGEST_NAME

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.evaluation.record import ALARM
+from pytest_audiobench.records.run import ALARM
 from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name
 
 if TYPE_CHECKING:

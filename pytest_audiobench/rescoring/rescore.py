@@ -18,7 +18,7 @@ from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
-from pytest_audiobench.evaluation.record import ItemRecord, PerturbationRecord
+from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest

@@ -60,16 +60,14 @@ def determinism(
     for name, (share, shift_) in differences.items():
         _record_difference(evaluate, result.n, share, shift_, {"condition": name})
     evaluate.note_noise(
-        {
-            "dataset": dataset.name,
-            "n": result.n,
-            "metric": result.headline_metric,
-            "same_answers": float(same),
-            "score_shift": float(shift),
-            "conditions": {
-                name: {"same_answers": share, "score_shift": shift_} for name, (share, shift_) in differences.items()
-            },
-        }
+        NoiseMeasurement(
+            dataset=dataset.name,
+            n=result.n,
+            metric=result.headline_metric,
+            same_answers=float(same),
+            score_shift=float(shift),
+            conditions={name: NoiseShare(*difference) for name, difference in differences.items()},
+        )
     )
     return {"same_answers": same, "score_shift": shift}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.evaluation.record import ALARM
+from pytest_audiobench.records.run import ALARM
 from pytest_audiobench.evaluation.result import Result
 
 if TYPE_CHECKING:

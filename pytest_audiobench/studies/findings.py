@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import FindingsRecord
+from pytest_audiobench.records.run import FindingsRecord
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import Protocol

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.curve_records import unperturbed
+from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_reader import load_run

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
+from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.curves import Figures, figures, step
 from pytest_audiobench.metrics.registry import metric_kind
 

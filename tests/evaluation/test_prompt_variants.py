@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.record import MetricRecord
+from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.evaluation.scoring import is_of_wording, wording_spreads
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.record import MetricRecord
+from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.evaluation.scoring import EvalScores, score_answers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice

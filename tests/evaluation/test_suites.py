@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.suites import Pool, SuiteRecord, pooled_hashes
+from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
+from pytest_audiobench.records.run import SuiteRecord
 from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord, VerdictRecord
+from pytest_audiobench.records.run import MetricRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
 from pytest_audiobench.gate.thresholds import Verdict
 

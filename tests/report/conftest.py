@@ -11,14 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
-from pytest_audiobench.evaluation.record import (
-    ItemRecord,
-    MetricRecord,
-    PerturbationRecord,
-    RegressionRecord,
-    ScorerRecord,
-    VerdictRecord,
-)
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, PerturbationRecord, RegressionRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES

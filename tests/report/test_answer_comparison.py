@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, replace
 from typing import Any
 
-from pytest_audiobench.evaluation.record import MetricRecord, PerturbationRecord
+from pytest_audiobench.records.run import MetricRecord, PerturbationRecord
 from pytest_audiobench.report import answer_comparison, terminal
 from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.github_annotations import commands
 from pytest_audiobench.report.markdown import summary

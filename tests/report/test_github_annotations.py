@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.github_annotations import Place, commands, places
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.report.json_lines import read_lines, write_lines
 from pytest_audiobench.report.page.html import write_page

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.page.html import escaped_json
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)

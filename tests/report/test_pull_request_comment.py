@@ -7,7 +7,7 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.pull_request_comment import MARKER, comment

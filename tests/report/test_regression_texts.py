@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_audiobench.evaluation.record import MetricRecord, VerdictRecord
+from pytest_audiobench.records.run import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines, verdict_lines

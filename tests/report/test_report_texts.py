@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.evaluation.record import MetricRecord, VerdictRecord
+from pytest_audiobench.records.run import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import append_summary, escaped, summary
 from pytest_audiobench.report.terminal import summary_lines

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import read_lines
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_audiobench.comparison.run_series import Names, Point
 from pytest_audiobench.comparison.track import Curve, Key, Track
 from pytest_audiobench.comparison.track_page import write_page
-from pytest_audiobench.evaluation.record import RegressionRecord
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
 
 HOSTILE = (

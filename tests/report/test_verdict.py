@@ -1,6 +1,6 @@
 """The verdict of a whole run: advice that fits why; and its lines on a terminal."""
 
-from pytest_audiobench.evaluation.record import VerdictRecord
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.report.verdict import run_verdict
 

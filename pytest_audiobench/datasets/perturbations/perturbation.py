@@ -12,7 +12,6 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
-Harder: TypeAlias = Literal["", "higher", "lower"]
 """Which way a dose makes a task harder; empty where it does so in no one way."""
 
 _LEAST, _MOST = 1e-100, 1e100

@@ -17,7 +17,7 @@ from pytest_audiobench.stats.intervals import Floats
 
 def across_epochs(
     values_by_epoch: Sequence[float | None], answers_by_epoch: Sequence[Sequence[str | None]]
-) -> dict[str, float | int | None]:
+) -> dict[str, Any]:
     """Mean and spread (sample standard deviation) of a metric over epochs, and the agreement of the answers, for JSON.
 
     Answers are of the same samples in the same order, None where one was not parsed; ``agreement`` is the share of

@@ -1,0 +1,145 @@
+"""The line files of a run: one JSON object a line, all files in one order of evals, epochs and samples.
+
+predictions.jsonl holds the texts, a row for each stage; processed_predictions.jsonl what each scorer parsed;
+scored_predictions.jsonl its statistics; compared_predictions.jsonl, only with a baseline, what that says of a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from pytest_audiobench.records.fields import Count, Number, Record, Status
+
+LINE_FILES = {
+    "predictions": "predictions.jsonl",
+    "processed": "processed_predictions.jsonl",
+    "scored": "scored_predictions.jsonl",
+}
+COMPARED_FILE = "compared_predictions.jsonl"
+
+Prompt: TypeAlias = Sequence[tuple[Literal["system", "user", "assistant"], Sequence[str | int]]]
+"""Messages as (role, parts): a part is a text, or the number of a clip."""
+Field: TypeAlias = str | int | float | bool | None
+"""A value of a sample's metadata."""
+
+
+class OutputRow(Record, frozen=True, omit_defaults=True):
+    """One answer."""
+
+    text: str
+    finish: Literal["stop", "length", "refusal", "unknown"]
+    """"length" when the limit of tokens cut it."""
+    parts: Sequence[tuple[Literal["text", "audio"], str]] | None = None
+    """What it was made of, where that is more than one text: texts, and audio by digest."""
+    score: Number | None = None
+
+
+class AudioRow(Record, frozen=True):
+    """A clip as it was played."""
+
+    source: str
+    """A file's name under a data folder, or what the clip is."""
+    key: str | None
+    """Its identity; None where its file is not at hand."""
+    duration_s: Number | None
+    truncated_s: Number
+    """What the model's window cut off its end."""
+
+
+class PredictionRow(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """One stage of one sample in one epoch: what was asked and what came back."""
+
+    eval: str
+    model: str
+    """The model's alias."""
+    dataset: str
+    sample_id: str
+    epoch: Count
+    question: str
+    choices: Sequence[str]
+    reference: str
+    references: Sequence[str]
+    """All references where there are several."""
+    metadata: Mapping[str, Field]
+    recording: str | None = None
+    """The recording that the first clip was made of, where a perturbation changed it."""
+    stage: str
+    role: Literal["subject", "judge", "extractor", "rewriter"] = "subject"
+    key: str | None
+    """The request's; None where the sample was not asked."""
+    prompt: Prompt | None
+    """None where it was not asked."""
+    outputs: Sequence[OutputRow]
+    usage: Mapping[str, int]
+    """Tokens, as far as the model tells."""
+    error: str | None
+    unchanged: bool = False
+    """Whether the clips were played as they were before the perturbation."""
+    audio: Sequence[AudioRow]
+    recipes: Sequence[Any] | None = None
+    """How the clips are made that are more than a file, in the first row of a sample's first epoch."""
+
+
+class EarlierAnswer(Record, frozen=True):
+    """The answer that a scorer compares this one with."""
+
+    status: Status
+    value: str | None
+
+
+class ProcessedRow(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """What one scorer parsed from one sample's answer in one epoch."""
+
+    eval: str
+    model: str
+    dataset: str
+    sample_id: str
+    epoch: Count
+    scorer: str
+    status: Status
+    value: str | None
+    """What was parsed; None where nothing was."""
+    before: EarlierAnswer | None = None
+
+
+class ScoredRow(Record, frozen=True, kw_only=True):
+    """One scorer's statistics of one sample in one epoch. Nothing here differs between two runs of the same answers."""
+
+    eval: str
+    model: str
+    dataset: str
+    sample_id: str
+    epoch: Count
+    scorer: str
+    status: Status
+    scores: Mapping[str, Number] | None
+    """None where the asking failed or the scorer leaves the answer out."""
+    failures: Sequence[str]
+    """The classes of failures that the answer shows."""
+    groups: Mapping[str, str]
+    """The metadata that numbers are reported by."""
+    cluster: str | None
+
+
+class BaselineAnswer(Record, frozen=True):
+    """A sample in the baseline, as the headline scorer read it."""
+
+    status: Status
+    scores: Mapping[str, Number] | None
+    text: str | None
+    """None where the baseline keeps no texts."""
+    failures: Sequence[str]
+
+
+class ComparedRow(Record, frozen=True, kw_only=True):
+    """What the baseline holds of a sample in a pair."""
+
+    eval: str
+    model: str
+    sample_id: str
+    epoch: Count
+    scorer: str
+    change: Literal["worse", "better", "same"]
+    """What became of the sample's own score."""
+    before: BaselineAnswer

@@ -1,0 +1,216 @@
+"""The door for files of a run, which anyone may have edited: typed values out, or the first mistake with its place."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
+from pytest_audiobench.records.fields import DIGEST, TIME, Record
+
+T = TypeVar("T")
+RecordType = TypeVar("RecordType", bound=Record)
+
+LONGEST_LINE = 64 * 2**20
+"""Bytes. A longer line is no row of ours: answers are bounded where they enter the store."""
+
+
+def read_file(path: Path, kind: FileKind, record: type[RecordType], most_bytes: int) -> RecordType:
+    """The record in the file ``path``. Raises UsageError where it cannot be read, is too large, or is none."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(most_bytes + 1)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}): name a {kind.what} that can be") from None
+    if len(content) > most_bytes:
+        raise UsageError(f"{path} holds more than {most_bytes / 1e6:.0f} MB, which no {kind.what} does")
+    return decode(content, str(path), kind, record)
+
+
+def decode(content: bytes, name: str, kind: FileKind, record: type[RecordType]) -> RecordType:
+    """The record whose file, called ``name`` in messages, holds ``content``. Raises UsageError for any other.
+
+    A file of another version of the schema, or of another kind, is named as such in one sentence.
+    """
+    value = strict_json(content, name, kind)
+    check_schema(value, name, kind, record)
+    return convert(value, name, kind, record)
+
+
+def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool = True) -> T:
+    """``value``, read from the file called ``name``, as a ``record``; where not ``strict``, texts may be numbers.
+
+    Raises UsageError with the first mistake and its place.
+    """
+    try:
+        return msgspec.convert(value, record, strict=strict)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{name}: {mistake(str(error), value, record)}: {kind.remedy}") from None
+    except RecursionError:
+        raise UsageError(f"{name} is nested too deep for a {kind.what}: {kind.remedy}") from None
+
+
+def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
+    """Raises UsageError for what says that it is another version, or another kind of file."""
+    (expected,) = get_args(get_type_hints(record)["schema"])
+    schema = value.get("schema") if isinstance(value, dict) else None
+    if schema == expected:
+        return
+    known = "no schema" if schema is None else f"the schema {short_repr(schema)}"
+    if isinstance(schema, str) and schema.rpartition("/")[0] == expected.rpartition("/")[0]:
+        raise UsageError(
+            f"{name} has {known}, which another version of pytest-audiobench wrote, and this one reads {expected!r}: "
+            f"write it anew with {kind.made_by}"
+        )
+    raise UsageError(
+        f"{name} is no {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
+    )
+
+
+def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:
+    """The rows of a line file, one at a time.
+
+    Raises FatalError, with the line's number, for a line that is longer than 64 MB or is no such row.
+    """
+    return (record for _, record in numbered_lines(path, row))
+
+
+def numbered_lines(path: Path, row: type[RecordType]) -> Iterator[tuple[int, RecordType]]:
+    """The rows of a line file with the numbers of their lines; raises as :func:`read_lines`."""
+    decoder = msgspec.json.Decoder(row)
+    for number, line in bounded_lines(path, LONGEST_LINE):
+        if not line.strip():
+            continue
+        try:
+            yield number, decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            yield number, _decoded_slowly(line, f"{path}, line {number}", row)
+
+
+def _decoded_slowly(line: bytes, place: str, row: type[RecordType]) -> RecordType:
+    """The row of a ``line`` that the fast decoder refuses: half of a surrogate pair is no mistake, nor are bytes that
+    are not UTF-8, which come through as such halves, to be repaired and counted where answers are stored.
+    """
+    try:
+        value = json.loads(line.decode("utf-8", errors="surrogateescape"))
+        return msgspec.convert(value, row)
+    except msgspec.ValidationError as error:
+        says = mistake(str(error), value, row)
+    except (ValueError, RecursionError) as error:
+        says = f"it is not one JSON object ({str(error)[:200]})"
+    raise FatalError(f"{place}: {says}: the file was cut or edited")
+
+
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>(?:key in )?\$.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
+_FIELD = re.compile(r"Object (?P<how>missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL)
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+_LIKE = {DIGEST: "64 hexadecimal digits", TIME: "a time such as 2026-11-21T19:06:00Z"}
+_BOUNDS = ((">=", "of at least"), ("<=", "of at most"), ("<", "below"), ("of length of", "of length"))
+_NAMES = ("eval", "name", "alias", "sample_id", "id", "metric")
+
+
+def mistake(error: str, value: Any, record: Any) -> str:
+    """What msgspec's ``error`` says of ``value``, read as ``record``, in plain words with the place."""
+    match = _PLACE.fullmatch(error)
+    what, path = (match["what"], match["path"] or "$") if match else (error, "$")
+    place, inner, kind = _walk(path, value, record)
+    if member := _FIELD.fullmatch(what):
+        name = member["name"]
+        if member["how"] == "missing required":
+            return f"{place} has no {name!r}"
+        near = difflib.get_close_matches(name[:60], getattr(kind, "__struct_fields__", ()), n=1)
+        return f"{place} has the unknown {short_repr(name)}" + (f" (is it {near[0]!r}?)" if near else "")
+    allowed = [text for part in _kinds(kind) if get_origin(part) is Literal for text in get_args(part)]
+    if what.startswith("Invalid enum value") and allowed:
+        return f"{place} must be one of {', '.join(map(repr, allowed))}, not {short_repr(inner)}"
+    expected, _, _ = what.removeprefix("Expected ").partition(", got ")
+    types, _, bound = expected.partition("` ")
+    words = " or ".join(_WORDS.get(name, name) for name in types.strip("`").split(" | "))
+    if inner is not None and isinstance(inner, float) and not math.isfinite(inner):
+        words, bound = "a finite number", ""
+    for sign, text in _BOUNDS:
+        bound = bound.replace(sign, text)
+    if (pattern := bound.removeprefix("matching regex ")) != bound:
+        words, bound = next((text for regex, text in _LIKE.items() if repr(regex) == pattern), words), ""
+    return f"{place} must be {f'{words} {bound}'.strip()}, not {short_repr(inner)}"
+
+
+def _walk(path: str, value: Any, record: Any) -> tuple[str, Any, Any]:
+    """The place that ``path`` leads to, in words; what is there, and the type that it should be of."""
+    words: list[str] = []
+    kind = record
+    for name, index, member in _STEP.findall(path):
+        if name:
+            words.append(name)
+            kind = _member(kind, name)
+            value = value.get(name) if isinstance(value, Mapping) else None
+        elif index:
+            fields = _columns(kind)
+            inside = value[int(index)] if isinstance(value, Sequence) and int(index) < len(value) else None
+            if int(index) < len(fields):
+                words.append(fields[int(index)])
+                kind = _member(kind, words[-1])
+            else:
+                words.append(f"{words.pop() if words else 'it'} {_called(inside, int(index))}")
+                kind = _element(kind)
+            value = inside
+        elif member:
+            words.append("a member")
+            kind, value = _element(kind), None
+    return ", ".join(words) or "it", value, kind
+
+
+def _called(value: Any, index: int) -> str:
+    """An element of a list by its name, where it has one."""
+    if isinstance(value, Mapping):
+        name = next((value[key] for key in _NAMES if isinstance(value.get(key), str)), None)
+    else:
+        name = value[0] if isinstance(value, list) and value and isinstance(value[0], str) else None
+    return f"{index + 1}" if name is None else short_repr(name)
+
+
+def _kinds(kind: Any) -> list[Any]:
+    """The types that a union is of, each without its bounds."""
+    if get_origin(kind) is Annotated:
+        return _kinds(get_args(kind)[0])
+    if get_origin(kind) in (Union, UnionType):
+        return [inner for part in get_args(kind) for inner in _kinds(part)]
+    return [kind]
+
+
+def _struct(kind: Any) -> type[Record] | None:
+    return next((part for part in _kinds(kind) if isinstance(part, type) and issubclass(part, Record)), None)
+
+
+def _member(kind: Any, name: str) -> Any:
+    struct = _struct(kind)
+    return None if struct is None else get_type_hints(struct, include_extras=True).get(name)
+
+
+def _columns(kind: Any) -> Sequence[str]:
+    """The fields of a record that a file holds as a list."""
+    struct = _struct(kind)
+    return struct.__struct_fields__ if struct is not None and struct.__struct_config__.array_like else ()
+
+
+def _element(kind: Any) -> Any:
+    return next((get_args(part)[-1] for part in _kinds(kind) if get_args(part) and get_origin(part) is not Literal), None)

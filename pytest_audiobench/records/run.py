@@ -1,0 +1,594 @@
+"""run.json: one finished run, with every number and the perturbations under which it was measured.
+
+A folder without this file is a run that crashed or is still going. Nothing here is NaN: a value that is no number is
+None, and ``method`` says why. No path of this machine and no time enters what is hashed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from msgspec import field
+
+from pytest_audiobench.records.fields import (
+    Count,
+    Digest,
+    Direction,
+    Harder,
+    Name,
+    Number,
+    Positive,
+    Record,
+    Sentence,
+    Time,
+)
+
+SCHEMA = "audiobench.run/2"
+
+ALARM = "alarm:"
+"""Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
+
+Outcome: TypeAlias = Literal["passed", "failed", "skipped", "lost"]
+RegressionStatus: TypeAlias = Literal["pass", "regressed", "inconclusive", "not_comparable"]
+
+
+class MetricRecord(Record, frozen=True):
+    """One number with its interval."""
+
+    name: str
+    value: Number | None
+    lower: Number | None
+    upper: Number | None
+    n: Count
+    unit: str
+    direction: Direction
+    method: str
+    """How value and interval were estimated, or why there is none."""
+    scorer: str | None = None
+    """None for a number that a test recorded itself."""
+    signature: str | None = None
+    group: Mapping[str, str] = field(default_factory=dict)
+    """The metadata that the samples share; empty for all samples."""
+
+
+class VerdictRecord(Record, frozen=True):
+    """A declared threshold and what became of it."""
+
+    status: Literal["pass", "fail", "not_comparable"]
+    threshold: str
+    value: Number | None
+    detail: str
+
+
+class RegressionRecord(Record, frozen=True):
+    """One metric compared with the baseline's on the samples that both answered; drops are in the metric's own unit.
+
+    A drop is a difference in the worse direction: positive is worse, whichever way the metric points.
+    """
+
+    status: RegressionStatus
+    """pass: bound < margin; regressed: p <= alpha / lines; else inconclusive; not_comparable where asking failed or the
+    two sides do not match."""
+    metric: Name
+    scorer: Name
+    group: Mapping[str, Sentence]
+    unit: Name
+    direction: Direction
+    baseline: Number | None
+    """The baseline's value on the pairs."""
+    value: Number | None
+    """This run's value on the pairs."""
+    drop: Number | None
+    lower: Number | None
+    """With upper the drop's two-sided 95 % interval."""
+    upper: Number | None
+    bound: Number | None
+    """The drop's one-sided upper bound at 1 - alpha, which "pass" rests on."""
+    margin: Number | None
+    """The largest drop that is no regression."""
+    p: Number | None
+    """Of "the drop is at most the margin"; compared with ``alpha`` divided by ``lines``."""
+    alpha: Number
+    lines: Positive
+    """The run's lines, or more where a test made more lines than were counted for it."""
+    detectable: Number | None
+    """The smallest drop that this comparison would have called regressed four times in five."""
+    pairs: Count
+    clusters: Count | None
+    """None where no cluster holds two pairs."""
+    worse: Count
+    """Pairs whose own score became worse."""
+    better: Count
+    left_out: Mapping[str, Count]
+    """Samples in no pair, by reason (only_here, only_in_baseline, audio, prompt, truth, errors, skipped)."""
+    examples: Mapping[str, Sequence[Sentence]]
+    """Some of their ids."""
+    method: Sentence
+    detail: Sentence
+    """The verdict in a sentence."""
+    p_holm: Number | None = None
+    """Adjusted over the run's lines by Holm's method; changes no status."""
+
+
+class CoverageRecord(Record, frozen=True):
+    """How many answers a scorer parsed, and what became of the rest; samples times epochs."""
+
+    n: Count
+    parsed: Count
+    unparsed: Count
+    refused: Count
+    empty: Count
+    out_of_range: Count
+    truncated: Count
+    errors: Count
+    """Those whose asking failed."""
+    skipped: Count
+    """Those that the scorer leaves out."""
+
+    def __add__(self, other: CoverageRecord) -> CoverageRecord:
+        sums = {name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__}
+        return CoverageRecord(**sums)
+
+
+class ScorerRecord(Record, frozen=True):
+    """A scorer's view of the answers."""
+
+    name: str
+    signature: str
+    coverage: CoverageRecord
+
+
+class StageRecord(Record, frozen=True):
+    """A question of an eval as the hash of its settings covers it."""
+
+    name: str
+    role: Literal["subject", "judge", "extractor", "rewriter"]
+    task: str
+    settings: Mapping[str, str | int]
+    judge: str = ""
+    """The alias of who is asked; "" for the model."""
+    version: str = ""
+    """That of a rewriter's prompt, with the digest of its words."""
+
+
+class PerturbationRecord(Record, frozen=True):
+    """What was done to an item's clips. Items of one suite, model and ``family`` that have a ``dose`` make a curve."""
+
+    name: str
+    family: str
+    dose: Number | None
+    unit: str
+    harder: Harder
+
+
+class FindingSideRecord(Record, frozen=True):
+    """One half of the split, discovery or holdout: a part's samples against all others."""
+
+    clip_count_domain: Count
+    clip_count_other: Count
+    cluster_count_domain: Count
+    cluster_count_other: Count
+    domain_rate: Number | None
+    other_rate: Number | None
+    p_value: Number | None
+    testable: bool
+    clips: Sequence[str] | None
+    """The ids of the part's samples; None for many, of which there is the digest."""
+    clips_digest: str
+    other_clips_digest: str
+
+
+class HoldoutRecord(FindingSideRecord, frozen=True):
+    """The half that was kept aside, with the effect on it and its 95 % interval."""
+
+    effect_size: Number | None
+    ci_lower: Number | None
+    ci_upper: Number | None
+
+
+class FindingRecord(Record, frozen=True):
+    """One part of an eval's samples against all others: the effect is the part's rate less that of the others."""
+
+    rank: Positive
+    id: str
+    title: str
+    detector: str
+    metric: str
+    slice: Mapping[str, str]
+    """The metadata field, and its value in this part."""
+    status: Literal["validated", "candidate", "rejected", "untested"]
+    validation_notes: str
+    effect_size: Number | None
+    ci_lower: Number | None
+    ci_upper: Number | None
+    p_value: Number | None
+    adjusted_p_value: Number | None
+    discovery: FindingSideRecord
+    holdout: HoldoutRecord
+
+
+class SplitRecord(Record, frozen=True):
+    """How the clusters were split into discovery and holdout."""
+
+    seed: str
+    salt: str
+    rule: str
+    clusters: Count
+    holdout_count: Count
+    holdout: Sequence[str] | None
+    """The holdout's clusters; None for many."""
+    holdout_digest: str
+
+
+class FindingMethodsRecord(Record, frozen=True):
+    """How findings were found: levels, tests, and the split."""
+
+    by: str
+    """The metadata field that names a sample's part."""
+    uplift: str
+    test: str
+    interval: str
+    bootstrap_resamples: Count
+    permutations: Count
+    confidence: Number
+    multiple_testing: str
+    tested: Count
+    alpha: Number
+    discovery_alpha: Number
+    holdout_alpha: Number
+    holdout_fraction: Number
+    fewest_clusters: Count
+    split: SplitRecord
+    clusters_are: Literal["sample_id", "cluster"]
+    """What the clusters are called by."""
+
+
+class PhraseRecord(Record, frozen=True):
+    """A text that was answered on samples that failed, and how often in each part."""
+
+    phrase: str
+    count: Count
+    domains: Mapping[str, Count]
+
+
+class FindingsRecord(Record, frozen=True):
+    """The parts of an eval's samples that differ from all others, each validated on a holdout."""
+
+    findings: Sequence[FindingRecord]
+    """Best first."""
+    top_finding: str | None
+    """The id of the first that is not rejected."""
+    validation_summary: Mapping[str, Count]
+    """Counts by status."""
+    findings_methods: FindingMethodsRecord | None
+    """None where no scorer measured what findings are of."""
+    phrases: Sequence[PhraseRecord] = ()
+    """The texts answered most often on the samples that failed, with their counts."""
+
+
+class AskingRecord(Record, frozen=True):
+    """How asking went, in samples times stages."""
+
+    asked: Count = 0
+    """In this run."""
+    known: Count = 0
+    """In the store already."""
+    noise: Count = 0
+    """Answers that differed when they were asked again."""
+    repaired: Count = 0
+    """Texts with invalid characters, or too long."""
+    oom_splits: Count = 0
+    """Batches that were split for want of memory."""
+    truncated_clips: Count = 0
+    """Samples whose clips were cut to the model's window."""
+    failed_again: Count = 0
+    """Askings that failed when a study asked again."""
+    errors: Count = 0
+    """Verdicts of a judge that could not be had."""
+
+
+class ErrorRecord(Record, frozen=True):
+    """A sample whose asking failed, and why."""
+
+    sample_id: str
+    message: str
+
+
+class AgreementRecord(Record, frozen=True):
+    """How a metric and the answers agree over epochs; None where there is no number, as where an epoch has none."""
+
+    metric: str
+    epochs: Count
+    mean: Number | None
+    spread: Number | None
+    """The sample standard deviation of the metric."""
+    min: Number | None
+    max: Number | None
+    n: Count
+    agreement: Number | None
+    """The share of samples whose answer is the same in all epochs."""
+
+
+class ItemRecord(Record, frozen=True, kw_only=True):
+    """One eval × perturbation × model."""
+
+    index: Count
+    """Its place in the collection."""
+    nodeid: str
+    eval: str
+    suite: str
+    model: str
+    """The model's alias."""
+    dataset: str = ""
+    protocol: str = ""
+    n: Count = 0
+    """Samples, each counted once whatever the number of epochs."""
+    epochs: Count = 0
+    limited: bool = False
+    scorers: Sequence[ScorerRecord] = ()
+    """The first is the headline."""
+    metrics: Sequence[MetricRecord] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    """data, audio, prompts, settings, seeds, model → input_hash; answers → run_hash; protocols → score_hash."""
+    asking: AskingRecord = AskingRecord()
+    errors: Sequence[ErrorRecord] = ()
+    """The first of them."""
+    warnings: Sequence[str] = ()
+    agreement: AgreementRecord | None = None
+    """None for one epoch."""
+    taken: Mapping[str, Number] = field(default_factory=dict)
+    """What the answers took, as sums that may be added up over items (first_token_s and peak_memory_bytes: the
+    largest), which ``speed`` is drawn from."""
+    speed: Sequence[MetricRecord] = ()
+    """Part of no hash."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Those that the protocol's family was called with."""
+    groups: Sequence[str] = ()
+    """The metadata fields that its numbers are reported by."""
+    cluster: str | None = None
+    """The metadata field that its numbers are clustered on; None for the clips."""
+    part: Count = 0
+    """Counts the evaluations of one test from 0."""
+    control: bool = False
+    """An evaluation that only serves another's comparison: no threshold applies to it, no suite pools it."""
+    verdicts: Sequence[VerdictRecord] = ()
+    regressions: Sequence[RegressionRecord] = ()
+    """What became of the lines that were compared with the baseline; empty without one."""
+    outcome: Outcome = "passed"
+    message: str = ""
+    judges: Mapping[str, AskingRecord] = field(default_factory=dict)
+    """How asking went, by judge's or rewriter's alias."""
+    perturbation: PerturbationRecord | None = None
+    findings: FindingsRecord | None = None
+    stages: Sequence[StageRecord] = ()
+    """How each question was asked, beside what: what the hash of the settings covers, and that of judges' verdicts."""
+
+
+class FigureRecord(Record, frozen=True):
+    """A figure over perturbations with its 95 % interval; ``method`` says how, or why there is none."""
+
+    value: Number | None
+    lower: Number | None
+    upper: Number | None
+    method: str
+
+
+class SlopeRecord(FigureRecord, frozen=True):
+    """Least squares' slope of the points on the dose, all alike: the change of the metric per ``per`` units of dose.
+
+    ``p`` is that of "no trend", as ``method`` says: of "no worse where the dose is harder" where it is known which way
+    that is, else two-sided. ``p_holm`` is adjusted over the curves of one metric, scorer and series of evals.
+    """
+
+    per: Number = 1.0
+    p: Number | None = None
+    p_holm: Number | None = None
+
+
+class PointRecord(Record, frozen=True):
+    """One perturbation: the metric as its ``eval`` measured it over ``n`` samples."""
+
+    perturbation: str
+    family: str
+    dose: Number | None
+    eval: str
+    value: Number | None
+    lower: Number | None
+    upper: Number | None
+    n: Count
+    answered: Number | None
+    """The parse rate: the share of samples, times epochs, that an answer was parsed from."""
+    method: str
+
+
+class CurveRecord(Record, frozen=True):
+    """A metric over the doses of one family of perturbations, easiest first where it is known which way is harder."""
+
+    dataset: str
+    """Its name before any perturbation."""
+    series: str
+    """The evals' names without the perturbation, where the data set has others under the same perturbations."""
+    family: str
+    metric: str
+    scorer: str
+    signature: str
+    unit: str
+    direction: Direction
+    dose_unit: str
+    harder: Harder
+    points: Sequence[PointRecord]
+    clean: PointRecord | None
+    """The perturbation of that name, which is at no dose."""
+    slope: SlopeRecord
+    area: FigureRecord
+    """The trapezoid's over the range of doses divided by the range: the metric's mean value over it."""
+
+
+class DifferenceRecord(Record, frozen=True):
+    """How much worse a metric is under ``perturbation`` than ``reference``, on the ``pairs`` scored under both."""
+
+    perturbation: str
+    reference: str
+    drop: Number | None
+    lower: Number | None
+    upper: Number | None
+    p: Number | None
+    """Of "it is no worse"."""
+    p_holm: Number | None
+    """Adjusted over the differences of one metric, scorer and data set."""
+    pairs: Count
+    worse: Count
+    """Pairs whose own score became worse."""
+    better: Count
+    method: str
+
+
+class PerturbationsRecord(Record, frozen=True):
+    """A metric over all perturbations of one data set: its mean by ``weights`` (adding up to 1), the differences."""
+
+    dataset: str
+    series: str
+    metric: str
+    scorer: str
+    signature: str
+    unit: str
+    direction: Direction
+    points: Sequence[PointRecord]
+    weights: Mapping[str, Number]
+    mean: FigureRecord
+    differences: Sequence[DifferenceRecord]
+
+
+class PooledHashes(Record, frozen=True):
+    """SHA-256 over the items' sorted hashes; None when an item has none."""
+
+    input_hash: Digest | None
+    run_hash: Digest | None
+    score_hash: Digest | None
+
+
+class SuiteRecord(Record, frozen=True):
+    """A suite's evals pooled for one model: over all samples, not a mean of means."""
+
+    name: str
+    model: str
+    n: Count
+    """Samples, each counted once."""
+    evals: Positive
+    limited: bool
+    scorers: Sequence[ScorerRecord]
+    metrics: Sequence[MetricRecord]
+    """Over all samples and by each group field."""
+    hashes: PooledHashes
+    curves: Sequence[CurveRecord] = ()
+    """One for each data set, family of perturbations, metric and scorer; empty where no family has two doses."""
+    perturbations: Sequence[PerturbationsRecord] = ()
+    """One for each data set (or series of evals of it), metric and scorer that several perturbations share."""
+
+
+class HearingRecord(Record, frozen=True):
+    """Whether it is known that audio reaches the model, and by what."""
+
+    status: Literal["proven", "unproven"]
+    evidence: str
+
+
+class NoiseShare(Record, frozen=True):
+    """How far a model's repetitions differ: the share of same answers, and the headline metric's shift."""
+
+    same_answers: Number
+    score_shift: Number
+
+
+class NoiseMeasurement(NoiseShare, frozen=True, kw_only=True):
+    """One determinism eval: the mean of the former over its reruns, the largest of the latter."""
+
+    dataset: str
+    n: Count
+    metric: str
+    conditions: Mapping[str, NoiseShare]
+    """By what was done otherwise."""
+
+
+class NoiseRecord(NoiseShare, frozen=True, kw_only=True):
+    """The model's noise floor where determinism evals have measured it: the worst of them, and each."""
+
+    measured: Sequence[NoiseMeasurement]
+
+
+class ModelRecord(Record, frozen=True, kw_only=True):
+    """A model of the run, evaluated or a judge."""
+
+    alias: str
+    spec: str
+    role: Literal["subject", "judge"]
+    """Whether it was evaluated, or weighed the answers of those that were."""
+    batching: Literal["planned", "opaque"]
+    device: str
+    fingerprint: Mapping[str, str]
+    heard: str
+    """The rate and the window that it is played at. The model's digest is H{fingerprint, heard, batches}."""
+    batches: str
+    """The limits of its batches; empty where they change no answer."""
+    hearing: HearingRecord | None
+    """None for a model that is played none."""
+    noise: NoiseRecord | None
+    shared: bool = False
+    """Whether the workers shared it in a process of its device."""
+    speed: Sequence[MetricRecord] = ()
+    """Over all evals of the run."""
+
+
+class RuntimeRecord(Record, frozen=True):
+    """What may change a model's answers without changing what it was asked; not part of any hash."""
+
+    python: str
+    implementation: str
+    platform: str
+    packages: Mapping[str, str]
+
+
+class BaselineRecord(Record, frozen=True, kw_only=True):
+    """What every eval was compared with (--ab-baseline)."""
+
+    source: str
+    """As it was named."""
+    digest: str
+    """SHA-256 of the baseline's file, or of the run's run.json."""
+    model: str | None
+    """The model's alias there; None for several."""
+    spec: str | None
+    run: str
+    """The run that the baseline was made of."""
+    limit: Positive | None
+    """That run's --ab-limit."""
+    lines: Count
+    """The regression lines of the run, m: known once the evals were selected."""
+
+
+class RunRecord(Record, frozen=True, kw_only=True):
+    """One finished run."""
+
+    schema: Literal["audiobench.run/2"] = SCHEMA
+    run: str
+    """Its name, which is also its folder's."""
+    started: Time
+    finished: Time
+    command: Sequence[str]
+    exit_status: Count
+    """pytest's exit code: 0 passed, 1 failed, 2 interrupted, 5 nothing selected; 6 where everything that failed could
+    not be compared or was lost with its worker."""
+    limit: Positive | None
+    """Samples per eval that were asked for at most; None for all. A limited run is never comparable with a full one."""
+    epochs: Positive
+    models: Sequence[ModelRecord]
+    suites: Sequence[SuiteRecord] = ()
+    items: Sequence[ItemRecord] = ()
+    hashes: PooledHashes
+    runtime: RuntimeRecord
+    notes: Sequence[str]
+    baseline: BaselineRecord | None = None
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What hooks added: JSON values under names of their own."""
+
