@@ -103,11 +103,11 @@ class Labels:
         for text, label in self._exact.items():
             tokens = list(_TOKEN.finditer(text))
             if tokens:
-                gaps = tuple(text[one.end() : two.start()].strip() for one, two in pairwise(tokens))
-                spelling = _Spelling(tuple(one[0] for one in tokens), gaps, label)
+                gaps = tuple(text[token.end() : next_token.start()].strip() for token, next_token in pairwise(tokens))
+                spelling = _Spelling(tuple(token[0] for token in tokens), gaps, label)
                 self._begin.setdefault(spelling.words[0], []).append(spelling)
         for spellings in self._begin.values():
-            spellings.sort(key=lambda one: -len(one.words))
+            spellings.sort(key=lambda spelling: -len(spelling.words))
         self._longest = max((len(text) for text in self._exact), default=0)
 
     def label(self, text: str) -> str | None:
@@ -119,9 +119,9 @@ class Labels:
         if len(text) > self._longest + 60:
             return None
         spelled = tidy_caseless(text)
-        for one in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
-            if found := self._exact.get(one) or self._plain.get(plain(one)):
-                return found
+        for wording in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
+            if label := self._exact.get(wording) or self._plain.get(plain(wording)):
+                return label
         return None
 
     def continues(self, text: str) -> bool:
@@ -170,7 +170,7 @@ def asserted_labels(mentions: Iterable[Mention]) -> list[str]:
 def _stands(text: str, tokens: list[tuple[str, int, int]], spelling: _Spelling) -> bool:
     if [word for word, _, _ in tokens] != list(spelling.words):
         return False
-    between = (text[one[2] : two[1]] for one, two in pairwise(tokens))
+    between = (text[token[2] : next_token[1]] for token, next_token in pairwise(tokens))
     return all(
         (_GAP.fullmatch(gap) is not None and "\n" not in gap) or gap.strip() == own
         for gap, own in zip(between, spelling.gaps, strict=True)

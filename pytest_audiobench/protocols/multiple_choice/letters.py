@@ -308,7 +308,7 @@ def _stands(body: str, match: re.Match[str], letter: str, options: Options) -> b
 def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
     """Whether the clause goes on to another option: its letter, or its words in place of this one's."""
     clause = _CLAUSE.match(body, end)
-    others = {found.upper() for found in _BOXED.findall(clause[0] if clause else "")}
+    others = {boxed.upper() for boxed in _BOXED.findall(clause[0] if clause else "")}
     if others - {letter}:
         return True
     named = options.at(body, end)

@@ -93,7 +93,7 @@ def sentences(text: str) -> list[str]:
 
 def _sentences(text: str) -> list[tuple[int, int]]:
     """Where each sentence begins and ends."""
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     length = len(text.rstrip())
     start = looked = _behind_space(text, 0)
     spoken = False
@@ -101,14 +101,14 @@ def _sentences(text: str) -> list[tuple[int, int]]:
         spoken = spoken or _LETTER_OR_DIGIT.search(text, looked, mark.start()) is not None
         looked = mark.start()
         if spoken and _is_end(text, start, mark):
-            found.append((start, start + len(text[start : mark.end()].rstrip())))
+            spans.append((start, start + len(text[start : mark.end()].rstrip())))
             start = looked = _behind_space(text, mark.end())
             spoken = False
-    if found and not (spoken or _LETTER_OR_DIGIT.search(text, looked, length)):
-        found[-1] = (found[-1][0], length)
+    if spans and not (spoken or _LETTER_OR_DIGIT.search(text, looked, length)):
+        spans[-1] = (spans[-1][0], length)
     elif start < length:
-        found.append((start, length))
-    return found
+        spans.append((start, length))
+    return spans
 
 
 def _behind_space(text: str, position: int) -> int:
@@ -153,7 +153,7 @@ def _shuffled(text: str, spans: Sequence[tuple[int, int]], seed: str) -> str:
         other = [*each[1:], *each[:1]]
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
-    return "".join(gap + one for gap, one in zip(gaps, [*other, ""], strict=True))
+    return "".join(gap + sentence for gap, sentence in zip(gaps, [*other, ""], strict=True))
 
 
 def _with_injected(reasoning: str, injected: str) -> str:
