@@ -78,7 +78,7 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
             if component == "settings" and component in suspects[eval_]:
                 differing.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
-                differing += filter(None, [_located(eval_, component, sides, samples)])
+                differing += filter(None, [_mismatch(eval_, component, sides, samples)])
         differing += _scorer_mismatch(*sides, scorers.get(eval_, ()))
     return differing
 
@@ -93,7 +93,7 @@ def _differ(before: str | None, after: str | None) -> bool:
     return before != after and not {before, after} & {None, ABSENT}
 
 
-def _located(
+def _mismatch(
     eval_: str, component: str, sides: tuple[ComparableEval, ComparableEval], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides

@@ -280,10 +280,12 @@ def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
             wordings.setdefault((base, match[2], tuple(sorted(metric.group.items()))), []).append(metric)
     for (base, count, group), members in wordings.items():
         if len(members) == int(count) and base in headline:
-            yield from (_spread(name, headline[base], members, dict(group)) for name in SPREADS)
+            yield from (_spread_record(name, headline[base], members, dict(group)) for name in SPREADS)
 
 
-def _spread(name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]) -> MetricRecord:
+def _spread_record(
+    name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]
+) -> MetricRecord:
     first = wordings[0]
     values = [metric.value for metric in wordings if metric.value is not None]
     is_whole = len(values) == len(wordings)

@@ -88,7 +88,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     classes = []
     if in_words and _is_phones(text) and not any(map(_is_phones, sample.truths)):
         classes.append("wrong_task")
-    if expects != "open" and _is_foreign(text, "\n".join(_written(sample, expects))):
+    if expects != "open" and _is_foreign(text, "\n".join(_expected_texts(sample, expects))):
         classes.append("wrong_script")
     tokens = _tokens(text)
     if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
@@ -103,7 +103,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     return tuple(classes)
 
 
-def _written(sample: Sample, expects: Expects) -> tuple[str, ...]:
+def _expected_texts(sample: Sample, expects: Expects) -> tuple[str, ...]:
     # A model may reason in the language that it was asked in, whatever the options are written in.
     return sample.truths if expects == "words" else (*sample.truths, *sample.choices, sample.question)
 

@@ -85,7 +85,7 @@ class Options:
         start = lead.end() if lead else position
         if not text[start : start + 1].isalnum():
             return None
-        spoken = self._spoken(text, start)
+        spoken = self._words_from(text, start)
         articles = bool(spoken) and spoken[0][0] in _ARTICLES
         options = [
             Named(letter, spoken[skipped + len(words) - 1][1])
@@ -96,7 +96,7 @@ class Options:
         ]
         return max(options, key=lambda named: named.end, default=None)
 
-    def _spoken(self, text: str, start: int) -> list[tuple[str, int]]:
+    def _words_from(self, text: str, start: int) -> list[tuple[str, int]]:
         """The words from ``start`` on and the positions behind them, as many as the longest option could use."""
         most = 1 + max((len(words) for _, words in self._words), default=0)
         spoken: list[tuple[str, int]] = []

@@ -119,11 +119,11 @@ def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
     folder = Path(encoder)
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: name one that holds a sentence-transformers or model2vec model")
-    return lambda texts: _loaded(folder)(texts), f"{name}|files:{_digest(folder)}"
+    return lambda texts: _load(folder)(texts), f"{name}|files:{_digest(folder)}"
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path) -> Encoder:
+def _load(folder: Path) -> Encoder:
     is_sentence = (folder / "modules.json").is_file()
     package = "sentence_transformers" if is_sentence else "model2vec"
     if importlib.util.find_spec(package) is None:

@@ -96,7 +96,7 @@ def _is_entity(entity: Any) -> bool:
     return isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("filler"), str)
 
 
-def _tidied(frame: Frame) -> Frame:
+def _tidy_frame(frame: Frame) -> Frame:
     entities = (Entity(tidy_caseless(entity.type), tidy_caseless(entity.filler)) for entity in frame.entities)
     return Frame(tidy_caseless(frame.intent), tuple(entities))
 
@@ -147,7 +147,7 @@ _READINGS = (
         "frame",
         "understanding:frame|v:1|unanswered:misses-all|case:ignored|distance:slurp",
         _parse,
-        _score(_tidied, keep=True),
+        _score(_tidy_frame, keep=True),
         _METRICS,
     ),
     Scorer(

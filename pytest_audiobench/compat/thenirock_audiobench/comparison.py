@@ -65,7 +65,9 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()}
+    return {
+        _eval_name(eval_): _with_our_names(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()
+    }
 
 
 def _eval_name(eval_: str) -> str:
@@ -73,7 +75,7 @@ def _eval_name(eval_: str) -> str:
     return _EVALS.get(eval_, f"{SUITES[suite]}{bracket}{condition}")
 
 
-def _renamed(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
+def _with_our_names(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
     return replace(
         side,
         eval=eval_,

@@ -138,23 +138,23 @@ def accuracy(predictions: Sequence[Any], targets: Sequence[Any]) -> float:
 def precision(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
-    return _averaged(predictions, targets, average, zero_division)[0]
+    return _averages(predictions, targets, average, zero_division)[0]
 
 
 def recall(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
-    return _averaged(predictions, targets, average, zero_division)[1]
+    return _averages(predictions, targets, average, zero_division)[1]
 
 
 def f1(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
     """F1, which is ``zero_division`` wherever precision and recall are both 0, for a class that is always wrong too."""
-    return _averaged(predictions, targets, average, zero_division)[2]
+    return _averages(predictions, targets, average, zero_division)[2]
 
 
-def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
+def _averages(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
     """Precision, recall and F1. Classes are all integers from 0 to the largest, seen or not."""
     predicted, true = _label_indicators(predictions, targets)
     if average == "binary":

@@ -50,9 +50,9 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     if (whole := labels.named(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
-    label = _stated(body, labels, finish)
+    label = _label_in_statements(body, labels, finish)
     if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
-        label = _mentioned(body, labels)
+        label = _only_mention(body, labels)
     if label:
         return Answer("parsed", label)
     if finish == "length":
@@ -76,7 +76,7 @@ def _declines(body: str, finish: Finish) -> bool:
     return finish == "refusal" or refuses(body)
 
 
-def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
+def _label_in_statements(body: str, labels: Labels, finish: Finish) -> str | None:
     """The label that a statement or a sentence of its own gives; two in contradiction are ""."""
     if finish == "length":
         # What the limit of tokens cut off could have changed the last sentence.
@@ -95,7 +95,7 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
     return alone.pop() if alone else stated
 
 
-def _mentioned(body: str, labels: Labels) -> str | None:
+def _only_mention(body: str, labels: Labels) -> str | None:
     """The only label that is named outside quotation marks, or within them where none is outside."""
     body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
     mentions = list(labels.mentions(body))

@@ -139,7 +139,7 @@ class Labels:
                 if _stands(text, tokens[place : place + len(spelling.words)], spelling):
                     length = len(spelling.words)
                     start, end = tokens[place][1], tokens[place + length - 1][2]
-                    if not _bound(text, start, end):
+                    if not _within_compound(text, start, end):
                         yield Mention(spelling.label, start, end, denied(text, start, end))
                     break
             place += length
@@ -177,7 +177,7 @@ def _stands(text: str, tokens: list[tuple[str, int, int]], spelling: _Spelling) 
     )
 
 
-def _bound(text: str, start: int, end: int) -> bool:
+def _within_compound(text: str, start: int, end: int) -> bool:
     return bool(_BOUND_BEFORE.search(text[max(0, start - 2) : start]) or _BOUND_AFTER.match(text[end : end + 2]))
 
 
