@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.json_lines import read_lines

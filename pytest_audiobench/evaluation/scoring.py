@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
+from pytest_audiobench.metrics.definitions.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES, WORDINGS, failures

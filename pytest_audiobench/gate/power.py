@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.gate.threshold_syntax import margin_of, point

@@ -15,7 +15,7 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 """Takes a spec's target and options; raises UsageError for options it does not know. Must be cheap."""
 
 KINDS: dict[str, str | Factory] = {
-    "baseline": "pytest_audiobench.models.baseline:baseline",
+    "baseline": "pytest_audiobench.models.bundled:baseline",
     "hf": "pytest_audiobench.models.hf.model:HfModel",
     "http": "pytest_audiobench.models.predictions_v1.model:PredictionsModel",
     "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",

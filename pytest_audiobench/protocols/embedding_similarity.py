@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import cosines
+from pytest_audiobench.metrics.definitions.captions import cosines
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.stats.intervals import Floats

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.understanding import TYPED, Entity, Measure, added, entity_counts
+from pytest_audiobench.metrics.definitions.understanding import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options

@@ -19,7 +19,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     Artifact,
     stable_digest,
 )
-from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import DIGITS, ComparableEval
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_writer import Heading, collect

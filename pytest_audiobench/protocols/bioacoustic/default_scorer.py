@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import lacks_captions
+from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels

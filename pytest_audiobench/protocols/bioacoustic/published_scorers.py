@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.captions import cider_beans_next, lacks_captions
-from pytest_audiobench.metrics.kinds.labels import ROW
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
+from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN

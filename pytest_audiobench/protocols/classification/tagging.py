@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds import ranking
+from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics, set_scores
 from pytest_audiobench.protocols.classification import label_lists
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of

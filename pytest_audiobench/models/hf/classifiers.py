@@ -22,7 +22,7 @@ TEMPLATE = "This is a sound of {}."
 _FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
 
 
-class LabelChooser(Engine):
+class LabelClassifier(Engine):
     """A classifier: the option whose label scores highest; to :data:`SOMETHING_ELSE` it gives what the others leave.
 
     ``labels=hap:happy|neu:neutral`` says what labels mean.
@@ -71,7 +71,7 @@ class LabelChooser(Engine):
         )
 
 
-class ClapChooser(Engine):
+class ClapClassifier(Engine):
     """CLAP without training: the option whose text lies nearest to the clip.
 
     Each option is put into the option ``template`` (:data:`TEMPLATE`). A yes/no question is asked as its own text
