@@ -215,7 +215,7 @@ class PredictionsModel:
             now = await self._connection.greet(self._settled.patience.retry_s)
         if now.identity != self._info.identity:
             raise Replaced(
-                f"{self._connection.url} came back as another model ({now.named}, before {self._info.named}); "
+                f"{self._connection.url} came back as another model ({now.names}, before {self._info.names}); "
                 "what the first had answered is kept: run again to ask this one"
             )
 

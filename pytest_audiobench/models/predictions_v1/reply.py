@@ -71,10 +71,10 @@ class Info(NamedTuple):
         return identity | ({"load_status": "stub"} if self.load_status == "stub" else {})
 
     @property
-    def named(self) -> str:
+    def names(self) -> str:
         """The server's names, for people."""
-        names = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
-        return " ".join(name for name in (*names, "stub" if self.load_status == "stub" else "") if name)
+        parts = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
+        return " ".join(name for name in (*parts, "stub" if self.load_status == "stub" else "") if name)
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:

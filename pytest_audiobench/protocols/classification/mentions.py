@@ -114,7 +114,7 @@ class Labels:
         """The label that ``text`` is, case and punctuation at its ends ignored."""
         return self._by_text.get(tidy_caseless(text))
 
-    def named(self, text: str) -> str | None:
+    def label_of(self, text: str) -> str | None:
         """The label that is the whole of ``text``: case, punctuation, space and an article ignored."""
         if len(text) > self._longest + 60:
             return None

@@ -149,7 +149,7 @@ def _complete(body: str, letter: str, options: Options) -> bool:
     line = tidy(body).strip("()[].: ")
     if len(line) == 1:
         return True
-    return options.named(line) == letter and not options.continues(line)
+    return options.letter_of(line) == letter and not options.continues(line)
 
 
 def _asserted_letter(body: str, options: Options) -> str | None:
@@ -179,7 +179,7 @@ def _plain_text(body: str, options: Options) -> str:
         name = tag[1].strip()
         if len(name) == 1 and name.isupper() and f"</{name}>" not in text:
             return f"({name})"
-        return name if len(name) > 1 and options.named(name) else "\n" if name in ("br", "p") else " "
+        return name if len(name) > 1 and options.letter_of(name) else "\n" if name in ("br", "p") else " "
 
     return _TAG.sub(shown_as, text)
 
@@ -219,7 +219,7 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
     boxes = list(_BOXED.finditer(text)) if "(" in text else ()
     if boxes and _POINTS.search(text[max(0, boxes[-1].start() - 20) : boxes[-1].start()]):
         letter, rest = boxes[-1][1].upper(), text[boxes[-1].end() :].strip(" .!\"'”’")
-        named_letter = options.named(rest) if rest else letter
+        named_letter = options.letter_of(rest) if rest else letter
         if named_letter:
             yield boxes[-1].start(), letter if options.same(named_letter, letter) else _CONFLICT
 
@@ -258,7 +258,7 @@ def _places(word: str, text: str) -> Iterator[int]:
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:
     """The answer that ``passage`` opens with; an option's words with prose after them count only when stated."""
     body = passage[_lead_end(passage) :]
-    whole_text = options.named(body)
+    whole_text = options.letter_of(body)
     lettered = _LETTER.match(body)
     claim = _claim_by_letter(body, lettered, options) if lettered else None
     if claim and lettered and whole_text and not options.same(whole_text, claim.letter):
@@ -285,7 +285,7 @@ def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Clai
     rest = body[end:].strip(" \t-–—.,:!。\"'”’)}")
     if not rest:
         return _Claim(letter, True)
-    named = options.named(rest)
+    named = options.letter_of(rest)
     if named is not None:
         return _Claim(letter if options.same(named, letter) else _CONFLICT, True)
     if match["bare"] and not _stands(body, match, letter, options):

@@ -172,7 +172,7 @@ def _of_label(sentence: str, labels: Labels) -> set[str]:
         elif (
             _THERE_IS.search(sentence[: mention.start])
             or _IS_THERE.search(sentence[mention.end :])
-            or labels.named(sentence)
+            or labels.label_of(sentence)
         ):
             answers.add("yes")
     return answers
