@@ -15,7 +15,7 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 """Takes a spec's target and options; raises UsageError for options it does not know. Must be cheap."""
 
 KINDS: dict[str, str | Factory] = {
-    "baseline": "pytest_audiobench.models.baseline:baseline",
+    "baseline": "pytest_audiobench.models.bundled:baseline",
     "hf": "pytest_audiobench.models.hf.model:HfModel",
     "http": "pytest_audiobench.models.predictions_v1.model:PredictionsModel",
     "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",
@@ -38,15 +38,15 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     """A handle on the model that ``spec`` names. Raises UsageError for an unknown kind, and as its factory does."""
     if spec.kind not in kinds:
         raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {', '.join(sorted(kinds))}")
-    return _imported(kinds[spec.kind])(spec.target, spec.options)
+    return _factory_from(kinds[spec.kind])(spec.target, spec.options)
 
 
 def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:
     """Whether the kind's class says so of its models (``in_process = True``), told without making one."""
-    return spec.kind in kinds and getattr(_imported(kinds[spec.kind]), "in_process", False) is True
+    return spec.kind in kinds and getattr(_factory_from(kinds[spec.kind]), "in_process", False) is True
 
 
-def _imported(factory: str | Factory) -> Factory:
+def _factory_from(factory: str | Factory) -> Factory:
     if not isinstance(factory, str):
         return factory
     module, _, attribute = factory.partition(":")
