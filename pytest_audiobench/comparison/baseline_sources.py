@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
@@ -62,17 +61,18 @@ class Baseline:
         """What ``eval`` by the model called ``alias`` is compared with; None where the baseline lacks that eval."""
         return self.of(alias).sides.get(eval)
 
-    def entry(self) -> dict[str, Any]:
-        """What the record of a run keeps of its baseline; model and spec are None where there are several."""
+    def record(self, lines: int) -> BaselineRecord:
+        """What the record of a run with ``lines`` keeps of its baseline; model and spec are None for several."""
         any_ = next(iter(self.models.values()))
-        return {
-            "source": self.source,
-            "digest": self.digest,
-            "model": self.only.alias if self.only else None,
-            "spec": self.only.spec if self.only else None,
-            "run": any_.run,
-            "limit": any_.limit,
-        }
+        return BaselineRecord(
+            source=self.source,
+            digest=self.digest,
+            model=self.only.alias if self.only else None,
+            spec=self.only.spec if self.only else None,
+            run=any_.run,
+            limit=any_.limit,
+            lines=lines,
+        )
 
 
 def source_text(source: str) -> str:

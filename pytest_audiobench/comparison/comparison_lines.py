@@ -10,7 +10,6 @@ from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.pairing import ERRORS
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
@@ -18,6 +17,7 @@ from pytest_audiobench.gate.threshold_syntax import point
 from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.stats.multiple_testing import holm
 
 ALL, HEADLINE, NONE = "all", "headline", "none"

@@ -19,8 +19,8 @@ from pytest_audiobench.comparison.table_cells import (
     table_lines,
     value_cell,
 )
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 

@@ -11,8 +11,8 @@ from pytest_audiobench.comparison.comparison_lines import PlannedLine
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.curves import Samples, step
+from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind, span

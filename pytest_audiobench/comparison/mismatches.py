@@ -16,9 +16,9 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
+from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.report.run_writer import LINE_FILES
 from pytest_audiobench.verifier.differences import MISSING, Difference, first_difference, json_excerpt
 
 Samples: TypeAlias = dict[str, dict[str, Any]]

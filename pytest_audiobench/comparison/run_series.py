@@ -14,10 +14,11 @@ from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_pa
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import matches
+from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
+from pytest_audiobench.report.run_writer import RECORD
 
 Order = Literal["step", "time"]
 _NAMED = 5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import PERCENT_UNITS, WIDTH, wrapped
 
 LONGEST = 2_000

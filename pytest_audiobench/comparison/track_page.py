@@ -9,8 +9,8 @@ from typing import Any
 from pytest_audiobench.comparison.table_cells import MARKS, drop_cells, interval_cell, value_cell
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.comparison.track_text import heading, name, sentences, summary
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.formatting import PERCENT_UNITS
 from pytest_audiobench.report.page.frame import PLOT, Layout, encoded, page_frame

@@ -16,8 +16,8 @@ from pytest_audiobench.comparison.table_cells import (
     value_cell,
 )
 from pytest_audiobench.comparison.track import Curve, Track
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 from pytest_audiobench.evaluation.answer_collection import as_played
 from pytest_audiobench.evaluation.hashes import settings_hash
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import SHARES, ScoredSample, share_statistics
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
@@ -20,6 +19,8 @@ from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.answer_failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
+from pytest_audiobench.records.fields import Status
+from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 
 DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
@@ -36,7 +37,7 @@ class ComparableSample(NamedTuple):
     """The digest of the first stage's messages (in each wording); None for a sample that could not be asked."""
     cluster: str | None
     groups: Mapping[str, str]
-    statuses: Mapping[str, str]
+    statuses: Mapping[str, Status]
     """By scorer; "error" where the asking failed."""
     scores: Mapping[str, Statistics | None]
     """By scorer; None where the asking failed or the scorer leaves the answer out."""
@@ -139,7 +140,7 @@ def _rows_ahead(selection: Selection, protocol: Protocol, epoch: int) -> Iterato
     for selected in selection.samples:
         openings = () if selected.error else protocol.openings
         played = {stage.name: stage.messages(as_played(selected, stage).sample, {}) for stage in openings}
-        status = "error" if selected.error else "parsed"
+        status: Status = "error" if selected.error else "parsed"
         yield ComparableSample(
             sample_id=selected.sample.id,
             epoch=epoch,

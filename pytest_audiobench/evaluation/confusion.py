@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS, tidy_caseless
 from pytest_audiobench.errors import UsageError
@@ -18,11 +18,24 @@ OTHER = "(other)"
 _MOST_LABELS = 1_000
 
 
-def confusion(samples: Iterable[Mapping[str, Any]], is_letter: bool) -> Any:
+class LabelledAnswer(NamedTuple):
+    """A sample with its list of labels and what was answered."""
+
+    sample_id: str
+    choices: Sequence[str]
+    reference: str
+    references: Sequence[str]
+    """All true labels where there are several."""
+    value: str | None
+    """What the scorer parsed; None where nothing was."""
+    error: str | None
+    """Why its asking failed."""
+
+
+def confusion(samples: Iterable[LabelledAnswer], is_letter: bool) -> Any:
     """A pandas frame of counts: a row for each true label, a column for each answer, and one for none.
 
-    ``samples`` are mappings with "choices", "reference", "references", "value" and "error"; failed askings are left
-    out. ``is_letter`` says that values are letters of the options. Labels are those of all samples' lists, sorted.
+    Failed askings are left out. ``is_letter`` says that values are letters of the options. Labels are those of all samples' lists, sorted.
     Raises UsageError where a sample has no list of labels or several true ones, for more than 1,000 labels (questions
     with options of their own), and when pandas is not installed.
     """
@@ -46,26 +59,26 @@ class Tally:
     labels: set[str] = field(default_factory=set)
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, sample: Mapping[str, Any]) -> None:
+    def add(self, sample: LabelledAnswer) -> None:
         """Count a sample. Raises UsageError as ``confusion`` does."""
-        which = f"sample {sample['sample_id']!r}"
-        if not sample["choices"]:
+        which = f"sample {sample.sample_id!r}"
+        if not sample.choices:
             raise UsageError(f"{which} has no choices, so there is no table of labels")
-        if len(sample["references"]) > 1:
+        if len(sample.references) > 1:
             raise UsageError(f"{which} has several true labels, so none stands for it in a table")
-        self.labels.update(sample["choices"])
+        self.labels.update(sample.choices)
         if len(self.labels) > _MOST_LABELS:
             raise UsageError(f"there are more than {_MOST_LABELS} labels: each question has options of its own")
-        if sample["error"] is None:
+        if sample.error is None:
             self.counts[self.true(sample), self.said(sample)] += 1
 
-    def true(self, sample: Mapping[str, Any]) -> str:
+    def true(self, sample: LabelledAnswer) -> str:
         """The sample's label that is true, as its list writes it."""
-        return _choice(sample["reference"], sample["choices"]) or str(sample["reference"])
+        return _choice(sample.reference, sample.choices) or str(sample.reference)
 
-    def said(self, sample: Mapping[str, Any]) -> str:
+    def said(self, sample: LabelledAnswer) -> str:
         """The sample's label that was said, or what stands for none."""
-        value, choices = sample["value"], sample["choices"]
+        value, choices = sample.value, sample.choices
         if value is None:
             return NO_ANSWER
         if self.is_letter:

@@ -17,12 +17,31 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.perturbation_series import CLEAN, Identity, Rows, SampleScore, Series, series, unperturbed
-from pytest_audiobench.records.fields import Harder
-from pytest_audiobench.records.run import CoverageRecord, CurveRecord, DifferenceRecord, FigureRecord, ItemRecord, MetricRecord, PerturbationRecord, PerturbationsRecord, PointRecord, SlopeRecord
+from pytest_audiobench.evaluation.perturbation_series import (
+    CLEAN,
+    Identity,
+    Rows,
+    SampleScore,
+    Series,
+    series,
+    unperturbed,
+)
 from pytest_audiobench.evaluation.scoring import SHARES, finite
 from pytest_audiobench.metrics.metric import FRACTIONS, RANGES, MetricKind, Statistics, span
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.fields import Harder
+from pytest_audiobench.records.run import (
+    CoverageRecord,
+    CurveRecord,
+    DifferenceRecord,
+    FigureRecord,
+    ItemRecord,
+    MetricRecord,
+    PerturbationRecord,
+    PerturbationsRecord,
+    PointRecord,
+    SlopeRecord,
+)
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import Floats
 from pytest_audiobench.stats.multiple_testing import holm_of_known

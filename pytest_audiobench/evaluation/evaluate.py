@@ -20,12 +20,12 @@ from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLock
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.protocols.protocol import ALL, Protocol
+from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import PromptSet

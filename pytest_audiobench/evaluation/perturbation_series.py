@@ -9,7 +9,6 @@ from typing import NamedTuple, Protocol, TypeAlias
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.records.run import PerturbationRecord
 
-
 CLEAN = "clean"
 """The name of the perturbation that others are compared with."""
 

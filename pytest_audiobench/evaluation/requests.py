@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pytest_audiobench.evaluation.answer_store import KEY_SCHEME
 from pytest_audiobench.evaluation.model_handle import ModelHandle
@@ -61,7 +62,7 @@ def request_key(context: bytes, messages: object, heard: object, choices: Sequen
     return hashlib.sha256(context + _encode([messages, heard, choices]).encode()).hexdigest()
 
 
-def messages_payload(messages: Sequence[Message]) -> list[list[object]]:
+def messages_payload(messages: Sequence[Message]) -> list[Any]:
     """Messages as plain lists: text parts as strings, an audio slot as the number of its clip."""
     return [[role, [part.clip if isinstance(part, AudioSlot) else part for part in parts]] for role, parts in messages]
 

@@ -9,7 +9,6 @@ from typing import Any
 from msgspec.structs import asdict, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord
 from pytest_audiobench.evaluation.scoring import (
     SHARES,
     SPREADS,
@@ -24,6 +23,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord
 from pytest_audiobench.stats.drops import Question
 
 _KEY = re.compile(r"(?P<name>[a-z][\w-]*)(\[(?P<group>[^\]]*)\])?")
@@ -46,6 +46,10 @@ class Result:
     def amend(self, **changes: Any) -> None:
         """Put on record what came after the numbers: findings, verdicts, warnings, the outcome."""
         self.record = replace(self.record, **changes)
+
+    def warn(self, text: str) -> None:
+        """Put a warning on record, which the report shows with the eval."""
+        self.amend(warnings=[*self.record.warnings, text])
 
     @property
     def input_hash(self) -> str:
@@ -179,9 +183,20 @@ class Result:
 
     def confusion(self) -> Any:
         """The confusion matrix by the headline scorer as a pandas frame: a row a true label, a column an answer."""
-        from pytest_audiobench.evaluation.confusion import confusion, gives_letters
+        from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
 
-        return confusion(self.samples(), gives_letters(self._scorers[0].signature))
+        samples = (
+            LabelledAnswer(
+                row.answers.sample_id,
+                row.answers.selected.sample.choices,
+                row.answers.selected.sample.reference,
+                row.answers.selected.sample.references,
+                None if row.answer is None else row.answer.value,
+                row.answers.error,
+            )
+            for row in self.headline_rows
+        )
+        return confusion(samples, gives_letters(self._scorers[0].signature))
 
     def __repr__(self) -> str:
         return f"<Result of {self.record.eval}: {', '.join(repr(self[name]) for name in self._scorers[0].metrics)}>"

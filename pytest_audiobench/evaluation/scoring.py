@@ -16,12 +16,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.records.run import AgreementRecord, CoverageRecord, MetricRecord, ScorerRecord
 from pytest_audiobench.metrics.definitions.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES, WORDINGS, failures
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer
+from pytest_audiobench.records.run import AgreementRecord, CoverageRecord, MetricRecord, ScorerRecord
 
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
 SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.batch_executor import Time
-from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.records.run import MetricRecord
 
 Sums = Mapping[str, float]
 

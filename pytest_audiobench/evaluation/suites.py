@@ -8,15 +8,23 @@ from operator import add
 from typing import NamedTuple, Protocol, TypeVar, cast
 
 from pytest_audiobench.evaluation.perturbation_series import Identity, SampleScore, unperturbed
-from pytest_audiobench.records.lines import ScoredRow
-from pytest_audiobench.records.run import CoverageRecord, CurveRecord, ItemRecord, MetricRecord, PerturbationRecord, PerturbationsRecord, PooledHashes, ScorerRecord, SuiteRecord
-
-
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, metric_record, wording_spreads
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.lines import ScoredRow
+from pytest_audiobench.records.run import (
+    CoverageRecord,
+    CurveRecord,
+    ItemRecord,
+    MetricRecord,
+    PerturbationRecord,
+    PerturbationsRecord,
+    PooledHashes,
+    ScorerRecord,
+    SuiteRecord,
+)
 
 HASHES = PooledHashes.__struct_fields__
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.records.run import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.regression_text import line_text, margin_text, p_text, subject_text
 from pytest_audiobench.gate.threshold_syntax import ParsedDrop, group_text, parse
 from pytest_audiobench.gate.thresholds import Verdict
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import interval_text, value_text
+from pytest_audiobench.records.run import MetricRecord, RegressionRecord, ScorerRecord, VerdictRecord
 
 WIDTH = 110
 
@@ -74,7 +74,7 @@ def failure_table(
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     numbers = _Numbers(
         {_key(metric): metric for metric in metrics},
-        {scorer.name: scorer.coverage.get("skipped", 0) for scorer in scorers},
+        {scorer.name: scorer.coverage.skipped for scorer in scorers},
     )
     scorers_shown = {metric.scorer for metric in metrics}
     if len(scorers_shown - {None}) > _MANY:

@@ -235,7 +235,7 @@ def _samples(side: ComparableEval, against: ComparableEval | None, kind: MetricK
     if against is None:
         flips, known_from = (ASSUMED_FLIPS, "assumed") if query.flips is None else (query.flips, "given")
         if query.flips is None and side.noise is not None:
-            flips, known_from = 1.0 - float(side.noise["same_answers"]), "the model's noise floor"
+            flips, known_from = 1.0 - side.noise.same_answers, "the model's noise floor"
         return _Samples(values, clusters, flips, known_from, None)
     if (reason := mismatch(side, against, scorer)) is not None:
         raise UsageError(f"{side.eval} cannot be compared with {against.source} to count what differs: {reason}")

@@ -20,7 +20,6 @@ from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
-from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
@@ -31,6 +30,7 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
 

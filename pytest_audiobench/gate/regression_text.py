@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.gate.threshold_syntax import group_text
 from pytest_audiobench.metrics.metric import FRACTIONS
+from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
 
 def sentence(record: RegressionRecord) -> str:
@@ -68,9 +65,9 @@ REASONS = {
 """Why samples are in no pair."""
 
 
-def noise_text(*noises: Mapping[str, Any] | None) -> str:
+def noise_text(*noises: NoiseRecord | None) -> str:
     """How many answers the model is known to change when asked again, by the worst of ``noises``; nothing for none."""
-    same = min((float(noise["same_answers"]) for noise in noises if noise), default=1.0)
+    same = min((noise.same_answers for noise in noises if noise), default=1.0)
     return f"; the model itself changes {100.0 * (1.0 - same):.2g} % of its answers when asked again" * (same < 1.0)
 
 

@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Sums, Table
 
 SHARE = "share"

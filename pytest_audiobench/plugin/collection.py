@@ -14,11 +14,11 @@ import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin import progress
-from pytest_audiobench.plugin.controller import Expected, controller_of
+from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES, ITEM, EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
-from pytest_audiobench.plugin.run_folder import RunFolder
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import SESSION
 from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
@@ -74,7 +74,7 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -
         raise pytest.UsageError(harmless(str(error))) from error
     place = RunFolder(read_options(config).reports, run)
     place.open()
-    place.announce(process_name(config), {"usage_error": harmless(str(error))})
+    place.announce(process_name(config), Announcement(usage_error=harmless(str(error))))
     items[:] = []
 
 
@@ -94,7 +94,7 @@ def finish(session: pytest.Session) -> None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
         shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
-        baseline = {**shared.gate.baseline.entry(), "lines": shared.gate.lines}
+        baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             cautions += shared.gate.notes([eval_.eval for eval_ in expected], shared.collected, _is_whole(config))
         except FatalError as error:
@@ -106,8 +106,8 @@ def finish(session: pytest.Session) -> None:
         controller.register(config)
     else:
         shared.place.open()
-        announcement = {"expected": [list(eval_) for eval_ in expected], "left_out": left_out, "cautions": cautions}
-        shared.place.announce(process_name(config), {**announcement, "baseline": baseline})
+        announcement = Announcement(expected, left_out, cautions, baseline)
+        shared.place.announce(process_name(config), announcement)
 
 
 def _is_whole(config: pytest.Config) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,28 +13,17 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
-from pytest_audiobench.plugin.run_folder import RunFolder, new_run_name
+from pytest_audiobench.plugin.run_folder import Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.progress import WorkersLine
+    from pytest_audiobench.records.run import BaselineRecord, RunRecord
 
 _PLUGIN = "audiobench-controller"
 """The name under which the controller is registered as a plugin, once an eval is to run."""
-
-
-class Expected(NamedTuple):
-    """An eval that was chosen to run, with the numbers of thresholds and of regression lines declared for it."""
-
-    number: int
-    nodeid: str
-    eval: str
-    suite: str
-    alias: str
-    thresholds: int
-    lines: int = 0
 
 
 class Controller:
@@ -265,18 +254,18 @@ def node_collected(config: pytest.Config) -> None:
     if not controller.place.opened:
         return
     for collected in controller.place.announced():
-        if "usage_error" in collected:
+        if collected.usage_error:
             controller.place.discard()
-            raise pytest.UsageError(collected["usage_error"])
-        if controller.baseline and collected["baseline"]["digest"] != controller.baseline["digest"]:
+            raise pytest.UsageError(collected.usage_error)
+        digest = None if collected.baseline is None else collected.baseline.digest
+        if controller.baseline and digest != controller.baseline.digest:
             from pytest_audiobench.comparison.baseline_sources import source_text
 
             raise pytest.UsageError(
-                f"{source_text(controller.baseline['source'])} changed while the run went on, so that its workers "
+                f"{source_text(controller.baseline.source)} changed while the run went on, so that its workers "
                 "compare their evals with different ones: run again"
             )
-        evals = [Expected(*fields) for fields in collected["expected"]]
-        controller.expect(evals, collected["left_out"], collected["cautions"], collected["baseline"])
+        controller.expect(collected.expected, collected.left_out, collected.cautions, collected.baseline)
     if controller.expected:
         try:
             controller.start_devices(config)

@@ -16,7 +16,6 @@ from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotCo
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
-from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
@@ -29,6 +28,7 @@ from pytest_audiobench.plugin.requirements import Requirements, Violation, askin
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts

@@ -21,7 +21,6 @@ from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.evaluation.scoring import WITHOUT
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.config import Rules
@@ -33,6 +32,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.run import RegressionRecord
 
 
 class Gate:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, VerdictRecord
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
@@ -20,6 +19,8 @@ from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.plugin.eval_items import DECLARED_LINES
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.lines import ComparedRow
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, VerdictRecord
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.item_lines import compared_lines
 
@@ -106,8 +107,8 @@ class Requirements:
         """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
         if self._baseline is None:
             notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]
-            first = evaluations[0].result
-            first.amend(warnings=[*first.record.warnings, *notes])
+            for note in notes:
+                evaluations[0].result.warn(note)
             return [], []
         violations = []
         verdicts, mistakes = self._baseline.verdicts(evaluations, self._lines_in_code, failures)
@@ -167,7 +168,7 @@ class Requirements:
             for text in [*declared, *(requirement.text for requirement in self.required)]
         ]
 
-    def compared(self, evaluation: Evaluation) -> Iterator[Mapping[str, Any]] | None:
+    def compared(self, evaluation: Evaluation) -> Iterator[ComparedRow] | None:
         """The lines of what the baseline holds of each sample in a pair; None without a baseline."""
         if self._baseline is None:
             return None
@@ -195,8 +196,8 @@ def asking_failure(result: Result, allowed: int) -> str:
     """Why a result cannot be compared with anything: more samples failed than are ``allowed``. Else nothing."""
     record = result.record
     repeated = {
-        "when asked again": record.asking.get("failed_again", 0),
-        "when judged": sum(counts["errors"] for counts in record.judges.values()),
+        "when asked again": record.asking.failed_again,
+        "when judged": sum(asking.errors for asking in record.judges.values()),
     }
     failed = result.errors + sum(repeated.values())
     if failed <= allowed:
@@ -204,7 +205,7 @@ def asking_failure(result: Result, allowed: int) -> str:
     further = "".join(f", and {count} more {when}," for when, count in repeated.items() if count)
     return (
         f"{result.errors} of {result.n * record.epochs} samples{further} could not be asked "
-        f"({record.errors[0]['sample_id']}: {record.errors[0]['message']}); "
+        f"({record.errors[0].sample_id}: {record.errors[0].message}); "
         f"mend them, or allow them with --ab-max-errors {failed}"
     )
 
@@ -221,7 +222,7 @@ def verdicts_on(
 
 def _finder(result: Result, recorded: Sequence[MetricRecord]) -> MetricLookup:
     """A result's numbers, and those that the test recorded beside all its results."""
-    by_name = {(metric.name, *sorted(metric.group.items())): as_metric(metric, {}) for metric in recorded}
+    by_name = {(metric.name, *sorted(metric.group.items())): as_metric(metric) for metric in recorded}
 
     def find(name: str, group: Mapping[str, str]) -> Metric | None:
         metric = by_name.get((name, *sorted(group.items())))

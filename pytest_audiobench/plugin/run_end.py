@@ -13,13 +13,15 @@ from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_store import message
-from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
-from pytest_audiobench.plugin.controller import Controller, Expected
+from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.run_folder import Expected
 from pytest_audiobench.plugin.stash import INSTRUMENT
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.page.html import write_page

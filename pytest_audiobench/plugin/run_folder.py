@@ -6,19 +6,46 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
+
+import msgspec
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.remote import budget
+from pytest_audiobench.records.fields import Record, plain
+from pytest_audiobench.records.run import BaselineRecord, ModelRecord
 from pytest_audiobench.report.atomic_files import write_text
 
 
 def new_run_name() -> str:
     """Date, time and a random end: sorts by time, and two runs started at once differ."""
     return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+class Expected(NamedTuple):
+    """An eval that was chosen to run, with the numbers of thresholds and of regression lines declared for it."""
+
+    number: int
+    nodeid: str
+    eval: str
+    suite: str
+    alias: str
+    thresholds: int
+    lines: int = 0
+
+
+class Announcement(Record, frozen=True):
+    """What one process of the run collected, or the usage error that it met."""
+
+    expected: Sequence[Expected] = ()
+    left_out: Sequence[str] = ()
+    """Declared thresholds that no chosen eval matches."""
+    cautions: Sequence[str] = ()
+    baseline: BaselineRecord | None = None
+    usage_error: str = ""
 
 
 class RunFolder:
@@ -55,9 +82,9 @@ class RunFolder:
     def opened(self) -> bool:
         return self.parts.is_dir()
 
-    def announce(self, process: str, what: Mapping[str, Any]) -> None:
-        """Tell the controller what this process collected (its evals, or the usage error it met)."""
-        write_text(self._collected / f"{process}.json", json.dumps(what))
+    def announce(self, process: str, announcement: Announcement) -> None:
+        """Tell the controller what this process collected."""
+        write_text(self._collected / f"{process}.json", json.dumps(plain(announcement)))
 
     def announce_model(self, model: ModelRecord) -> None:
         """Write what a model of this run is; all processes that use it say the same."""
@@ -70,9 +97,10 @@ class RunFolder:
         ]
         return sorted(models, key=lambda model: (model.role == "judge", model.alias))
 
-    def announced(self) -> list[dict[str, Any]]:
+    def announced(self) -> list[Announcement]:
         """What the processes of this run have announced, in the order of their names."""
-        return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(self._collected.glob("*.json"))]
+        paths = sorted(self._collected.glob("*.json"))
+        return [msgspec.convert(json.loads(path.read_bytes()), Announcement) for path in paths]
 
     def forget(self) -> None:
         """Remove the files that only the processes of the run needed."""

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -28,6 +28,7 @@ from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
+from pytest_audiobench.records.run import HearingRecord, ModelRecord, NoiseRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.model_server import RunServer

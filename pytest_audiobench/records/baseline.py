@@ -10,8 +10,6 @@ from msgspec import Meta
 from pytest_audiobench.records.fields import Count, Direction, Name, Number, Positive, Record, Status
 from pytest_audiobench.records.run import NoiseRecord
 
-SCHEMA = "audiobench.baseline/2"
-
 LONGEST_TEXT = 2_000
 """Characters of an answer that a baseline keeps."""
 
@@ -113,10 +111,10 @@ class BaselineHashes(Record, frozen=True):
     score_hash: Name | None
 
 
-class BaselineFile(Record, frozen=True):
+class BaselineFile(Record, frozen=True, kw_only=True):
     """One model's evals in one run."""
 
-    schema: Literal["audiobench.baseline/2"]
+    schema: Literal["audiobench.baseline/2"] = "audiobench.baseline/2"
     version: Name
     """Of the package that wrote it."""
     run: Name

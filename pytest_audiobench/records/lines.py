@@ -143,3 +143,38 @@ class ComparedRow(Record, frozen=True, kw_only=True):
     change: Literal["worse", "better", "same"]
     """What became of the sample's own score."""
     before: BaselineAnswer
+
+
+class ScoredAnswer(Record, frozen=True):
+    """What one scorer made of a sample."""
+
+    status: Status
+    value: str | None
+    scores: Mapping[str, Number]
+    """Its statistics; empty where it has none."""
+
+
+class SampleRecord(Record, frozen=True, kw_only=True):
+    """One sample in one epoch, with all line files joined: what was asked, what was answered, how it was scored."""
+
+    eval: str
+    model: str
+    dataset: str
+    sample_id: str
+    epoch: Count
+    question: str
+    choices: Sequence[str]
+    reference: str
+    references: Sequence[str]
+    text: str | None
+    """The answer; None where there is none."""
+    finish: str | None
+    error: str | None
+    """Why asking failed."""
+    stages: Mapping[str, Sequence[str]]
+    """The texts of each stage's outputs."""
+    audio: Sequence[AudioRow]
+    scorers: Mapping[str, ScoredAnswer]
+    """The headline first."""
+    groups: Mapping[str, str]
+    cluster: str | None

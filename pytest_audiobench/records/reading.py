@@ -213,4 +213,6 @@ def _columns(kind: Any) -> Sequence[str]:
 
 
 def _element(kind: Any) -> Any:
-    return next((get_args(part)[-1] for part in _kinds(kind) if get_args(part) and get_origin(part) is not Literal), None)
+    return next(
+        (get_args(part)[-1] for part in _kinds(kind) if get_args(part) and get_origin(part) is not Literal), None
+    )

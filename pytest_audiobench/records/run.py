@@ -24,8 +24,6 @@ from pytest_audiobench.records.fields import (
     Time,
 )
 
-SCHEMA = "audiobench.run/2"
-
 ALARM = "alarm:"
 """Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
 
@@ -570,7 +568,7 @@ class BaselineRecord(Record, frozen=True, kw_only=True):
 class RunRecord(Record, frozen=True, kw_only=True):
     """One finished run."""
 
-    schema: Literal["audiobench.run/2"] = SCHEMA
+    schema: Literal["audiobench.run/2"] = "audiobench.run/2"
     run: str
     """Its name, which is also its folder's."""
     started: Time
@@ -591,4 +589,3 @@ class RunRecord(Record, frozen=True, kw_only=True):
     baseline: BaselineRecord | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What hooks added: JSON values under names of their own."""
-

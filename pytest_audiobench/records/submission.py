@@ -23,7 +23,6 @@ from pytest_audiobench.records.run import (
     ScorerRecord,
 )
 
-SCHEMA = "audiobench.submission/2"
 MOST_BYTES = 16 * 2**20
 """A larger file is no submission: 10,000 samples read by one scorer take about one MB."""
 
@@ -99,10 +98,10 @@ class SubmittedRun(Record, frozen=True):
     """Of pytest-audiobench."""
 
 
-class Payload(Record, frozen=True):
+class Payload(Record, frozen=True, kw_only=True):
     """All that is claimed."""
 
-    schema: Literal["audiobench.submission/2"]
+    schema: Literal["audiobench.submission/2"] = "audiobench.submission/2"
     suite: Name
     model: SubmittedModel
     run: SubmittedRun
@@ -139,10 +138,10 @@ class Payload(Record, frozen=True):
     tags: Sequence[Name]
 
 
-class SubmissionFile(Record, frozen=True):
+class SubmissionFile(Record, frozen=True, kw_only=True):
     """The file: the payload with its digest and its signature."""
 
-    schema: Literal["audiobench.submission/2"]
+    schema: Literal["audiobench.submission/2"] = "audiobench.submission/2"
     payload_sha256: Digest
     """Of the payload's canonical bytes."""
     signature: Annotated[str, Meta(max_length=20_000)] | None

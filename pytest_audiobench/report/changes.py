@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from pytest_audiobench.audio.clip_record import recipe_of
+from pytest_audiobench.audio.clip_record import Recipe, recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.comparable_eval import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
@@ -20,11 +19,21 @@ from pytest_audiobench.gate.pairing import Pairs
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Output, Response
-from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol
+from pytest_audiobench.protocols.protocol import Answer, Compared, Protocol, Role
+from pytest_audiobench.records.lines import (
+    AudioRow,
+    BaselineAnswer,
+    ComparedRow,
+    EarlierAnswer,
+    OutputRow,
+    PredictionRow,
+    ProcessedRow,
+    ScoredRow,
+)
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.run_writer import Lines
 
-Row = dict[str, Any]
-CHANGES = {1: "worse", -1: "better", 0: "same"}
+CHANGES: Mapping[int, Literal["worse", "better", "same"]] = {1: "worse", -1: "better", 0: "same"}
 """What became of a sample's own score, by :func:`pytest_audiobench.metrics.metric_drops.moved`."""
 
 
@@ -45,26 +54,21 @@ def lines_of(evaluation: Evaluation) -> Lines:
     return writer.lines(evaluation.answers, evaluation.rows)
 
 
-def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[Row]:
+def compared_lines(record: ItemRecord, pairs: Pairs | None) -> Iterator[ComparedRow]:
     """What the baseline holds of each sample in a pair, as the headline reads it, in the rows' order; none for None."""
     scorer = record.scorers[0].name
     kind = metric_kind(record.metrics[0].name)
     for before, after in pairs.rows if pairs else ():
         earlier, later = before.scores[scorer], after.scores[scorer]
-        yield {
-            "eval": record.eval,
-            "model": record.model,
-            "sample_id": after.sample_id,
-            "epoch": after.epoch,
-            "scorer": scorer,
-            "change": CHANGES[moved(kind, earlier, later)] if earlier is not None and later is not None else "same",
-            "before": {
-                "status": before.statuses[scorer],
-                "scores": None if earlier is None else dict(earlier),
-                "text": before.text,
-                "failures": list(before.failures),
-            },
-        }
+        yield ComparedRow(
+            eval=record.eval,
+            model=record.model,
+            sample_id=after.sample_id,
+            epoch=after.epoch,
+            scorer=scorer,
+            change=CHANGES[moved(kind, earlier, later)] if earlier is not None and later is not None else "same",
+            before=BaselineAnswer(before.statuses[scorer], earlier, before.text, before.failures),
+        )
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class ItemLines:
     """What all rows of one item share."""
 
     head: Mapping[str, str]
-    stages: Mapping[str, str]
+    stages: Mapping[str, Role]
     """Roles by stage."""
     unchanged: Collection[str]
     """The stages that are played the clips as they were before a perturbation."""
@@ -84,77 +88,71 @@ class ItemLines:
         """The lines of ``answered`` and of ``rows``, the same samples as each scorer saw them."""
         return Lines(self._predictions(answered), self._processed(rows), self.scored(rows))
 
-    def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[Row]:
+    def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[PredictionRow]:
         for answers in answered:
             sample = answers.selected.sample
-            shared = {
+            shared: dict[str, Any] = {
                 **self.head,
                 "sample_id": sample.id,
                 "epoch": answers.epoch,
                 "question": sample.question,
-                "choices": list(sample.choices),
+                "choices": sample.choices,
                 "reference": sample.reference,
-                "references": list(sample.references),
+                "references": sample.references,
                 "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
-                **_recording(answers),
+                "recording": _recording(answers),
             }
             responses = answers.all_responses
             # Once for each sample: in the first row of its first epoch.
-            recipes = {} if answers.epoch else _recipes(sample)
+            recipes = None if answers.epoch else _recipes(sample)
             for stage, role in self.stages.items():
                 response = responses.get(stage)
-                yield {
+                unchanged = stage in self.unchanged
+                played = (answers.selected.unchanged or answers.selected) if unchanged else answers.selected
+                yield PredictionRow(
                     **shared,
-                    "stage": stage,
-                    **({} if role == "subject" else {"role": role}),
-                    "key": answers.keys.get(stage),
-                    "prompt": messages_payload(answers.messages[stage]) if stage in answers.messages else None,
-                    "outputs": [_output(output) for output in response.outputs] if response else [],
-                    "usage": dict(response.usage) if response else {},
-                    "error": response.error if response else answers.error,
-                    **self._played(answers, stage, response, recipes),
-                }
-                recipes = {} if stage not in self.unchanged else recipes
+                    stage=stage,
+                    role=role,
+                    key=answers.keys.get(stage),
+                    prompt=messages_payload(answers.messages[stage]) if stage in answers.messages else None,
+                    outputs=[_output(output) for output in response.outputs] if response else (),
+                    usage=response.usage if response else {},
+                    error=response.error if response else answers.error,
+                    unchanged=unchanged,
+                    audio=_audio(played, response),
+                    recipes=recipes if not unchanged else None if answers.epoch else _recipes(played.sample),
+                )
+                recipes = recipes if unchanged else None
 
-    def _played(self, answers: SampleAnswers, stage: str, response: Response | None, recipes: Row) -> Row:
-        if stage not in self.unchanged:
-            return {"audio": _audio(answers.selected, response), **recipes}
-        before = answers.selected.unchanged or answers.selected
-        return {
-            "unchanged": True,
-            "audio": _audio(before, response),
-            **({} if answers.epoch else _recipes(before.sample)),
-        }
-
-    def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
+    def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ProcessedRow]:
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
-                yield {
+                yield ProcessedRow(
                     **self.head,
-                    "sample_id": row.answers.sample_id,
-                    "epoch": row.answers.epoch,
-                    "scorer": scorer,
-                    "status": "error" if row.answer is None else row.answer.status,
-                    "value": None if row.answer is None else row.answer.value,
-                    **_before(row.answer),
-                }
+                    sample_id=row.answers.sample_id,
+                    epoch=row.answers.epoch,
+                    scorer=scorer,
+                    status="error" if row.answer is None else row.answer.status,
+                    value=None if row.answer is None else row.answer.value,
+                    before=_before(row.answer),
+                )
 
-    def scored(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[Row]:
+    def scored(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ScoredRow]:
         """The lines of the scored rows alone."""
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
                 metadata = row.answers.selected.sample.metadata
-                yield {
+                yield ScoredRow(
                     **self.head,
-                    "sample_id": row.answers.sample_id,
-                    "epoch": row.answers.epoch,
-                    "scorer": scorer,
-                    "status": "error" if row.answer is None else row.answer.status,
-                    "scores": None if row.scores is None else dict(row.scores),
-                    "failures": list(row.failures),
-                    "groups": {name: str(metadata[name]) for name in self.groups if name in metadata},
-                    "cluster": cluster_of(row.answers.selected, self.cluster),
-                }
+                    sample_id=row.answers.sample_id,
+                    epoch=row.answers.epoch,
+                    scorer=scorer,
+                    status="error" if row.answer is None else row.answer.status,
+                    scores=row.scores,
+                    failures=row.failures,
+                    groups={name: str(metadata[name]) for name in self.groups if name in metadata},
+                    cluster=cluster_of(row.answers.selected, self.cluster),
+                )
 
 
 def unchanged_stages(protocol: Protocol) -> frozenset[str]:
@@ -162,43 +160,40 @@ def unchanged_stages(protocol: Protocol) -> frozenset[str]:
     return frozenset(stage.name for stage in protocol.stages if stage.unchanged)
 
 
-def _recipes(sample: Sample) -> Row:
-    """How the clips are made that are more than a file; nothing where none is."""
+def _recipes(sample: Sample) -> list[Recipe] | None:
+    """How the clips are made that are more than a file; None where none is."""
     recipes = [recipe_of(clip) for clip in sample.clips]
-    return {"recipes": recipes} if any(recipe is not None for recipe in recipes) else {}
+    return recipes if any(recipe is not None for recipe in recipes) else None
 
 
-def _recording(answers: SampleAnswers) -> Row:
+def _recording(answers: SampleAnswers) -> str | None:
     """The recording that the first clip was made of, where a perturbation changed it."""
     sample = answers.selected
     key = sample.clip_keys[0] if sample.clip_keys else None
-    return {} if sample.recording in (None, key) else {"recording": sample.recording}
+    return None if sample.recording == key else sample.recording
 
 
-def _audio(selected: SelectedSample, response: Response | None) -> list[Row]:
+def _audio(selected: SelectedSample, response: Response | None) -> list[AudioRow]:
     clips = selected.sample.clips
     keys = selected.clip_keys or (None,) * len(clips)
     cut = (response and response.truncated_s) or (0.0,) * len(clips)
     return [
-        {"source": str(clip), "key": key, "duration_s": length, "truncated_s": lost}
+        AudioRow(str(clip), key, length, lost)
         for clip, key, length, lost in zip(clips, keys, selected.durations_s, cut, strict=True)
     ]
 
 
-def _before(answer: Answer | None) -> Row:
+def _before(answer: Answer | None) -> EarlierAnswer | None:
     """The answer that a protocol compares this one with, where it does."""
     before = answer.before if isinstance(answer, Compared) else None
-    return {} if before is None else {"before": {"status": before.status, "value": before.value}}
+    return None if before is None else EarlierAnswer(before.status, before.value)
 
 
-def _output(output: Output) -> Row:
+def _output(output: Output) -> OutputRow:
     """A text and its end; what only some outputs have (audio, a score) stands where there is any."""
-    row: Row = {"text": output.text, "finish": output.finish}
-    if len(output.parts) != 1 or output.parts[0].kind != "text":
-        row["parts"] = [list(part) for part in output.parts]
-    if output.score is not None and math.isfinite(output.score):
-        row["score"] = output.score
-    return row
+    is_text = len(output.parts) == 1 and output.parts[0].kind == "text"
+    score = output.score if output.score is not None and math.isfinite(output.score) else None
+    return OutputRow(output.text, output.finish, None if is_text else output.parts, score)
 
 
 def _plain(value: Field) -> Field:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_audiobench.records.run import ItemRecord, RegressionRecord
 from pytest_audiobench.evaluation.result import metric_key
 from pytest_audiobench.gate.regression_text import line_text, subject_text
+from pytest_audiobench.records.run import ItemRecord, RegressionRecord
 from pytest_audiobench.report.formatting import printable
 
 _TARGET = re.compile(r"\s*([A-Za-z][\w-]*(?:\[[^\]]*\])?)")

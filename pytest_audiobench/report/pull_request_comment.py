@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.lines import COMPARED_FILE
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
@@ -31,7 +32,6 @@ from pytest_audiobench.report.markdown import (
     without_line_sentence,
 )
 from pytest_audiobench.report.run_reader import Run
-from pytest_audiobench.report.run_writer import COMPARED_FILE
 from pytest_audiobench.report.safe_text import escaped, quoted, table_row
 from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
 

@@ -9,26 +9,38 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec.structs import asdict
+
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
-from pytest_audiobench.evaluation.confusion import confusion, gives_letters
-from pytest_audiobench.records.run import SCHEMA
-from pytest_audiobench.gate.regression_records import check_regressions
-from pytest_audiobench.io.strict_json import FieldError
+from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
+from pytest_audiobench.io.strict_json import FileKind
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
+from pytest_audiobench.records.reading import read_file
+from pytest_audiobench.records.run import (
+    CurveRecord,
+    DifferenceRecord,
+    FindingRecord,
+    FindingSideRecord,
+    ItemRecord,
+    MetricRecord,
+    PerturbationsRecord,
+    PointRecord,
+    RegressionRecord,
+    RunRecord,
+    SuiteRecord,
+)
 from pytest_audiobench.report import run_writer
-from pytest_audiobench.report.joined_samples import flat, joined
-from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
+from pytest_audiobench.report.joined_samples import joined, sample_record
+from pytest_audiobench.report.run_writer import RECORD
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_OF_ITEM = ("eval", "suite", "model")
 _SIDES = ("discovery", "holdout")
-_NESTED = (
-    *("scorers", "metrics", "hashes", "asking", "errors", "warnings", "agreement", "verdicts", "regressions"),
-    *("taken", "speed", "judges", "options", "findings", "perturbation", "stages"),
-)
-"""An item's members that are no column of their own."""
+_MOST_BYTES = 512 * 2**20
+_FILE = FileKind("run's record", "pytest", "it was edited, or cut: run again, which asks no model")
 
 
 @dataclass(frozen=True)
@@ -39,11 +51,11 @@ class Run:
     """
 
     folder: Path
-    record: Mapping[str, Any] = field(repr=False)
+    record: RunRecord = field(repr=False)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One mapping per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
-        return map(flat, joined(self.folder))
+    def rows(self) -> Iterator[SampleRecord]:
+        """One record per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""
+        return map(sample_record, joined(self.folder))
 
     def confusion(self, eval: str, model: str | None = None) -> DataFrame:
         """Answers by true label in one eval, as its headline scorer parsed them.
@@ -51,34 +63,54 @@ class Run:
         ``model`` is needed where several did it. Raises UsageError where there is no such eval or no one model, and
         where its samples have no list of labels with one true.
         """
-        matches = [item for item in self.record["items"] if item["eval"] == eval and model in (None, item["model"])]
-        if len(matches) != 1 or not matches[0]["scorers"]:
-            listed = ", ".join(f"{item['eval']} by {item['model']}" for item in self.record["items"])
+        matches = [item for item in self.record.items if item.eval == eval and model in (None, item.model)]
+        if len(matches) != 1 or not matches[0].scorers:
+            listed = ", ".join(f"{item.eval} by {item.model}" for item in self.record.items)
             wanted = eval if model is None else f"{eval} by {model}"
             raise UsageError(f"{len(matches)} measured evals of this run are {wanted!r}; it holds {listed}")
         item = matches[0]
-        scorer = item["scorers"][0]
-        rows = (row for row in self.rows() if (row["eval"], row["model"]) == (item["eval"], item["model"]))
-        samples = ({**row, "value": row["scorers"].get(scorer["name"], {}).get("value")} for row in rows)
-        return cast("DataFrame", confusion(samples, gives_letters(scorer["signature"])))
+        scorer = item.scorers[0]
+        rows = (row for row in self.rows() if (row.eval, row.model) == (item.eval, item.model))
+        samples = (
+            LabelledAnswer(
+                row.sample_id,
+                row.choices,
+                row.reference,
+                row.references,
+                row.scorers[scorer.name].value if scorer.name in row.scorers else None,
+                row.error,
+            )
+            for row in rows
+        )
+        return cast("DataFrame", confusion(samples, gives_letters(scorer.signature)))
 
     @cached_property
     def items(self) -> DataFrame:
         """One row per eval × model; columns such as ``hashes.input_hash``, ``asking.asked``, ``coverage.parsed``."""
-        return _frame(_item_row(item) for item in self.record["items"])
+        return _frame(map(_item_row, self.record.items))
 
     @cached_property
     def metrics(self) -> DataFrame:
         """One row per number: an eval's, a group's where ``group`` is not empty, a suite's where ``eval`` is None."""
-        owners = [(item["eval"], item["suite"], item) for item in self.record["items"]]
-        owners += [(None, suite["name"], suite) for suite in self.record["suites"]]
-        return _frame(_metric_row(*owner, metric) for owner in owners for metric in owner[2]["metrics"])
+        of_items = [(item.eval, item.suite, item.model, item.metrics) for item in self.record.items]
+        of_suites = [(None, suite.name, suite.model, suite.metrics) for suite in self.record.suites]
+        return _frame(
+            {"eval": eval_, "suite": suite, "model": model, **_grouped(metric)}
+            for eval_, suite, model, metrics in [*of_items, *of_suites]
+            for metric in metrics
+        )
 
     @cached_property
     def regressions(self) -> DataFrame:
         """One row per line that was compared with the baseline; columns as :class:`RegressionRecord` has them."""
         return _frame(
-            _regression_row(item, line) for item in self.record["items"] for line in item.get("regressions", ())
+            {
+                **_of_item(item),
+                **_without(_grouped(line), "left_out", "examples"),
+                **_prefixed("left_out", line.left_out),
+            }
+            for item in self.record.items
+            for line in item.regressions
         )
 
     @cached_property
@@ -87,17 +119,26 @@ class Run:
 
         ``top`` marks the eval's top finding; ``domain`` (or what the eval's findings are by) says which part it is.
         """
-        with_findings = [item for item in self.record["items"] if item.get("findings")]
-        return _frame(_finding_row(item, finding) for item in with_findings for finding in item["findings"]["findings"])
+        with_findings = [(item, item.findings) for item in self.record.items if item.findings is not None]
+        return _frame(
+            {**_of_item(item), "top": finding.id == findings.top_finding, **_finding_row(finding)}
+            for item, findings in with_findings
+            for finding in findings.findings
+        )
 
     @cached_property
     def curves(self) -> DataFrame:
         """One row per point of a curve; ``slope.value``, ``area.lower`` and their like are the whole curve's."""
         return _frame(
-            {**_owner(suite, curve), **point, **_prefixed("slope", curve["slope"]), **_prefixed("area", curve["area"])}
-            for suite in self.record["suites"]
-            for curve in suite.get("curves", ())
-            for point in curve["points"]
+            {
+                **_owner(suite, curve),
+                **asdict(point),
+                **_prefixed("slope", asdict(curve.slope)),
+                **_prefixed("area", asdict(curve.area)),
+            }
+            for suite in self.record.suites
+            for curve in suite.curves
+            for point in curve.points
         )
 
     @cached_property
@@ -107,9 +148,9 @@ class Run:
         """
         return _frame(
             _perturbation_row(suite, summary, point)
-            for suite in self.record["suites"]
-            for summary in suite.get("perturbations", ())
-            for point in summary["points"]
+            for suite in self.record.suites
+            for summary in suite.perturbations
+            for point in summary.points
         )
 
     @cached_property
@@ -131,26 +172,9 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
     if folder is None:
         raise UsageError(f"there is no run {str(run)!r}: neither the folder {run} nor {Path(reports) / run} exists")
     path = folder / RECORD
-    try:
-        record = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{path} is not JSON ({error}): it was edited or cut; run again, which asks no model"
-        ) from error
-    schema = record.get("schema") if isinstance(record, dict) else None
-    if schema != SCHEMA:
-        raise UsageError(
-            f"{path} has the schema {schema!r} but this version reads {SCHEMA!r}: read it with the one that wrote it"
-        )
-    try:
-        check_regressions(record)
-    except FieldError as error:
-        raise UsageError(
-            f"{path}: {error}: it was edited, or another version wrote it; run again, which asks no model"
-        ) from error
-    return Run(folder, record)
+    if not path.exists():
+        raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}")
+    return Run(folder, read_file(path, _FILE, RunRecord, _MOST_BYTES))
 
 
 def _unfinished(folder: Path) -> str:
@@ -174,88 +198,85 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
     return pandas.DataFrame(list(rows))
 
 
-def _item_row(item: Mapping[str, Any]) -> dict[str, Any]:
-    coverage = item["scorers"][0]["coverage"] if item["scorers"] else {}
+def _item_row(item: ItemRecord) -> dict[str, Any]:
+    nested = [name for name, value in asdict(item).items() if not isinstance(value, (str, int, float, type(None)))]
     return {
-        **{name: value for name, value in item.items() if name not in _NESTED},
-        "top_finding": (item.get("findings") or {}).get("top_finding"),
-        "verdicts": ", ".join(verdict["status"] for verdict in item["verdicts"]),
-        "regressions": ", ".join(line["status"] for line in item.get("regressions", ())),
-        **_prefixed("perturbation", item.get("perturbation") or {}),
-        **_prefixed("coverage", coverage),
-        **_prefixed("asking", item["asking"]),
-        **_prefixed("hashes", item["hashes"]),
-        **_prefixed("speed", {figure["name"]: figure["value"] for figure in item.get("speed", ())}),
+        **_without(asdict(item), *nested, *_NESTED),
+        "groups": list(item.groups),
+        "top_finding": None if item.findings is None else item.findings.top_finding,
+        "verdicts": ", ".join(verdict.status for verdict in item.verdicts),
+        "regressions": ", ".join(line.status for line in item.regressions),
+        **_prefixed("perturbation", {} if item.perturbation is None else asdict(item.perturbation)),
+        **_prefixed("coverage", asdict(item.scorers[0].coverage) if item.scorers else {}),
+        **_prefixed("asking", asdict(item.asking)),
+        **_prefixed("hashes", item.hashes),
+        **_prefixed("speed", {figure.name: figure.value for figure in item.speed}),
         **{
             name: value
-            for alias, counts in item["judges"].items()
-            for name, value in _prefixed(f"judges.{alias}", counts).items()
+            for alias, asking in item.judges.items()
+            for name, value in _prefixed(f"judges.{alias}", asdict(asking)).items()
         },
-        **_prefixed("options", {name: _option_text(value) for name, value in item["options"].items()}),
+        **_prefixed("options", {name: _option_text(value) for name, value in item.options.items()}),
     }
 
 
-def _metric_row(eval_: str | None, suite: str, owner: Mapping[str, Any], metric: Mapping[str, Any]) -> dict[str, Any]:
-    group = ",".join(f"{name}={value}" for name, value in metric["group"].items())
-    names = {"eval": eval_, "suite": suite, "model": owner["model"]}
-    return {**names, **metric, "group": group, **_prefixed("group", metric["group"])}
+_NESTED = ("agreement", "findings", "perturbation")
 
 
-def _owner(suite: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    texts = {name: value for name, value in record.items() if isinstance(value, str)}
-    return {"suite": suite["name"], "model": suite["model"], **texts}
+def _of_item(item: ItemRecord) -> dict[str, Any]:
+    return {"eval": item.eval, "suite": item.suite, "model": item.model}
 
 
-def _perturbation_row(suite: Mapping[str, Any], summary: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
-    difference: Mapping[str, Any] = next(
-        (each for each in summary["differences"] if each["perturbation"] == point["perturbation"]), {}
-    )
-    names = ("reference", "drop", "lower", "upper", "p", "p_holm", "pairs", "worse", "better", "method")
+def _grouped(record: MetricRecord | RegressionRecord) -> dict[str, Any]:
+    group = ",".join(f"{name}={value}" for name, value in record.group.items())
+    return {**asdict(record), "group": group, **_prefixed("group", record.group)}
+
+
+def _owner(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> dict[str, Any]:
+    texts = {name: value for name, value in asdict(record).items() if isinstance(value, str)}
+    return {"suite": suite.name, "model": suite.model, **texts}
+
+
+def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: PointRecord) -> dict[str, Any]:
+    difference = next((each for each in summary.differences if each.perturbation == point.perturbation), None)
+    names = [name for name in DifferenceRecord.__struct_fields__ if name != "perturbation"]
     return {
         **_owner(suite, summary),
-        **point,
-        "weight": summary["weights"][point["perturbation"]],
-        **_prefixed("mean", summary["mean"]),
-        **{name if name in ("reference", "drop") else f"drop.{name}": difference.get(name) for name in names},
+        **asdict(point),
+        "weight": summary.weights[point.perturbation],
+        **_prefixed("mean", asdict(summary.mean)),
+        **{
+            name if name in ("reference", "drop") else f"drop.{name}": getattr(difference, name, None) for name in names
+        },
     }
 
 
-def _regression_row(item: Mapping[str, Any], line: Mapping[str, Any]) -> dict[str, Any]:
-    nested = ("group", "left_out", "examples")
+def _finding_row(finding: FindingRecord) -> dict[str, Any]:
     return {
-        **{name: item[name] for name in _OF_ITEM},
-        **{name: value for name, value in line.items() if name not in nested},
-        "group": ",".join(f"{name}={value}" for name, value in line["group"].items()),
-        **_prefixed("group", line["group"]),
-        **_prefixed("left_out", line["left_out"]),
+        **_without(asdict(finding), "slice", *_SIDES),
+        **finding.slice,
+        **_prefixed("discovery", _side(finding.discovery)),
+        **_prefixed("holdout", _side(finding.holdout)),
     }
 
 
-def _finding_row(item: Mapping[str, Any], finding: Mapping[str, Any]) -> dict[str, Any]:
-    sides = {
-        name: {key: _option_text(value) if key == "clips" else value for key, value in finding[name].items()}
-        for name in _SIDES
-    }
-    return {
-        **{name: item[name] for name in _OF_ITEM},
-        "top": finding["id"] == item["findings"]["top_finding"],
-        **{name: value for name, value in finding.items() if name not in ("slice", *_SIDES)},
-        **finding["slice"],
-        **{name: value for side in _SIDES for name, value in _prefixed(side, sides[side]).items()},
-    }
+def _side(side: FindingSideRecord) -> dict[str, Any]:
+    return {**asdict(side), "clips": _option_text(side.clips)}
 
 
-def _sample_rows(sample: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    base = {name: _writable(value) for name, value in sample.items() if name not in ("scorers", "groups", "stages")}
-    for name, scorer in sample["scorers"].items():
+def _sample_rows(sample: SampleRecord) -> Iterator[dict[str, Any]]:
+    values = _without(asdict(sample), "scorers", "groups", "stages")
+    base = {name: _writable(value) for name, value in values.items()}
+    for name, answer in sample.scorers.items():
         yield {
             **base,
+            "audio": plain(sample.audio),
             "scorer": name,
-            "status": scorer["status"],
-            "value": scorer["value"],
-            **_prefixed("score", scorer["scores"]),
-            **_prefixed("group", sample["groups"]),
-            **_prefixed("stage", sample["stages"]),
+            "status": answer.status,
+            "value": answer.value,
+            **_prefixed("score", answer.scores),
+            **_prefixed("group", sample.groups),
+            **_prefixed("stage", sample.stages),
         }
 
 
@@ -268,7 +289,11 @@ def _writable(value: Any) -> Any:
     """A data set's texts as they can be written: half of a surrogate pair, which no file holds, is replaced."""
     if isinstance(value, str):
         return repaired(value)[0]
-    return [_writable(element) for element in value] if isinstance(value, list) else value
+    return [_writable(element) for element in value] if isinstance(value, (list, tuple)) else value
+
+
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name not in names}
 
 
 def _prefixed(prefix: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,52 +13,41 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+from msgspec.structs import replace
+
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.records.run import SCHEMA, ItemRecord
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
 from pytest_audiobench.identity import digest
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.lines import (
+    COMPARED_FILE,
+    LINE_FILES,
+    ComparedRow,
+    PredictionRow,
+    ProcessedRow,
+    ScoredRow,
+)
+from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
-from pytest_audiobench.report.json_lines import encode_line, read_lines, write_lines
+from pytest_audiobench.report.json_lines import encode_line, write_lines
 
 RECORD = "run.json"
-LINE_FILES = {
-    "predictions": "predictions.jsonl",
-    "processed": "processed_predictions.jsonl",
-    "scored": "scored_predictions.jsonl",
-}
-COMPARED_FILE = "compared_predictions.jsonl"
-"""What the baseline said of the samples in a pair; only a run with a baseline has it."""
 
 _COPY_BYTES = 1 << 20
 
 
-@dataclass(frozen=True)
-class Heading:
-    """What the run knows of itself."""
-
-    run: str
-    started: str
-    """ISO 8601 in UTC, as ``finished``."""
-    finished: str
-    command: Sequence[str]
-    exit_status: int
-    limit: int | None
-    epochs: int
-    models: Sequence[Mapping[str, Any]]
-    runtime: Mapping[str, Any]
-    notes: Sequence[str] = field(default_factory=tuple)
-    baseline: Mapping[str, Any] | None = None
-
-
-def collect(folder: Path, heading: Heading) -> dict[str, Any]:
-    """Merge the parts of ``folder`` into the three JSONL files and return the run record, not yet written.
+def collect(folder: Path, heading: RunRecord) -> RunRecord:
+    """Merge the parts of ``folder`` into the line files and return the run's record, not yet written: the ``heading``
+    with the items, the pooled suites and the speed of the models.
 
     Items come in the order of the collection, whichever finished first.
     Raises FatalError when the folder already holds a finished run.
@@ -74,42 +63,38 @@ def collect(folder: Path, heading: Heading) -> dict[str, Any]:
         )
     with collector_paused():
         suites = _suites(parts)
-    return run_record(heading, [part.item for part in parts], suites, notes)
+    return run_record(replace(heading, notes=notes), [part.item for part in parts], suites)
 
 
-def run_record(
-    heading: Heading, items: Sequence[dict[str, Any]], suites: Sequence[dict[str, Any]], notes: Sequence[str]
-) -> dict[str, Any]:
-    """What run.json holds: the heading, the items' records and the pooled suites."""
-    return {
-        "schema": SCHEMA,
-        **asdict(heading),
-        "command": list(heading.command),
-        "models": [_with_speed(model, items) for model in heading.models],
-        "suites": list(suites),
-        "items": list(items),
-        "hashes": pooled_hashes([item for item in items if item["outcome"] != "skipped"]),
-        "notes": list(notes),
-    }
+def run_record(heading: RunRecord, items: Sequence[ItemRecord], suites: Sequence[SuiteRecord]) -> RunRecord:
+    """What run.json holds: the ``heading`` with the items' records, the pooled suites and their hashes."""
+    return replace(
+        heading,
+        models=[_with_speed(model, items) for model in heading.models],
+        suites=suites,
+        items=items,
+        hashes=pooled_hashes([item for item in items if item.outcome != "skipped"]),
+    )
 
 
-def finish(folder: Path, record: Mapping[str, Any]) -> None:
+def finish(folder: Path, record: RunRecord) -> None:
     """Rename ``run.json`` into place, then remove the parts.
 
     Raises FatalError, naming the place in the record, for a value that JSON cannot hold.
     """
+    values = plain(record)
     try:
-        text = json.dumps(record, indent=1, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(folder / RECORD, text + "\n")
     except (TypeError, ValueError) as error:
-        where = _unwritable(record, "run") or "run"
+        where = _unwritable(values, "run") or "run"
         raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
-def _with_speed(model: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    costs = speed.together([item["taken"] for item in items if item["model"] == model["alias"] and not item["control"]])
-    return {**model, "speed": [asdict(figure) for figure in speed.figures(costs)]}
+def _with_speed(model: ModelRecord, items: Sequence[ItemRecord]) -> ModelRecord:
+    costs = speed.together([item.taken for item in items if item.model == model.alias and not item.control])
+    return replace(model, speed=speed.figures(costs))
 
 
 def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> list[str]:
@@ -121,26 +106,26 @@ def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> lis
                     with part.lines(kind).open("rb") as lines:
                         shutil.copyfileobj(lines, merged, _COPY_BYTES)
                 except FileNotFoundError:
-                    if part.item["n"] and part.item["outcome"] not in ("skipped", "lost"):
-                        missing[part.item["nodeid"]] = None
+                    if part.item.n and part.item.outcome not in ("skipped", "lost"):
+                        missing[part.item.nodeid] = None
     return [
         f"{nodeid}: some of its lines are missing, since its part was removed while the run went on"
         for nodeid in missing
     ]
 
 
-def _suites(parts: Sequence[Part]) -> list[dict[str, Any]]:
+def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
-        if part.item["scorers"] and part.item["outcome"] != "skipped" and not part.item["control"]:
-            by_suite.setdefault((part.item["suite"], part.item["model"]), []).append(part)
+        if part.item.scorers and part.item.outcome != "skipped" and not part.item.control:
+            by_suite.setdefault((part.item.suite, part.item.model), []).append(part)
     suites = []
     for (name, model), members in by_suite.items():
         pool = Pool(name, model)
         for part in members:
             scored = part.lines("scored")
-            pool.add(part.item, read_lines(scored) if scored.exists() else ())
-        suites.append(pool.record().to_json())
+            pool.add(part.item, read_lines(scored, ScoredRow) if scored.exists() else ())
+        suites.append(pool.record())
     return suites
 
 
@@ -164,25 +149,23 @@ PARTS = "parts"
 _KINDS = ("predictions", "processed", "scored")
 _COMPARED = "compared"
 
-Rows = Iterable[Mapping[str, Any]]
-
 
 class Lines(NamedTuple):
     """An item's rows for each of the line files, in one and the same order of samples and epochs."""
 
-    predictions: Rows = ()
-    processed: Rows = ()
-    scored: Rows = ()
-    compared: Rows | None = None
+    predictions: Iterable[PredictionRow] = ()
+    processed: Iterable[ProcessedRow] = ()
+    scored: Iterable[ScoredRow] = ()
+    compared: Iterable[ComparedRow] | None = None
     """What a baseline said of the samples in a pair; None where the run has none."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """A whole part: the item's record as JSON values, and where its lines lie."""
+    """A whole part: the item's record, and where its lines lie."""
 
     stem: str
-    item: dict[str, Any]
+    item: ItemRecord
     folder: Path
 
     def lines(self, kind: str) -> Path:
@@ -218,7 +201,7 @@ def adding_lines(folder: Path, part: str) -> Iterator[Callable[[Lines], None]]:
 
 def write_record(folder: Path, item: ItemRecord) -> None:
     """Write an item's record, which marks its part as whole."""
-    write_text(folder / f"{stem(item)}.item.json", json.dumps(item.to_json(), allow_nan=False, sort_keys=True))
+    write_text(folder / f"{stem(item)}.item.json", json.dumps(plain(item), allow_nan=False, sort_keys=True))
 
 
 def whole_parts(folder: Path) -> list[Part]:
@@ -226,9 +209,9 @@ def whole_parts(folder: Path) -> list[Part]:
     parts = []
     for path in sorted(folder.glob("*.item.json")):
         try:
-            item = json.loads(path.read_bytes())
-        except ValueError as error:
-            raise FatalError(f"{path} is not JSON ({error}): remove it and run again, which asks no model") from error
+            item = msgspec.json.decode(path.read_bytes(), type=ItemRecord)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise FatalError(f"{path} is no part ({error}): remove it and run again, which asks no model") from error
         parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
     return parts
 
@@ -245,18 +228,13 @@ _PACKAGES = (
 )
 
 
-def runtime() -> dict[str, Any]:
+def runtime() -> RuntimeRecord:
     """Python, platform and the versions of what may change a number."""
     versions = {}
     for package in _PACKAGES:
         with suppress(metadata.PackageNotFoundError):
             versions[package] = metadata.version(package)
-    return {
-        "python": platform.python_version(),
-        "implementation": sys.implementation.name,
-        "platform": platform.platform(),
-        "packages": versions,
-    }
+    return RuntimeRecord(platform.python_version(), sys.implementation.name, platform.platform(), versions)
 
 
 def iso(seconds: float) -> str:

@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.records.run import SCHEMA, PerturbationRecord
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded_run import records, response_of
 from pytest_audiobench.protocols.protocol import WEIGHING
+from pytest_audiobench.records.run import SCHEMA, PerturbationRecord
 from pytest_audiobench.rescoring.recorded_answers import Played, RecordedRow, clip_named
 
 LAYOUT = "a run's predictions.jsonl"

@@ -18,13 +18,13 @@ from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
-from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
+from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines

@@ -23,13 +23,13 @@ from typing import NamedTuple
 from pytest_audiobench.comparison.comparison_lines import estimate, parse_rate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.regression import Line, Terms, regression_of
 from pytest_audiobench.gate.thresholds import ALPHA, MOST_UNMATCHED
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.metric import Estimate, MetricKind
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.sharing.evidence import evals_read_by
 from pytest_audiobench.sharing.submission_checks import Report
 from pytest_audiobench.sharing.submission_collection import Collection, RejectedFile

@@ -16,6 +16,7 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.metrics.metric import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.run import NoiseMeasurement, NoiseShare
 
 if TYPE_CHECKING:
     from pytest_audiobench.studies.evaluator import Evaluator

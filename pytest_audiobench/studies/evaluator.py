@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.metrics.value import Metric
     from pytest_audiobench.models.model import Hearing
     from pytest_audiobench.protocols import protocol
+    from pytest_audiobench.records.run import NoiseMeasurement
 
 
 class Evaluator(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pytest_audiobench.records.run import ALARM
 from pytest_audiobench.evaluation.result import Result
+from pytest_audiobench.records.run import ALARM
 
 if TYPE_CHECKING:
     from pytest_audiobench.studies.evaluator import Evaluator
@@ -30,7 +30,7 @@ def require_audio(evaluate: Evaluator) -> None:
     parsed = sum(row.answer is not None and row.answer.value is not None for row in scored)
     lost = sum(row.scores["lost"] for row in scored if row.scores is not None)
     if result is not None and parsed < min(_FEWEST, len(scored) / 2) and lost > len(scored) / 2:
-        result.record.warnings.append(
+        result.warn(
             f"{len(scored) - parsed} of {len(scored)} answers could not be read without the audio, which shows nothing "
             "of what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
         )
@@ -45,7 +45,7 @@ def warn_of_sway(result: Result) -> None:
         return
     swayed = result["swayed"]
     if swayed.lower is not None and swayed.lower > MOST_SWAYED:
-        result.record.warnings.append(
+        result.warn(
             f"{ALARM} {100 * swayed:.0f} % of the other answers were given up for the wrong option that "
             f"{perturbation.name} puts in (swayed, n={swayed.n})"
         )

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.records.run import FindingsRecord
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
 from pytest_audiobench.protocols.transcription.texts import basic_text
+from pytest_audiobench.records.run import (
+    FindingMethodsRecord,
+    FindingRecord,
+    FindingSideRecord,
+    FindingsRecord,
+    HoldoutRecord,
+    PhraseRecord,
+    SplitRecord,
+)
 from pytest_audiobench.stats import finding_tests as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 
@@ -54,10 +63,11 @@ def findings(
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
     if all(row.scores is None for row in rows):
-        result.record.warnings.append(f"no findings: no scorer measured {METRIC}")
-        return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), {})
-    result.record.findings = found_of(rows, by, seed)
-    return result.record.findings
+        result.warn(f"no findings: no scorer measured {METRIC}")
+        return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), None)
+    record = found_of(rows, by, seed)
+    result.amend(findings=record)
+    return record
 
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:
@@ -79,37 +89,38 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
             scored.setdefault(item.cluster, set()).add(item.sample_id)
     units = _units(trials, by)
     weighed = stats.weigh(units, str(seed))
-    records: list[dict[str, Any]] = [
-        {
-            "rank": rank,
-            "id": f"{METRIC.replace('_', '-')}:{item.part}",
-            "title": f"{item.part}: uplift of {METRIC}",
-            "detector": f"{by}_uplift",
-            "metric": METRIC,
-            "slice": {by: item.part},
-            "status": item.status,
-            "validation_notes": item.why,
+    records = [
+        FindingRecord(
+            rank=rank,
+            id=f"{METRIC.replace('_', '-')}:{item.part}",
+            title=f"{item.part}: uplift of {METRIC}",
+            detector=f"{by}_uplift",
+            metric=METRIC,
+            slice={by: item.part},
+            status=item.status,
+            validation_notes=item.why,
             **_estimate(item.discovery, f"{seed}/{item.part}/discovery"),
-            "p_value": item.p,
-            "adjusted_p_value": item.q,
-            "discovery": _side(item.discovery, scored, item.p),
-            "holdout": {
+            p_value=item.p,
+            adjusted_p_value=item.q,
+            discovery=FindingSideRecord(**_side(item.discovery, scored, item.p)),
+            holdout=HoldoutRecord(
                 **_side(item.holdout, scored, item.p_holdout),
                 **_estimate(item.holdout, f"{seed}/{item.part}/holdout"),
-            },
-        }
+            ),
+        )
         for rank, item in enumerate(weighed, start=1)
     ]
     # What the clusters are called by: the samples' ids where each is its own, else the lines' ``cluster``.
+    clusters_are: Literal["sample_id", "cluster"]
     clusters_are = "sample_id" if all(names == {cluster} for cluster, names in clips.items()) else "cluster"
     counts = Counter(item.status for item in weighed)
-    top = next((item["id"] for item in records if item["status"] in ("validated", "candidate")), None)
+    top = next((item.id for item in records if item.status in ("validated", "candidate")), None)
     count = sum(item.status != "untested" for item in weighed)
     return FindingsRecord(
         records,
         top,
         {status: counts[status] for status in stats.STATUSES},
-        {**_methods(by, seed, count, units), "clusters_are": clusters_are},
+        FindingMethodsRecord(**_methods(by, seed, count, units), clusters_are=clusters_are),
     )
 
 
@@ -136,7 +147,7 @@ def _domain(row: ScoredSample, by: str) -> str:
     return str(sample.metadata[by])
 
 
-def _estimate(side: stats.Side, seed: str) -> dict[str, float | None]:
+def _estimate(side: stats.Side, seed: str) -> dict[str, Any]:
     interval = stats.uplift_interval(side.members, side.others, seed)
     return {"effect_size": finite(side.uplift), "ci_lower": interval.lower, "ci_upper": interval.upper}
 
@@ -178,19 +189,19 @@ def _methods(by: str, seed: int, tested: int, units: Sequence[stats.Unit]) -> di
         "holdout_alpha": stats.holdout_level(tested),
         "holdout_fraction": stats.HOLDOUT,
         "fewest_clusters": stats.FEWEST,
-        "split": {
-            "seed": str(seed),
-            "salt": stats.SALT,
-            "rule": f"of each {by} the first {stats.HOLDOUT:g} of its clusters by SHA-256 of [salt, 1, seed, cluster]",
-            "clusters": len(units),
-            "holdout_count": len(holdout),
-            "holdout": holdout if len(holdout) <= MOST_NAMES else None,
-            "holdout_digest": digest(holdout),
-        },
+        "split": SplitRecord(
+            seed=str(seed),
+            salt=stats.SALT,
+            rule=f"of each {by} the first {stats.HOLDOUT:g} of its clusters by SHA-256 of [salt, 1, seed, cluster]",
+            clusters=len(units),
+            holdout_count=len(holdout),
+            holdout=holdout if len(holdout) <= MOST_NAMES else None,
+            holdout_digest=digest(holdout),
+        ),
     }
 
 
-def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
+def _phrases(rows: Sequence[ScoredSample], by: str) -> list[PhraseRecord]:
     """The answers made up most often, without case, punctuation and markers, each with the domains it was given in."""
     phrases: dict[str, Counter[str]] = {}
     for row in rows:
@@ -201,6 +212,6 @@ def _phrases(rows: Sequence[ScoredSample], by: str) -> list[dict[str, Any]]:
         phrases.setdefault(words[:LONGEST_PHRASE], Counter())[_domain(row, by)] += 1
     ordered = sorted(phrases.items(), key=lambda entry: (-entry[1].total(), entry[0]))
     return [
-        {"phrase": phrase, "count": domains.total(), "domains": dict(sorted(domains.items()))}
+        PhraseRecord(phrase, domains.total(), dict(sorted(domains.items())))
         for phrase, domains in ordered[:MOST_PHRASES]
     ]

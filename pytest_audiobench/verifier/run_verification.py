@@ -13,9 +13,10 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
+from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.report.json_lines import read_lines
 from pytest_audiobench.report.run_reader import load_run
-from pytest_audiobench.report.run_writer import LINE_FILES, RECORD
+from pytest_audiobench.report.run_writer import RECORD
 from pytest_audiobench.rescoring.own_run import run_of
 from pytest_audiobench.verifier.artifact_verification import verify_artifact
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok

@@ -16,10 +16,11 @@ from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.curves import TREND
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
+from pytest_audiobench.records.lines import LINE_FILES
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.json_lines import Row, read_lines
-from pytest_audiobench.report.run_writer import LINE_FILES, runtime
+from pytest_audiobench.report.run_writer import runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.recorded_rows import sample_answers

@@ -20,11 +20,12 @@ from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Harder, Perturbation, dose_of, per_clip
+from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
+from pytest_audiobench.records.fields import Harder
 
 Prepare: TypeAlias = Callable[[Places], ClipChange]
 

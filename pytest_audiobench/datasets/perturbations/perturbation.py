@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.records.fields import Harder
 
 """Which way a dose makes a task harder; empty where it does so in no one way."""
 

@@ -18,7 +18,8 @@ from pytest_audiobench.metrics.estimates import (
     summed_kind,
     sums_of,
 )
-from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Direction, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Ends
 from pytest_audiobench.stats.intervals import Floats, proportion
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from pytest_audiobench.metrics.estimates import columns, mean_kinds, nothing, ratio_kinds
-from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Direction, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
@@ -24,7 +25,7 @@ from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
-from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES, PARTS
+from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
