@@ -436,13 +436,13 @@ def test_recorded_answers_are_judged_without_their_audio(evals):
     assert lines(evals)["one verdict"] == DISTINCT
 
 
-def test_a_judge_is_never_sent_to_the_models_server(evals, monkeypatch):
+def test_a_judge_is_asked_where_its_own_spec_says_and_never_at_the_models_server(evals, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(evals.path / "nothing"))
-    for option in ("--ab-base-url=http://127.0.0.1:9/v1", "--ab-serve-command=nobody --port {port}"):
-        result = evals.run("--ab-judge=j=openai:gpt", option)
-        assert result.ret == 1
-        result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
+    beside = "--ab-judge=unused=openai:other,base_url=http://127.0.0.1:9/v1"
+    result = evals.run("--ab-judge=j=openai:gpt", beside)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
 
 
 def test_a_judge_is_a_stage_only_by_a_judging(evals):

@@ -44,9 +44,7 @@ def free_port() -> int:
 def check_command(command: str) -> None:
     """Raises UsageError for a command that does not say where the port goes."""
     if PORT not in command:
-        raise UsageError(
-            f"--ab-serve-command {command!r} has no {PORT}: it stands for the port the server must listen on"
-        )
+        raise UsageError(f"serve={command!r} has no {PORT}: it stands for the port the server must listen on")
 
 
 class ServerProcess:
@@ -54,6 +52,7 @@ class ServerProcess:
 
     def __init__(self, command: str, port: int, folder: Path) -> None:
         self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / server_guard.STATUS).unlink(missing_ok=True)
         self._guard = subprocess.Popen(
             [sys.executable, server_guard.__file__, str(folder), command.replace(PORT, str(port))],
