@@ -22,7 +22,7 @@ _LISTS = {
     "model": (
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
         f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL}); what belongs to one model is a key "
-        "of it, such as style=qwen, base_url=URL, serve=\"COMMAND\" (docs/models.md)",
+        'of it, such as style=qwen, base_url=URL, serve="COMMAND" (docs/models.md)',
     ),
     "judge": (
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",

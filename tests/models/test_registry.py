@@ -40,7 +40,7 @@ def test_a_style_is_no_part_of_a_model_of_any_kind():
 
 @pytest.mark.parametrize("spec", ["http:lab,serve=serve {port}", "openai:m,serve=serve {port}"])
 def test_a_command_for_a_server_is_refused_where_no_run_starts_it(spec):
-    with pytest.raises(UsageError, match="serve=… of an .* model is for runs of pytest, which start the server"):
+    with pytest.raises(UsageError, match=r"serve=… of an .* model is for runs of pytest, which start the server"):
         make(parse_spec(spec))
 
 
