@@ -188,10 +188,17 @@ def test_an_option_that_belongs_to_one_model_is_none_of_the_run(evals, option):
     result.stderr.fnmatch_lines([f"*unrecognized arguments: --ab-{option}=x"])
 
 
-def test_a_command_without_a_port_is_a_usage_error(evals):
-    result = evals.run(model="http:lab,serve=python server.py --port 8000")
+@pytest.mark.parametrize(
+    ("command", "read"),
+    [
+        ("python server.py --port 8000", "python server.py --port 8000"),
+        ("vllm serve m --limit audio=1,image=0 --port {port}", "vllm serve m --limit audio=1"),
+    ],
+)
+def test_a_command_without_a_port_is_a_usage_error_that_tells_of_quotes(evals, command, read):
+    result = evals.run(model=f"http:lab,serve={command}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*has no {port}*"])
+    result.stderr.fnmatch_lines([f"*serve='{read}' has no {{port}}*in quotes: serve=*"])
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])

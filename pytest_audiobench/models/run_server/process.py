@@ -44,7 +44,10 @@ def free_port() -> int:
 def check_command(command: str) -> None:
     """Raises UsageError for a command that does not say where the port goes."""
     if PORT not in command:
-        raise UsageError(f"serve={command!r} has no {PORT}: it stands for the port the server must listen on")
+        raise UsageError(
+            f"serve={command!r} has no {PORT}: it stands for the port the server must listen on (a command that holds "
+            'a comma ends there, unless it stands in quotes: serve="…")'
+        )
 
 
 class ServerProcess:
