@@ -11,10 +11,17 @@ from typing import Any, ClassVar, TypeAlias
 
 import pytest
 
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, PerturbationRecord, RegressionRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.run import (
+    ItemRecord,
+    MetricRecord,
+    PerturbationRecord,
+    RegressionRecord,
+    ScorerRecord,
+    VerdictRecord,
+)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import Row, write_lines
 from pytest_audiobench.report.page import html
