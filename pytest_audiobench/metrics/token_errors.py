@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import jiwer
@@ -39,7 +39,9 @@ def alignment(reference: Sequence[str], said: Sequence[str]) -> jiwer.WordOutput
     """The alignment and counts that jiwer gives of tokens as they are; its rates of empty references are not ours."""
     import jiwer  # costs some ms, which a run without words need not pay
 
-    return jiwer.process_words([list(reference)], [list(said)], _as_given, _as_given)
+    # jiwer's transforms take texts apart, and its types know no others; these are apart already.
+    given: tuple[Any, ...] = ([list(reference)], [list(said)], _as_given, _as_given)
+    return jiwer.process_words(*given)
 
 
 # Scorers whose normalisers agree about two texts share one alignment. In memory are counts alone, and each word once.
