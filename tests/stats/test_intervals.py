@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -27,6 +29,15 @@ ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
 def test_the_exact_interval_of_a_share_is_scipys(successes, trials, confidence):
     expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
     assert exact(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+def test_scipy_takes_no_room_from_the_patterns_that_normalisers_keep_compiled():
+    code = (
+        "import re; before = re._MAXCACHE; import pytest_audiobench.stats.intervals, sys; "
+        "assert 'scipy.special' in sys.modules; assert re._MAXCACHE >= before, re._MAXCACHE"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 SHAPES = [0.05, 0.3, 1.0, 1.7, 12.0, 350.0, 20_000.0]
