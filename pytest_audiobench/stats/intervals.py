@@ -32,8 +32,8 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 Clusters: TypeAlias = Sequence[Hashable] | None
 """Each sample's cluster (its speaker, its recording, its family of questions); None where each is its own."""
 
-# numpy.f2py, which scipy imports, leaves re 50 patterns to remember, fewer than one text's normalisers have: Python 3.11
-# would compile them anew at each text.
+# numpy.f2py, which scipy imports, leaves re 50 patterns to remember, fewer than normalisers have: Python 3.11 would
+# compile them anew for each text.
 vars(re)["_MAXCACHE"] = max(512, vars(re).get("_MAXCACHE", 0))
 
 CONFIDENCE = 0.95
