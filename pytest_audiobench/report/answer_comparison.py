@@ -218,7 +218,7 @@ def _cells(item: ItemRecord, scorer: ScorerRecord) -> Iterator[tuple[str, Cell]]
 
 def _cell(metric: MetricRecord) -> Cell:
     text = value_text(metric.value, metric.unit).removesuffix(" points")
-    return Cell(text.removesuffix(" %") if metric.unit == SHARE else text, interval_text(metric))
+    return Cell(text.removesuffix(" %") if metric.unit == SHARE else text, interval_text(metric, metric.unit))
 
 
 def _title(comparison: AnswerComparison, record: RunRecord) -> str:

@@ -90,7 +90,7 @@ def _score_without(score: MetricRecord, without: MetricRecord) -> ScoreWithout:
         metric=score.name,
         value=value_text(score.value, score.unit),
         without=value_text(without.value, without.unit),
-        interval=interval_text(without),
+        interval=interval_text(without, without.unit),
         difference="" if by is None else difference_text(by, score.unit),
         by=by,
         n=without.n,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
@@ -214,15 +214,6 @@ def _summary_of(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -
     return next(summary for summary in suite.perturbations if _key(summary) == _key(record))
 
 
-class _Interval(NamedTuple):
-    """A value in the unit in which it is written."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
-    unit: str
-
-
 class Rows:
     """Makes the rows of one metric over the perturbations of a data set."""
 
@@ -244,7 +235,7 @@ class Rows:
             perturbation=point.perturbation,
             dose=point.dose,
             value=value_text(point.value, unit),
-            interval=_interval(point, unit),
+            interval=interval_text(point, unit),
             n=point.n,
             parse_rate=_share_text(point.answered),
             fewer=self._fewer(point),
@@ -285,16 +276,11 @@ def _curve_lines(curve: CurveRecord) -> Iterator[Line]:
 
 
 def _line(name: str, figure: FigureRecord, unit: str) -> Line:
-    return Line(name, value_text(figure.value, unit), _interval(figure, unit), figure.method)
-
-
-def _interval(figure: PointRecord | FigureRecord, unit: str) -> str:
-    return interval_text(_Interval(figure.value, figure.lower, figure.upper, unit))
+    return Line(name, value_text(figure.value, unit), interval_text(figure, unit), figure.method)
 
 
 def _difference_interval(figure: SlopeRecord | DifferenceRecord, unit: str) -> str:
-    value = figure.drop if isinstance(figure, DifferenceRecord) else figure.value
-    return interval_text(_Interval(value, figure.lower, figure.upper, POINTS if unit in FRACTIONS else unit))
+    return interval_text(figure, POINTS if unit in FRACTIONS else unit)
 
 
 def _p_text(p: float | None) -> str:

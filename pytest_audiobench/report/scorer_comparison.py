@@ -270,7 +270,7 @@ def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
         failed=coverage.errors,
         why=unparsed_text(structs.replace(coverage, skipped=0)),
         value_text=value_text(metric.value, metric.unit),
-        interval_text=interval_text(metric),
+        interval_text=interval_text(metric, metric.unit),
     )
 
 

@@ -297,7 +297,7 @@ def _figure(metric: MetricRecord) -> Figure:
     return Figure(
         metric=metric.name,
         value=value_text(metric.value, metric.unit),
-        interval=interval_text(metric),
+        interval=interval_text(metric, metric.unit),
         n=metric.n,
         group=group_text(metric.group),
         scorer=metric.scorer or "",
