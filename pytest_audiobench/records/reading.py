@@ -5,8 +5,10 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -29,7 +31,9 @@ def read_file(path: Path, kind: FileKind, record: type[RecordType], most_bytes: 
     """The record in the file ``path``. Raises UsageError where it cannot be read, is too large, or is none."""
     try:
         with path.open("rb") as file:
-            content = file.read(most_bytes + 1)
+            # Python sets aside all that is asked for; what is no plain file, such as a pipe, has no size.
+            size = os.fstat(file.fileno()).st_size or most_bytes
+            content = file.read(min(size, most_bytes) + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}): name a {kind.what} that can be") from None
     if len(content) > most_bytes:
@@ -62,7 +66,7 @@ def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool
 
 def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
     """Raises UsageError for what says that it is another version, or another kind of file."""
-    (expected,) = get_args(get_type_hints(record)["schema"])
+    expected = schema_of(record)
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema == expected:
         return
@@ -75,6 +79,14 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
     raise UsageError(
         f"{name} is no {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
     )
+
+
+@cache
+def schema_of(record: type[Record]) -> str:
+    """The name of the schema whose files are such records."""
+    name: str
+    (name,) = get_args(get_type_hints(record)["schema"])
+    return name
 
 
 def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:

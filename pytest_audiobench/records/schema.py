@@ -6,12 +6,13 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import msgspec
 
 from pytest_audiobench.records.baseline import BaselineFile
 from pytest_audiobench.records.fields import Record
+from pytest_audiobench.records.reading import schema_of
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.records.submission import Payload, SubmissionFile
 
@@ -21,7 +22,6 @@ FILES: dict[str, type[Record]] = {"run": RunRecord, "baseline": BaselineFile, "s
 def schema(name: str) -> dict[str, Any]:
     """The JSON Schema (2020-12) of the file ``name``, one of :data:`FILES`."""
     record = FILES[name]
-    (identity,) = get_args(get_type_hints(record)["schema"])
     records = [record, Payload] if name == "submission" else [record]
     _, components = msgspec.json.schema_components(records, ref_template="#/$defs/{name}")
     for struct in _structs(Record):
@@ -29,7 +29,7 @@ def schema(name: str) -> dict[str, Any]:
             _describe(components[struct.__name__], struct)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": identity,
+        "$id": schema_of(record),
         "$ref": f"#/$defs/{record.__name__}",
         "$defs": {name: components[name] for name in sorted(components)},
     }
@@ -58,7 +58,7 @@ def field_texts(cls: type) -> dict[str, str]:
     assert isinstance(node, ast.ClassDef)
     texts = {}
     for field, after in zip(node.body, node.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                texts[field.target.id] = " ".join(after.value.value.split())
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                texts[name] = " ".join(text.split())
     return texts
