@@ -389,6 +389,11 @@ class Runs:
             before=before,
         )
 
+    @staticmethod
+    def with_items(record: RunRecord, **changes: Any) -> RunRecord:
+        """The ``record`` with all of its items changed alike."""
+        return replace(record, items=[replace(item, **changes) for item in record.items])
+
     def page(
         self,
         *items: Made,
