@@ -65,7 +65,7 @@ def _identity(record: type[Record], name: str) -> str:
 
 
 def _plain_numbers(value: Any, as_decimals: bool) -> Any:
-    """``value`` without the bounds that only keep infinity out; numbers ``as_decimals`` where the file has no floats."""
+    """``value`` without bounds that only keep infinity out; numbers ``as_decimals`` where the file has no floats."""
     if isinstance(value, dict):
         if value.get("type") == "number":
             return dict(_DECIMAL) if as_decimals else {"type": "number"}
