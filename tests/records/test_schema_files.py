@@ -15,7 +15,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_schema_in_the_docs_is_that_of_the_records(name: str) -> None:
-    assert json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")) == json.loads(json.dumps(schema(name)))
+    assert json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(schema(name))
+    )
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -31,6 +33,16 @@ def test_every_record_says_what_it_is_and_takes_no_other_member(name: str) -> No
     for record, definition in schema(name)["$defs"].items():
         assert definition["description"], record
         assert definition.get("additionalProperties") is False or definition["type"] == "array", record
+
+
+def test_a_schema_tells_of_each_field_what_its_record_does() -> None:
+    definitions = schema("run")["$defs"]
+    verdict, metric = definitions["VerdictRecord"], definitions["MetricRecord"]
+    assert verdict["description"] == "A declared threshold and what became of it."
+    assert metric["properties"]["scorer"]["description"] == "null for a number that a test recorded itself."
+    # What a record has of the one that it extends is told there.
+    assert definitions["NoiseMeasurement"]["properties"]["conditions"]["description"] == "By what was done otherwise."
+    assert set(verdict["required"]) == {"status", "threshold", "value", "detail"}
 
 
 def test_numbers_of_a_submission_are_decimals() -> None:

@@ -118,6 +118,10 @@ def test_records_are_as_the_schema_says(runs: Any) -> None:
     ]
     folder, _ = runs.collected(*items, limit=2, epochs=2, exit_status=1, notes=["a note"])
     jsonschema.validate(json.loads((folder / "run.json").read_bytes()), schema, jsonschema.Draft202012Validator)
+    lines = jsonschema.Draft202012Validator(json.loads(SCHEMA.with_name("lines.schema.json").read_text()))
+    for name in LINE_FILES.values():
+        for line in (folder / name).read_text().splitlines():
+            lines.validate(json.loads(line))
     empty, _ = runs.collected(name="empty", exit_status=5)
     jsonschema.validate(json.loads((empty / "run.json").read_bytes()), schema, jsonschema.Draft202012Validator)
 
