@@ -14,6 +14,7 @@ ORDER = (
     "errors",
     "identity",
     "io",
+    "records",
     "audio",
     "datasets",
     "models",
