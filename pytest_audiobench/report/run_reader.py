@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +15,7 @@ from msgspec.structs import asdict
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
 from pytest_audiobench.records.reading import read_run
@@ -157,7 +159,19 @@ class Run:
         A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
         """
-        return _frame(row for sample in self.rows() for row in _sample_rows(sample))
+        return _frame(self._sample_rows())
+
+    def sample_chunks(self, rows: int = 50_000) -> Iterator[DataFrame]:
+        """The frame :attr:`samples` in parts of at most ``rows`` rows, with one of them in memory.
+
+        A column that no sample of a part has is not in that part.
+        """
+        remaining = self._sample_rows()
+        while part := list(islice(remaining, rows)):
+            yield _frame(part)
+
+    def _sample_rows(self) -> Iterator[dict[str, Any]]:
+        return (row for sample in self.rows() for row in _sample_rows(sample))
 
 
 def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
@@ -171,7 +185,8 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
     path = folder / RECORD
     if not path.exists():
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}")
-    return Run(folder, read_run(path))
+    with collector_paused():
+        return Run(folder, read_run(path))
 
 
 def _unfinished(folder: Path) -> str:
