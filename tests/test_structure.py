@@ -16,6 +16,7 @@ ORDER = (
     "errors",
     "identity",
     "io",
+    "records",
     "audio",
     "datasets",
     "models",
