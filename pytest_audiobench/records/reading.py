@@ -6,6 +6,7 @@ import difflib
 import json
 import math
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
@@ -56,13 +57,21 @@ def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool
         return msgspec.convert(value, record, strict=strict)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: {mistake(str(error), value, record)}: {kind.remedy}") from None
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{name}: {short_repr(error.object)} has half of a surrogate pair: {kind.remedy}") from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deep for a {kind.what}: {kind.remedy}") from None
 
 
+def schema_of(record: type[Record]) -> str:
+    """The name of the schema that the files of ``record`` have."""
+    (schema,) = get_args(get_type_hints(record)["schema"])
+    return str(schema)
+
+
 def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
     """Raises UsageError for what says that it is another version, or another kind of file."""
-    (expected,) = get_args(get_type_hints(record)["schema"])
+    expected = schema_of(record)
     schema = value.get("schema") if isinstance(value, dict) else None
     if schema == expected:
         return
@@ -124,7 +133,15 @@ _WORDS = {
     "object": "an object",
 }
 _LIKE = {DIGEST: "64 hexadecimal digits", TIME: "a time such as 2026-11-21T19:06:00Z"}
-_BOUNDS = ((">=", "of at least"), ("<=", "of at most"), ("<", "below"), ("of length of", "of length"))
+_BOUNDS = (
+    (">=", "of at least"),
+    ("<=", "of at most"),
+    ("<", "below"),
+    ("of length of", "of length"),
+    ("of at least length", "of length at least"),
+    ("of at most length", "of length at most"),
+)
+_LARGEST = f"{sys.float_info.max:.17g}"
 _NAMES = ("eval", "name", "alias", "sample_id", "id", "metric")
 
 
@@ -145,13 +162,16 @@ def mistake(error: str, value: Any, record: Any) -> str:
     expected, _, _ = what.removeprefix("Expected ").partition(", got ")
     types, _, bound = expected.partition("` ")
     words = " or ".join(_WORDS.get(name, name) for name in types.strip("`").split(" | "))
-    if inner is not None and isinstance(inner, float) and not math.isfinite(inner):
+    if (isinstance(inner, float) and not math.isfinite(inner)) or what == "Number out of range" or _LARGEST in bound:
         words, bound = "a finite number", ""
+    elif what == "Integer value out of range":
+        words = "a whole number below 2**53"
     for sign, text in _BOUNDS:
         bound = bound.replace(sign, text)
     if (pattern := bound.removeprefix("matching regex ")) != bound:
         words, bound = next((text for regex, text in _LIKE.items() if repr(regex) == pattern), words), ""
-    return f"{place} must be {f'{words} {bound}'.strip()}, not {short_repr(inner)}"
+    given = f"of {len(inner)}" if "length" in bound and isinstance(inner, (str, list)) else short_repr(inner)
+    return f"{place} must be {f'{words} {bound}'.strip()}, not {given}"
 
 
 def _walk(path: str, value: Any, record: Any) -> tuple[str, Any, Any]:
