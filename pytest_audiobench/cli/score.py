@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
     if figures and not any(compared.values()):
         note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
         rescored.notes.append(note)
-    pooled = [suite for suite in rescored.suites if suite["evals"] > 1]
+    pooled = [suite for suite in rescored.suites if suite.evals > 1]
     text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, args.format)
     put(text, rescored.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:

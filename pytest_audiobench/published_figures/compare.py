@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_audiobench.published_figures.registry import Published
+from pytest_audiobench.records.run import ItemRecord, SuiteRecord
 from pytest_audiobench.report.formatting import PERCENT_UNITS
 from pytest_audiobench.report.scorer_comparison import ScorerTable, scale, scorer_tables
 
@@ -60,15 +60,15 @@ class Comparison:
         return f"{name} = {self.published.text}: {nearest}{inside}{known}"
 
 
-def comparisons(item: Mapping[str, Any], values: Sequence[Published]) -> list[Comparison]:
-    """Each of ``values`` that an item's record (or a suite's) has a metric for, beside the closest scorer."""
-    by_metric = {sweep.metric: sweep for sweep in scorer_tables(item)}
+def comparisons(owner: ItemRecord | SuiteRecord, values: Sequence[Published]) -> list[Comparison]:
+    """Each of ``values`` that ``owner`` has a metric for, beside the closest scorer."""
+    by_metric = {sweep.metric: sweep for sweep in scorer_tables(owner)}
     return [comparison for value in values for comparison in _comparison(by_metric, value)]
 
 
-def fitting(item: Mapping[str, Any], values: Sequence[Published]) -> list[Published]:
+def fitting(item: ItemRecord, values: Sequence[Published]) -> list[Published]:
     """Those of ``values`` whose data set's words all stand in the item's name or data set."""
-    words = set(_WORD.findall(f"{item['eval']} {item['dataset']}".lower()))
+    words = set(_WORD.findall(f"{item.eval} {item.dataset}".lower()))
     return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 
 

@@ -7,7 +7,9 @@ scored_predictions.jsonl its statistics; compared_predictions.jsonl, only with a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta
 
 from pytest_audiobench.records.fields import Count, Number, Record, Status
 
@@ -42,7 +44,7 @@ class AudioRow(Record, frozen=True):
     """A file's name under a data folder, or what the clip is."""
     key: str | None
     """Its identity; None where its file is not at hand."""
-    duration_s: Number | None
+    duration_s: Annotated[float, Meta(ge=0.0, lt=1e9)] | None
     truncated_s: Number
     """What the model's window cut off its end."""
 

@@ -14,16 +14,25 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import msgspec
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
 from pytest_audiobench.records.fields import DIGEST, TIME, Record
+from pytest_audiobench.records.run import MOST_BYTES, RunRecord
 
 T = TypeVar("T")
 RecordType = TypeVar("RecordType", bound=Record)
 
-LONGEST_LINE = 64 * 2**20
+LONGEST_LINE = 64_000_000
 """Bytes. A longer line is no row of ours: answers are bounded where they enter the store."""
+
+
+_RUN = FileKind("run's record", "pytest", "it was edited, or cut: run again, which asks no model")
+
+
+def read_run(path: Path) -> RunRecord:
+    """The record in a run's run.json; raises as :func:`read_file`."""
+    return read_file(path, _RUN, RunRecord, MOST_BYTES)
 
 
 def read_file(path: Path, kind: FileKind, record: type[RecordType], most_bytes: int) -> RecordType:
@@ -89,7 +98,7 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
 def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:
     """The rows of a line file, one at a time.
 
-    Raises FatalError, with the line's number, for a line that is longer than 64 MB or is no such row.
+    Raises UsageError, with the line's number, for a line that is longer than 64 MB or is no such row.
     """
     return (record for _, record in numbered_lines(path, row))
 
@@ -107,17 +116,18 @@ def numbered_lines(path: Path, row: type[RecordType]) -> Iterator[tuple[int, Rec
 
 
 def _decoded_slowly(line: bytes, place: str, row: type[RecordType]) -> RecordType:
-    """The row of a ``line`` that the fast decoder refuses: half of a surrogate pair is no mistake, nor are bytes that
-    are not UTF-8, which come through as such halves, to be repaired and counted where answers are stored.
+    """The row of a ``line`` that the fast decoder refuses: half of a surrogate pair is no mistake, nor are raw control
+    characters and bytes that are not UTF-8, which come through as such halves, to be repaired and counted where answers
+    are stored.
     """
     try:
-        value = json.loads(line.decode("utf-8", errors="surrogateescape"))
+        value = json.loads(line.decode("utf-8", errors="surrogateescape"), strict=False)
         return msgspec.convert(value, row)
     except msgspec.ValidationError as error:
         says = mistake(str(error), value, row)
     except (ValueError, RecursionError) as error:
         says = f"it is not one JSON object ({str(error)[:200]})"
-    raise FatalError(f"{place}: {says}: the file was cut or edited")
+    raise UsageError(f"{place}: {says}: the file was cut or edited")
 
 
 _PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>(?:key in )?\$.*)`)?", re.DOTALL)

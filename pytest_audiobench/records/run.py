@@ -24,6 +24,9 @@ from pytest_audiobench.records.fields import (
     Time,
 )
 
+MOST_BYTES = 512 * 2**20
+"""A larger file is no run's record: samples lie in the line files."""
+
 ALARM = "alarm:"
 """Begins a warning of an item that no reader may miss: reports show it where the verdict stands."""
 

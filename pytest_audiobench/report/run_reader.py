@@ -14,10 +14,9 @@ from msgspec.structs import asdict
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
-from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
-from pytest_audiobench.records.reading import read_file
+from pytest_audiobench.records.reading import read_run
 from pytest_audiobench.records.run import (
     CurveRecord,
     DifferenceRecord,
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 _SIDES = ("discovery", "holdout")
-_MOST_BYTES = 512 * 2**20
-_FILE = FileKind("run's record", "pytest", "it was edited, or cut: run again, which asks no model")
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
     path = folder / RECORD
     if not path.exists():
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}")
-    return Run(folder, read_file(path, _FILE, RunRecord, _MOST_BYTES))
+    return Run(folder, read_run(path))
 
 
 def _unfinished(folder: Path) -> str:

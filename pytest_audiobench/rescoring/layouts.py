@@ -14,6 +14,7 @@ from typing import Any
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.models.replay.recorded_run import records
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.rescoring.own_run import FILE, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
@@ -46,7 +47,7 @@ class Source:
     layout: str
     files: tuple[Path, ...]
     rows: Callable[[], Iterator[RecordedRow]]
-    run: Mapping[str, Any] | None = None
+    run: RunRecord | None = None
 
     @property
     def fingerprint(self) -> dict[str, str]:

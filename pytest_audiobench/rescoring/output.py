@@ -6,12 +6,13 @@ import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.suites import pooled_hashes
+from pytest_audiobench.records.run import ModelRecord, RunRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_writer import Heading, collect, finish, iso, runtime
+from pytest_audiobench.report.run_writer import collect, finish, iso, runtime
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.rescore import RescoredEval, ScoringOptions, rescore
 
@@ -29,22 +30,23 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     started = time.time()
     try:
         rescored = rescore(source, wanted, folder / run_writer.PARTS)
-        known = {model["alias"]: model for model in source.run["models"]} if source.run else {}
-        aliases = dict.fromkeys(item["model"] for item in rescored.items)
-        heading = Heading(
+        known = {model.alias: model for model in source.run.models} if source.run else {}
+        aliases = dict.fromkeys(item.model for item in rescored.items)
+        heading = RunRecord(
             run=folder.resolve().name,
             started=iso(started),
             finished=iso(time.time()),
             command=command,
             exit_status=0,
-            limit=source.run["limit"] if source.run else None,
-            epochs=max(item["epochs"] for item in rescored.items),
+            limit=source.run.limit if source.run else None,
+            epochs=max(item.epochs for item in rescored.items),
             models=[known.get(alias) or _model(source, alias) for alias in aliases],
             runtime=runtime(),
             notes=[
                 f"scored again, without asking, from {', '.join(file.name for file in source.files)}",
                 *rescored.notes,
             ],
+            hashes=pooled_hashes(()),
         )
         record = collect(folder, heading)
         write_page(folder, record)
@@ -52,16 +54,19 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     except BaseException:
         shutil.rmtree(folder if is_new else folder / run_writer.PARTS, ignore_errors=True)
         raise
-    return RescoredEval(record["items"], record["suites"], rescored.notes)
+    return RescoredEval(list(record.items), list(record.suites), rescored.notes)
 
 
-def _model(source: Source, alias: str) -> dict[str, Any]:
-    return {
-        "alias": alias,
-        "spec": f"recorded:{source.layout}",
-        "batching": "opaque",
-        "device": "recorded",
-        "fingerprint": {**source.fingerprint, "model": alias},
-        "hearing": None,
-        "noise": None,
-    }
+def _model(source: Source, alias: str) -> ModelRecord:
+    return ModelRecord(
+        alias=alias,
+        spec=f"recorded:{source.layout}",
+        role="subject",
+        batching="opaque",
+        device="recorded",
+        fingerprint={**source.fingerprint, "model": alias},
+        heard="",
+        batches="",
+        hearing=None,
+        noise=None,
+    )

@@ -17,6 +17,7 @@ from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.identity import ListDigest
 from pytest_audiobench.protocols.protocol import Answer, Scorer
+from pytest_audiobench.records.run import ErrorRecord
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -71,7 +72,7 @@ class ScoredRows:
                 raise UsageError(f"{eval_}: epoch {epoch} holds other samples than epoch 0; the file was cut or mixed")
 
     @property
-    def errors(self) -> list[dict[str, str]]:
+    def errors(self) -> list[ErrorRecord]:
         return first_errors(self._failed)
 
     def audio(self) -> str:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from dataclasses import replace as replaced
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
@@ -24,7 +27,8 @@ from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
-from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
+from pytest_audiobench.records.lines import ScoredRow
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
@@ -37,8 +41,6 @@ from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
 _CHUNK = 200
 """Answers held with their texts at a time: few enough for the processor's cache, 7 % faster than 1,000."""
 _NAMED = 5
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,8 @@ class ScoringOptions:
 class RescoredEval:
     """The records of what was scored, as run.json holds them, and what could not be."""
 
-    items: list[dict[str, Any]]
-    suites: list[dict[str, Any]]
+    items: list[ItemRecord]
+    suites: list[SuiteRecord]
     notes: list[str]
 
 
@@ -76,7 +78,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
-    members = Counter(item["suite"] for item in recorded.values())
+    members = Counter(item.suite for item in recorded.values())
     for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
@@ -95,17 +97,17 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         record = item.scored(chain([first], rows))
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
-        results.items.append(record.to_json())
+        results.items.append(record)
         if folder is None and not record.control and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
-            pool.add(results.items[-1], item.scored_lines())
+            pool.add(record, item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
         more = f" and {len(without) - _NAMED} more" if len(without) > _NAMED else ""
         results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
     if not results.items:
         raise UsageError("; ".join(results.notes) or "there is no answer to score")
     _check_names(wanted.scorers, results.items)
-    results.suites.extend(pool.record().to_json() for pool in pools.values())
+    results.suites.extend(pool.record() for pool in pools.values())
     return results
 
 
@@ -121,7 +123,7 @@ class _NotScorable(Exception):
     """Why one eval's answers cannot be read by any scorer; the others still can."""
 
 
-def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> Protocol:
+def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> Protocol:
     name, options = _family(first, old, wanted)
     try:
         protocol = protocol_of(name, options)
@@ -129,7 +131,7 @@ def _protocol(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> P
         if wanted.family:
             raise
         raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
-    names = wanted.scorers or (tuple(scorer["name"] for scorer in old["scorers"]) if old else (ALL,))
+    names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else (ALL,))
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
@@ -145,28 +147,34 @@ _REPLAYED = (
 )
 
 
-def _family(first: RecordedRow, old: Json | None, wanted: ScoringOptions) -> tuple[str, Mapping[str, Option]]:
+def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> tuple[str, Mapping[str, Option]]:
     if wanted.family:
         return parse_family(wanted.family)
     if not first.family:
         raise _NotScorable("its file does not say what was asked; name the family of protocols with --family")
     if old is not None:
-        return first.family, dict(old.get("options", {}))
+        return first.family, old.options
     name, options = parse_family(first.family)
     return name, {**options, **first.options}
 
 
-def _check_names(names: Sequence[str], items: Sequence[Json]) -> None:
-    used = {scorer["name"] for item in items for scorer in item["scorers"]}
+def _check_names(names: Sequence[str], items: Sequence[ItemRecord]) -> None:
+    used = {scorer.name for item in items for scorer in item.scorers}
     unknown = [name for name in names if name != ALL and name not in used]
     if unknown:
-        families = ", ".join(dict.fromkeys(item["protocol"] for item in items))
+        families = ", ".join(dict.fromkeys(item.protocol for item in items))
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
 
 class _Item:
     def __init__(
-        self, index: int, first: RecordedRow, old: Json | None, protocol: Protocol, source: Source, folder: Path | None
+        self,
+        index: int,
+        first: RecordedRow,
+        old: ItemRecord | None,
+        protocol: Protocol,
+        source: Source,
+        folder: Path | None,
     ) -> None:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder = folder
@@ -192,9 +200,9 @@ class _Item:
             run_writer.write_record(self._folder, self._record)
         return self._record
 
-    def scored_lines(self) -> Iterator[dict[str, Any]]:
+    def scored_lines(self) -> Iterator[ScoredRow]:
         """The lines that a suite is pooled from; a kept row's cluster stands where its clip's key stood."""
-        return replace(self._lines, cluster=None).scored(self._kept.rows)
+        return replaced(self._lines, cluster=None).scored(self._kept.rows)
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
         answered = [sample_answers(row) for row in chunk]
@@ -208,20 +216,26 @@ class _Item:
         scored_rows, record, scorers = self._kept, self._record, self._protocol.scorers
         scored_rows.check_epochs(record.eval)
         sheet = scores_from_rows(scorers, scored_rows.rows, record.groups, scored_rows.clustered, scored_rows.epochs)
-        record.n, record.epochs = scored_rows.samples, scored_rows.epochs
-        record.scorers, record.metrics, record.agreement = sheet.scorers, sheet.metrics, sheet.agreement
-        record.errors = scored_rows.errors
-        record.hashes = scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers)
+        self._record = replace(
+            record,
+            n=scored_rows.samples,
+            epochs=scored_rows.epochs,
+            scorers=sheet.scorers,
+            metrics=sheet.metrics,
+            agreement=sheet.agreement,
+            errors=scored_rows.errors,
+            hashes=scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers),
+        )
         notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._differences()]
-        record.warnings = list(dict.fromkeys(filter(None, notes)))
+        self._record = replace(self._record, warnings=list(dict.fromkeys(filter(None, notes))))
 
     def _asking_hashes(self) -> dict[str, str]:
         """What is known of the asking; the questions themselves are hashed anew, so that an edited file shows."""
-        known: Json = self._old["hashes"] if self._old else {}
+        known = self._old.hashes if self._old else {}
         epochs = digest({"epochs": self._kept.epochs})
         model = digest({"fingerprint": {**self._source.fingerprint, "model": self._first.model}})
         hashes = dict.fromkeys(INPUTS, ABSENT) | {"audio": self._kept.audio(), "seeds": epochs, "model": model}
-        hashes |= {name: str(known[name]) for name in INPUTS if name in known}
+        hashes |= {name: known[name] for name in INPUTS if name in known}
         return hashes | {"data": self._kept.data.hexdigest()}
 
     def _differences(self) -> Iterator[str]:
@@ -231,9 +245,9 @@ class _Item:
         if judges := _judges(self._old):
             yield f"the scorers of {', '.join(judges)} are left out; {_REPLAYED}"
         for name, what in (("data", "questions"), ("answers", "answers")):
-            if self._record.hashes[name] != self._old["hashes"].get(name, ""):
+            if self._record.hashes[name] != self._old.hashes.get(name):
                 yield f"the {what} are not those of run.json: another version wrote them, or the file was edited since"
-        signatures = {scorer["name"]: scorer["signature"] for scorer in self._old["scorers"]}
+        signatures = {scorer.name: scorer.signature for scorer in self._old.scorers}
         unknown = [name for name in signatures if name not in self._protocol.available]
         if lost := [name for name in unknown if not of_judge(signatures[name])]:
             yield f"the run was also read by {', '.join(lost)}, which only its tests know: replay it with pytest"
@@ -241,34 +255,42 @@ class _Item:
             if signatures.get(scorer.name, scorer.signature) != scorer.signature:
                 rules = f"{scorer.signature} here, {signatures[scorer.name]} there"
                 yield f"{scorer.name} is another rule than the run's: {rules}"
-        values = {_metric_identity(metric): metric["value"] for metric in self._old["metrics"]}
+        values = {metric_identity(metric): metric.value for metric in self._old.metrics}
         for metric in self._record.metrics:
-            before = values.get(_metric_identity(vars(metric)), metric.value)
+            before = values.get(metric_identity(metric), metric.value)
             if before != metric.value:
                 yield f"{metric.name} by {metric.scorer} was {before} in the run and is {metric.value} now"
 
     def _new_record(self, index: int) -> ItemRecord:
         first, old = self._first, self._old
-        names = dict.fromkeys(("nodeid", "eval", "suite"), first.eval)
-        new = ItemRecord.without_result(index=index, **names, model=first.model)
-        new.dataset, new.protocol, new.options = first.dataset, self._protocol.name, dict(self._protocol.options)
-        new.groups, new.cluster = list(first.groups or ()), first.cluster
-        if old is None:
-            return new
-        of_run = ("index", "nodeid", "suite", "limited", "part", "control", "stages")
-        fields = {name: old[name] for name in of_run if name in old}
-        fields["perturbation"] = PerturbationRecord.read(old.get("perturbation"))
-        return replace(new, **fields, asking=dict(old["asking"]), warnings=list(old["warnings"]))
+        new = ItemRecord(
+            index=index,
+            nodeid=first.eval,
+            eval=first.eval,
+            suite=first.eval,
+            model=first.model,
+            dataset=first.dataset,
+            protocol=self._protocol.name,
+            options=self._protocol.options,
+            groups=first.groups or (),
+            cluster=first.cluster,
+        )
+        return new if old is None else replace(new, **{name: getattr(old, name) for name in _OF_RUN})
 
 
-def _judges(item: Json) -> list[str]:
+_OF_RUN = ("index", "nodeid", "suite", "limited", "part", "control", "stages", "perturbation", "asking", "warnings")
+"""What scoring again cannot change."""
+
+
+def _judges(item: ItemRecord) -> list[str]:
     """The judges whose verdicts an item was read by; a rewriter's texts are part of the answers."""
-    weighing = {stage.get("judge") for stage in item.get("stages", ()) if stage.get("role") in WEIGHING}
-    return [alias for alias in item.get("judges", ()) if alias in weighing or not item.get("stages")]
+    weighing = {stage.judge for stage in item.stages if stage.role in WEIGHING}
+    return [alias for alias in item.judges if alias in weighing]
 
 
-def _metric_identity(metric: Mapping[str, Any]) -> tuple[object, ...]:
-    return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
+def metric_identity(metric: MetricRecord) -> tuple[object, ...]:
+    """What one metric of an item or a suite differs from all others in."""
+    return metric.name, metric.scorer, metric.signature, *sorted(metric.group.items())
 
 
 _WORDS: Mapping[str, Option] = {"true": True, "false": False, "none": None}

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.published_figures.compare import Comparison
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import ItemRecord, SuiteRecord
 from pytest_audiobench.report import perturbation_tables
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text
@@ -18,8 +20,8 @@ from pytest_audiobench.report.scorer_comparison import (
     table_title,
 )
 
-Json = Mapping[str, Any]
-Compared = Mapping[int, Sequence[Comparison]]
+Owner: TypeAlias = ItemRecord | SuiteRecord
+Compared: TypeAlias = Mapping[int, Sequence[Comparison]]
 """Published figures beside an item, by the item's place among the owners."""
 
 _WIDTH = 80
@@ -27,8 +29,8 @@ _OF_OWNER = ("eval", "model", "dataset", "metric", "unit")
 _OF_ROW = ("scorer", "value", "lower", "upper", "n", "skipped", "unparsed", "failed", "signature")
 
 
-def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, format_: str) -> str:
-    """The tables of ``owners`` (items' or suites' records) as table, markdown, csv or json."""
+def text(owners: Sequence[Owner], notes: Sequence[str], compared: Compared, format_: str) -> str:
+    """The tables of ``owners`` as table, markdown, csv or json."""
     if format_ == "json":
         return json_text([_as_json(owner, compared.get(at, ())) for at, owner in enumerate(owners)])
     if format_ == "csv":
@@ -37,56 +39,56 @@ def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, forma
     return "\n".join(lines) + "\n"
 
 
-def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
+def _lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in scorer_tables(owner):
             yield table_title(_name(owner), sweep)
             yield from table_lines(sweep, _closest(beside, sweep))
-        yield from (line for line, _ in perturbation_tables.lines({"items": (), "suites": [owner]}, _WIDTH))
+        yield from (line for line, _ in perturbation_tables.lines(_pooled(owner), _WIDTH))
         for comparison in beside:
             yield f"  published {printable(comparison.says)}"
-        yield from (f"  note: {printable(note)}" for note in owner.get("warnings", ()))
-        yield f"  score hash {str(owner['hashes']['score_hash'])[:16]}"
+        yield from (f"  note: {printable(note)}" for note in _warnings(owner))
+        yield f"  score hash {_score_hash(owner)}"
         yield ""
     yield from (f"{name}: {signature}" for name, signature in _signatures(owners))
     yield from (f"note: {printable(note)}" for note in notes)
 
 
-def _markdown_lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
+def _markdown_lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in scorer_tables(owner):
             title = f"**{escaped(table_title(_name(owner), sweep))}**"
             yield from (title, "", *table_markdown(sweep, _closest(beside, sweep)), "")
-        for name, rows in perturbation_tables.markdown({"items": (), "suites": [owner]}):
+        for name, rows in perturbation_tables.markdown(_pooled(owner)):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         remarks = [f"published {comparison.says}" for comparison in beside]
-        remarks += [f"note: {note}" for note in owner.get("warnings", ())]
+        remarks += [f"note: {note}" for note in _warnings(owner)]
         yield from (f"- {escaped(line)}" for line in remarks)
-        yield from (f"- score hash {str(owner['hashes']['score_hash'])[:16]}", "")
+        yield from (f"- score hash {_score_hash(owner)}", "")
     yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for name, signature in _signatures(owners))
     yield from (f"- note: {escaped(note)}" for note in notes)
 
 
-def _rows(owners: Sequence[Json], compared: Compared) -> Iterator[dict[str, Any]]:
+def _rows(owners: Sequence[Owner], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
         for sweep in scorer_tables(owner):
             marks = _closest(compared.get(at, ()), sweep)
             for row in sweep.rows:
                 cells = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
-                cells |= {"eval": _eval(owner), "model": owner["model"], "dataset": owner.get("dataset", "")}
+                cells |= {"eval": _eval(owner), "model": owner.model, "dataset": _dataset(owner)}
                 cells |= {"metric": sweep.metric, "unit": sweep.unit, "published": marks.get(row.scorer, "")}
                 yield cells
 
 
-def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
+def _as_json(owner: Owner, beside: Sequence[Comparison]) -> dict[str, Any]:
     return {
         "eval": _eval(owner),
-        "model": owner["model"],
-        "dataset": owner.get("dataset", ""),
-        "n": owner["n"],
-        "hashes": dict(owner["hashes"]),
+        "model": owner.model,
+        "dataset": _dataset(owner),
+        "n": owner.n,
+        "hashes": plain(owner.hashes),
         "metrics": [asdict(sweep) for sweep in scorer_tables(owner)],
         "published": [
             {
@@ -95,8 +97,8 @@ def _as_json(owner: Json, beside: Sequence[Comparison]) -> dict[str, Any]:
             }
             for comparison in beside
         ],
-        "warnings": list(owner.get("warnings", ())),
-        **{name: owner[name] for name in ("curves", "perturbations") if owner.get(name)},
+        "warnings": list(_warnings(owner)),
+        **_perturbed(owner),
     }
 
 
@@ -108,14 +110,41 @@ def _closest(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]
     return {protocol: f"closest to {', '.join(figures)}" for protocol, figures in marks.items()}
 
 
-def _signatures(owners: Sequence[Json]) -> list[tuple[str, str]]:
-    pairs = {(scorer["name"], scorer["signature"]): None for owner in owners for scorer in owner["scorers"]}
+def _signatures(owners: Sequence[Owner]) -> list[tuple[str, str]]:
+    pairs = {(scorer.name, scorer.signature): None for owner in owners for scorer in owner.scorers}
     return [(printable(name), printable(signature)) for name, signature in pairs]
 
 
-def _eval(owner: Json) -> str:
-    return str(owner["eval"]) if "eval" in owner else f"{owner['name']} (pooled)"
+def _perturbed(owner: Owner) -> dict[str, Any]:
+    figures = {"curves": owner.curves, "perturbations": owner.perturbations} if isinstance(owner, SuiteRecord) else {}
+    return {name: plain(records) for name, records in figures.items() if records}
 
 
-def _name(owner: Json) -> str:
-    return f"{_eval(owner)} · {owner['model']}"
+def _pooled(owner: Owner) -> _Pooled:
+    return _Pooled((), [owner] if isinstance(owner, SuiteRecord) else [])
+
+
+class _Pooled(NamedTuple):
+    items: Sequence[ItemRecord]
+    suites: Sequence[SuiteRecord]
+
+
+def _warnings(owner: Owner) -> Sequence[str]:
+    return owner.warnings if isinstance(owner, ItemRecord) else ()
+
+
+def _dataset(owner: Owner) -> str:
+    return owner.dataset if isinstance(owner, ItemRecord) else ""
+
+
+def _score_hash(owner: Owner) -> str:
+    hash_ = owner.hashes["score_hash"] if isinstance(owner, ItemRecord) else owner.hashes.score_hash
+    return str(hash_)[:16]
+
+
+def _eval(owner: Owner) -> str:
+    return owner.eval if isinstance(owner, ItemRecord) else f"{owner.name} (pooled)"
+
+
+def _name(owner: Owner) -> str:
+    return f"{_eval(owner)} · {owner.model}"

@@ -11,11 +11,11 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study.export_rows import (
     Labels,
@@ -34,11 +34,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import ANSWER, CHANGED, CLEAN, CONDITIONED
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import Style, model_style, style_named
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.own_run import FILE, items_of, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
-
-Json = Mapping[str, Any]
 
 _FAMILIES = ("multiple_choice", "reasoned_choice", "conditioned_choice")
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
@@ -95,11 +94,11 @@ class _Place(NamedTuple):
 
 
 class _Writer:
-    def __init__(self, folder: Path, record: Json, labels: Labels) -> None:
+    def __init__(self, folder: Path, record: RunRecord, labels: Labels) -> None:
         self.found = StudyFiles()
         self._folder, self._labels = folder, labels
         self._items = items_of(record)
-        self._specs = {model["alias"]: str(model.get("spec", "")) for model in record["models"]}
+        self._specs = {model.alias: model.spec for model in record.models}
         self._rendered: dict[str, list[_Place | str]] = {}
         for (_, model), item in self._items.items():
             if _is_rendered(item):
@@ -108,7 +107,10 @@ class _Writer:
         self._written: dict[Path, dict[str, str]] = {}
 
     def add(self, eval_: str, model: str, rows: Iterator[RecordedRow]) -> None:
-        item = self._items.get((eval_, model), {})
+        item = self._items.get((eval_, model))
+        if item is None:
+            self.found.notes.append(f"{eval_} was not written: run.json holds no such eval")
+            return
         place = _place(item)
         if place in self._rendered.get(model, ()) and not _is_rendered(item):
             place = "the run holds answers about the study's own tree of this dose, whose place it is"
@@ -126,7 +128,7 @@ class _Writer:
             self._ask(place.dataset, each[0].sample)
         style = _style(item, self._specs.get(model, ""))
         model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
-        stages = {stage["name"] for stage in item.get("stages", [])} or {ANSWER}
+        stages = {stage.name for stage in item.stages} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
                 self._write_answers(model_folder / beneath, place.dataset, stage, samples, style)
@@ -192,25 +194,25 @@ class _Writer:
         self.found.rows[str(file.relative_to(self._folder))] += len(fresh)
 
 
-def _place(item: Json) -> _Place | str:
+def _place(item: ItemRecord) -> _Place | str:
     """Where an item's answers belong, or why the study has no place for them."""
-    if item.get("protocol") not in _FAMILIES:
-        return f"{item.get('protocol') or 'its protocol'} asks for no option of a list"
-    dataset = _study_name(*str(item["dataset"]).partition("+")[0].split("/"))
-    perturbation = item.get("perturbation")
-    if not perturbation or perturbation["family"] in ("clean", "early", "reasoning"):
+    if item.protocol not in _FAMILIES:
+        return f"{item.protocol or 'its protocol'} asks for no option of a list"
+    dataset = _study_name(*item.dataset.partition("+")[0].split("/"))
+    perturbation = item.perturbation
+    if perturbation is None or perturbation.family in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
-    family, dose = str(perturbation["family"]).removesuffix(RENDERED), perturbation["dose"]
+    family, dose = perturbation.family.removesuffix(RENDERED), perturbation.dose
     if family.partition("-")[0] == "mask" and dose is not None:
         return _Place(dataset, f"{_safe(family)}/p{dose:g}")
     if family in ("noise", "white") and dose is not None:
         return _Place(dataset, f"noise/snr{dose:g}")
-    return f"the study has no place for the perturbation {perturbation['name']}"
+    return f"the study has no place for the perturbation {perturbation.name}"
 
 
-def _is_rendered(item: Json) -> bool:
+def _is_rendered(item: ItemRecord) -> bool:
     """Whether an item's clips are those of the study's trees."""
-    return str((item.get("perturbation") or {}).get("family")).endswith(RENDERED)
+    return item.perturbation is not None and item.perturbation.family.endswith(RENDERED)
 
 
 def _study_name(first: str, *more: str) -> str:
@@ -244,8 +246,8 @@ def _audio(sample: Sample) -> str:
     return TREE.sub("", path)
 
 
-def _style(item: Json, spec: str) -> Style:
-    written = item.get("options", {}).get("style")
+def _style(item: ItemRecord, spec: str) -> Style:
+    written = item.options.get("style")
     return style_named(written if isinstance(written, str) else model_style(spec))
 
 

@@ -20,9 +20,11 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     stable_digest,
 )
 from pytest_audiobench.evaluation.comparable_eval import DIGITS, ComparableEval
+from pytest_audiobench.evaluation.suites import pooled_hashes
+from pytest_audiobench.records.run import RunRecord, RuntimeRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import read_comparable_evals
-from pytest_audiobench.report.run_writer import Heading, collect
+from pytest_audiobench.report.run_writer import collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
@@ -52,7 +54,7 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
         folder = Path(place)
         (folder / run_writer.PARTS).mkdir()
         rescore(source_of(run.file), ScoringOptions(_SCORERS[run.suite]), folder / run_writer.PARTS)
-        heading = Heading(
+        heading = RunRecord(
             run=run.file.stem,
             started="",
             finished="",
@@ -60,8 +62,10 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
             exit_status=0,
             limit=None,
             epochs=1,
-            models=[],
-            runtime={},
+            models=(),
+            runtime=RuntimeRecord("", "", "", {}),
+            notes=(),
+            hashes=pooled_hashes(()),
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)

@@ -6,18 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
-
-LONGEST_LINE_BYTES = 64_000_000
+from pytest_audiobench.models.messages import Output, Part, Request, Response
+from pytest_audiobench.records.lines import OutputRow, PredictionRow
+from pytest_audiobench.records.reading import LONGEST_LINE, numbered_lines, read_run
 
 # Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
 _decode = json.JSONDecoder(strict=False).decode
-_FINISHES = frozenset(get_args(Finish))
 _REASONED = ("reasoned_choice", "conditioned_choice")
 
 
@@ -78,45 +77,27 @@ class _Row(NamedTuple):
 
 
 def _rows(file: Path) -> Iterator[_Row]:
-    for line, row in records(file):
-        try:
-            texts = [row[field] for field in ("eval", "model", "dataset", "sample_id", "stage")]
-            if not all(isinstance(text, str) for text in texts) or type(row["epoch"]) is not int:
-                raise TypeError("its names must be texts and its epoch an integer")
-            response = _response(row)
-        except KeyError as error:
-            raise UsageError(f"{file}, line {line} has no {error}: it is no line of a run's predictions") from None
-        except (TypeError, AttributeError) as error:
-            raise UsageError(f"{file}, line {line} is no line of a run's predictions ({error})") from None
-        eval_, model, dataset, sample_id, stage = texts
-        if row.get("unchanged") is True:  # asked of the data set without its perturbation, whichever that was
+    for line, row in numbered_lines(file, PredictionRow):
+        dataset = row.dataset
+        if row.unchanged:  # asked of the data set without its perturbation, whichever that was
             dataset = dataset.rpartition("+")[0] or dataset
-        yield _Row(line, eval_, model, _Key(dataset, sample_id, stage, row["epoch"]), response)
+        yield _Row(line, row.eval, row.model, _Key(dataset, row.sample_id, row.stage, row.epoch), _response(row))
 
 
-def _response(row: Mapping[str, Any]) -> Response:
-    if row.get("error") is not None:
-        return Response(error=f"the recorded run met an error: {row['error']}")
-    response = response_of(row)
-    return response if response.outputs else Response(error="the recorded run holds no output")
+def _response(row: PredictionRow) -> Response:
+    if row.error is not None:
+        return Response(error=f"the recorded run met an error: {row.error}")
+    return response_of(row) if row.outputs else Response(error="the recorded run holds no output")
 
 
-def response_of(row: Mapping[str, Any]) -> Response:
-    """The response that a row of ``predictions.jsonl`` holds. Raises TypeError or KeyError for another layout."""
-    outputs = tuple([_output(output) for output in row["outputs"]])
-    usage = row.get("usage")
-    return Response(outputs, {name: count for name, count in usage.items() if type(count) is int} if usage else {})
+def response_of(row: PredictionRow) -> Response:
+    """The response that a row of ``predictions.jsonl`` holds."""
+    return Response(tuple(map(_output, row.outputs)), row.usage)
 
 
-def _output(row: Mapping[str, Any]) -> Output:
-    text, score = row["text"], row.get("score")
-    finish: Any = row.get("finish")
-    if not isinstance(text, str):
-        raise TypeError("an output's text must be a text")
-    parts: tuple[Part, ...] = (Part("text", text),)
-    if "parts" in row:
-        parts = tuple(Part("audio" if kind == "audio" else "text", str(value)) for kind, value in row["parts"])
-    return Output(parts, finish if finish in _FINISHES else "unknown", score if type(score) in (int, float) else None)
+def _output(row: OutputRow) -> Output:
+    parts = [Part("text", row.text)] if row.parts is None else [Part(*part) for part in row.parts]
+    return Output(tuple(parts), row.finish, row.score)
 
 
 def _one_model(file: Path, counts: Counter[str], model: str | None) -> str:
@@ -146,12 +127,13 @@ def _by_key(file: Path, rows: list[_Row]) -> dict[_Key, Response]:
 def recorded_style(record: Path, model: str) -> str:
     """The style in which ``model`` was asked to reason, by a run's run.json; "" where that tells none, or several."""
     try:
-        items = json.loads(record.read_bytes())["items"]
-        reasoned = [item for item in items if item["model"] == model and item["protocol"] in _REASONED]
-        # What is as the protocol has it, unless told otherwise, is not among an item's options.
-        styles = {str(item["options"].get("style", "plain")) for item in reasoned}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        items = read_run(record).items
+    except UsageError:
         return ""
+    # What is as the protocol has it, unless told otherwise, is not among an item's options.
+    styles = {
+        str(item.options.get("style", "plain")) for item in items if item.model == model and item.protocol in _REASONED
+    }
     return styles.pop() if len(styles) == 1 else ""
 
 
@@ -161,7 +143,7 @@ def records(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     Bytes that are not UTF-8 come through as lone surrogates, to be repaired and counted where answers are
     stored. Raises UsageError, with the line, for anything that is no object or is over 64 MB.
     """
-    for number, line in bounded_lines(path, LONGEST_LINE_BYTES):
+    for number, line in bounded_lines(path, LONGEST_LINE):
         if not line.strip():
             continue
         try:
