@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
-from pytest_audiobench.records.run import RegressionRecord
+from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
 from pytest_audiobench.report.formatting import (
     VERDICTS,
     Sign,
@@ -22,8 +21,6 @@ from pytest_audiobench.report.formatting import (
     unit_text,
     value_text,
 )
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -98,54 +95,58 @@ class Changes:
     """Evals, with their models, that have no regression line."""
 
 
-def changes(record: Json) -> Changes | None:
+def changes(record: RunRecord) -> Changes | None:
     """What the run's record says of its baseline; None where it was compared with none."""
-    lines = [(item, line) for item in record["items"] for line in item.get("regressions", ())]
-    baseline = record.get("baseline")
-    if baseline is None and not lines:
+    lines = [line for _, line in _lines(record.items)]
+    if record.baseline is None and not lines:
         return None
-    lines.sort(key=_urgency)
-    statuses = Counter(line["status"] for _, line in lines)
+    statuses: Counter[str] = Counter(line.status for line in lines)
     worst = next((status for status in VERDICTS if statuses[status]), None)
     mark, tone, word = VERDICTS[worst] if worst else Sign("!", "warn", "nothing compared")
     # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
-    unchecked = max([line["lines"] for _, line in lines], default=len(lines)) - len(lines)
+    unchecked = max([line.lines for line in lines], default=len(lines)) - len(lines)
     return Changes(
         mark=mark,
         tone=tone,
         verdict="no regression" if worst == "pass" else word,
         counts=_counts(statuses, max(unchecked, 0)),
-        detectable=_detectable([line for _, line in lines]),
+        detectable=_detectable(lines),
         unchecked=max(unchecked, 0),
-        baseline=tuple(_facts(baseline or {})),
-        digest=str((baseline or {}).get("digest") or ""),
-        lines=tuple(_change(item, line) for item, line in lines),
+        baseline=() if record.baseline is None else tuple(_facts(record.baseline)),
+        digest="" if record.baseline is None else record.baseline.digest,
+        lines=changed_lines(record.items),
         without_line=tuple(
-            (item["eval"], item["model"])
-            for item in record["items"]
-            if not item.get("regressions") and not item["control"]
+            (item.eval, item.model) for item in record.items if not item.regressions and not item.control
         ),
     )
 
 
-def baseline_text(record: Json) -> str:
+def changed_lines(items: Sequence[ItemRecord]) -> tuple[Change, ...]:
+    """The regression lines of ``items``, the worst first."""
+    return tuple(_change(item, line) for item, line in _lines(items))
+
+
+def baseline_text(record: RunRecord) -> str:
     """What the run was compared with: ``baselines/main.json (good = hf:checkpoints/good)``; empty without one."""
-    baseline = record.get("baseline")
-    if not baseline:
+    baseline = record.baseline
+    if baseline is None:
         return ""
     model = _model_text(baseline)
-    return f"{baseline['source']} ({model})" if model else str(baseline["source"])
+    return f"{baseline.source} ({model})" if model else baseline.source
 
 
-def _model_text(baseline: Json) -> str:
-    return " = ".join(dict.fromkeys(str(baseline[name]) for name in ("model", "spec") if baseline.get(name)))
+def _model_text(baseline: BaselineRecord) -> str:
+    return " = ".join(dict.fromkeys(name for name in (baseline.model, baseline.spec) if name))
 
 
-def _urgency(item_and_line: tuple[Json, Json]) -> tuple[int, float]:
+def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionRecord]]:
+    return sorted(((item, line) for item in items for line in item.regressions), key=lambda pair: _urgency(pair[1]))
+
+
+def _urgency(line: RegressionRecord) -> tuple[int, float]:
     """The worst status first, and among its lines the largest drop beyond its own margin, in margins' units."""
-    line = item_and_line[1]
-    drop, margin = line["drop"], line["margin"]
-    return list(VERDICTS).index(line["status"]), -(drop - (margin or 0.0)) if drop is not None else float("inf")
+    beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
+    return list(VERDICTS).index(line.status), -beyond
 
 
 def _counts(statuses: Counter[str], unchecked: int) -> str:
@@ -157,69 +158,66 @@ def _counts(statuses: Counter[str], unchecked: int) -> str:
     return ", ".join([*counts, *([f"{unchecked} not checked"] if unchecked else [])])
 
 
-def _detectable(lines: Sequence[Json]) -> str:
-    drops = [line["detectable"] for line in lines if line["detectable"] is not None and line["unit"] in FRACTIONS]
-    if not drops or len(drops) < len(lines) or any(line["status"] == "regressed" for line in lines):
+def _detectable(lines: Sequence[RegressionRecord]) -> str:
+    drops = [line.detectable for line in lines if line.detectable is not None and line.unit in FRACTIONS]
+    if not drops or len(drops) < len(lines) or any(line.status == "regressed" for line in lines):
         return ""
     each = "the line" if len(lines) == 1 else "every line"
     return f"A drop of {100 * max(drops):.1f} points would be detected by {each} four times in five."
 
 
-def _facts(baseline: Json) -> Iterator[tuple[str, str]]:
-    limit = baseline.get("limit")
+def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
     for name, value in (
-        ("from", baseline.get("source")),
+        ("from", baseline.source),
         ("of", _model_text(baseline)),
-        ("run", baseline.get("run")),
-        ("limited to", f"{limit} samples of each eval" if limit is not None else None),
+        ("run", baseline.run),
+        ("limited to", f"{baseline.limit} samples of each eval" if baseline.limit is not None else ""),
     ):
         if value:
-            yield name, str(value)
+            yield name, value
 
 
-def _change(item: Json, line: Json) -> Change:
-    mark, tone, status = VERDICTS[line["status"]]
-    unit = line["unit"]
+def _change(item: ItemRecord, line: RegressionRecord) -> Change:
+    mark, tone, status = VERDICTS[line.status]
+    unit = line.unit
     fraction = unit in FRACTIONS
-    record = RegressionRecord(**line)
-    headline = item["scorers"][0]["name"] if item["scorers"] else None
-    # The sign of a bound that is compared with a margin says no more than its number does.
-    bound, margin, detectable = (difference_text(line[name], unit) for name in ("bound", "margin", "detectable"))
+    headline = item.scorers[0].name if item.scorers else None
     return Change(
-        eval=item["eval"],
-        model=item["model"],
+        eval=item.eval,
+        model=item.model,
         mark=mark,
         tone=tone,
         status=status,
-        subject=subject_text(record, headline),
-        line=line_text(record, headline),
-        metric=line["metric"],
-        scorer=line["scorer"],
-        group=group_text(line["group"]),
-        before=value_text(line["baseline"], unit),
-        now=value_text(line["value"], unit),
-        drop=difference_text(line["drop"], unit),
-        interval=interval_text({**line, "unit": POINTS if fraction else unit}),
-        bound=bound,
-        margin=margin.removeprefix("+"),
-        p="–" if line["p"] is None else p_text(line["p"]).removeprefix("= "),
-        p_holm="" if line["p_holm"] is None else p_text(line["p_holm"]).removeprefix("= "),
-        level=f"{line['alpha']:g}" + (f" / {line['lines']}" if line["lines"] > 1 else ""),
-        worse=line["worse"],
-        better=line["better"],
-        pairs=line["pairs"],
-        clusters=line["clusters"],
-        detectable=detectable.removeprefix("+"),
-        detail=line["detail"],
-        method=line["method"],
+        subject=subject_text(line, headline),
+        line=line_text(line, headline),
+        metric=line.metric,
+        scorer=line.scorer,
+        group=group_text(line.group),
+        before=value_text(line.baseline, unit),
+        now=value_text(line.value, unit),
+        drop=difference_text(line.drop, unit),
+        interval=interval_text(line, POINTS if fraction else unit),
+        bound=difference_text(line.bound, unit),
+        # The sign of what a bound is compared with says no more than its number does.
+        margin=difference_text(line.margin, unit).removeprefix("+"),
+        p="–" if line.p is None else p_text(line.p).removeprefix("= "),
+        p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
+        level=f"{line.alpha:g}" + (f" / {line.lines}" if line.lines > 1 else ""),
+        worse=line.worse,
+        better=line.better,
+        pairs=line.pairs,
+        clusters=line.clusters,
+        detectable=difference_text(line.detectable, unit).removeprefix("+"),
+        detail=line.detail,
+        method=line.method,
         left_out=tuple(
-            LeftOut(REASONS.get(reason, reason), count, tuple(line["examples"].get(reason, ())))
-            for reason, count in line["left_out"].items()
+            LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
+            for reason, count in line.left_out.items()
         ),
         unit=unit_text(POINTS if fraction else unit),
-        at=axis_value(line["drop"], unit),
-        low=axis_value(line["lower"], unit),
-        high=axis_value(line["upper"], unit),
-        most=axis_value(line["bound"], unit),
-        limit=axis_value(line["margin"], unit),
+        at=axis_value(line.drop, unit),
+        low=axis_value(line.lower, unit),
+        high=axis_value(line.upper, unit),
+        most=axis_value(line.bound, unit),
+        limit=axis_value(line.margin, unit),
     )

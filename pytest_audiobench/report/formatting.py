@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+from msgspec.structs import asdict
 
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
+from pytest_audiobench.records.run import CoverageRecord
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
 
@@ -37,7 +40,14 @@ PERCENT_UNITS = ERROR_RATES | {SHARE}
 _STATUS_TEXTS = {"out_of_range": "out of range", "errors": "not asked"}
 _COMMAND = re.compile(r"^\s*::|##\[")
 
-Json = Mapping[str, Any]
+
+class Interval(Protocol):
+    """A figure of a record, as far as its interval goes."""
+
+    @property
+    def lower(self) -> float | None: ...
+    @property
+    def upper(self) -> float | None: ...
 
 
 def value_text(value: float | None, unit: str) -> str:
@@ -61,14 +71,14 @@ def difference_text(difference: float | None, unit: str) -> str:
     return f"{difference:+.4g} {unit}".rstrip()
 
 
-def interval_text(metric: Json) -> str:
-    """``83.1 to 90.9``, in the value's own unit; empty where no interval is known."""
-    lower, upper = metric["lower"], metric["upper"]
+def interval_text(figure: Interval, unit: str) -> str:
+    """``83.1 to 90.9``, in the value's own ``unit``; empty where no interval is known."""
+    lower, upper = figure.lower, figure.upper
     if lower is None or upper is None:
         return ""
-    if metric["unit"] == POINTS:
+    if unit == POINTS:
         return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
-    if metric["unit"] in PERCENT_UNITS:
+    if unit in PERCENT_UNITS:
         return f"{100 * lower:.1f} to {100 * upper:.1f}"
     return f"{lower:.4g} to {upper:.4g}"
 
@@ -97,26 +107,25 @@ def group_text(group: Mapping[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in group.items())
 
 
-def parse_rate_text(coverage: Mapping[str, int]) -> str:
+def parse_rate_text(coverage: CoverageRecord) -> str:
     """The share of answers (samples times epochs) that could be parsed, as a percentage."""
-    n = coverage.get("n", 0)
-    return f"{100 * coverage.get('parsed', 0) / n:.1f} %" if n else "–"
+    return f"{100 * coverage.parsed / coverage.n:.1f} %" if coverage.n else "–"
 
 
-def skipped_text(coverage: Mapping[str, int]) -> str:
+def skipped_text(coverage: CoverageRecord) -> str:
     """``12 skipped``: how many answers the scorer left out of its score; empty where it took all."""
-    return f"{coverage['skipped']} skipped" if coverage.get("skipped") else ""
+    return f"{coverage.skipped} skipped" if coverage.skipped else ""
 
 
-def unparsed_text(coverage: Mapping[str, int]) -> str:
+def unparsed_text(coverage: CoverageRecord) -> str:
     """Why the others were not parsed: ``3 unparsed, 1 out of range``; empty when all were.
 
     How many the scorer left out is said apart, since these are also counted by why they were not parsed.
     """
     apart = ("n", "parsed", "skipped")
-    reasons = ((name, count) for name, count in coverage.items() if name not in apart and count)
+    reasons = ((name, count) for name, count in asdict(coverage).items() if name not in apart and count)
     text = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
-    skipped = f"{coverage['skipped']} skipped by the scorer" if coverage.get("skipped") else ""
+    skipped = f"{coverage.skipped} skipped by the scorer" if coverage.skipped else ""
     return "; ".join(filter(None, (text, skipped)))
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.verdict import PASS, failed_otherwise, fails_by_numbers, regression_lines, run_verdict
 
-Json = Mapping[str, Any]
 Level: TypeAlias = Literal["error", "warning"]
 
 _MOST = 10
@@ -41,23 +41,23 @@ def places(located: Mapping[str, tuple[str, int | None]], root: Path, checkout: 
     return by_nodeid
 
 
-def commands(record: Json, tests: Mapping[str, Place]) -> list[str]:
+def commands(record: RunRecord, tests: Mapping[str, Place]) -> list[str]:
     """Workflow commands: an error for each eval that failed, a warning for each that passed in doubt.
 
     At most ten of each, the last of which counts what is left. A run that failed with no eval to blame has one error.
     """
     by_level: dict[Level, list[str]] = {"error": [], "warning": []}
     otherwise = failed_otherwise(record)
-    for item in record["items"]:
+    for item in record.items:
         level = _level(item, item in otherwise)
         if level is not None:
             # A test that never reported is known by its node id alone.
-            place = tests.get(item["nodeid"]) or Place(item["nodeid"].partition("::")[0], None)
-            title = f"{item['eval']} ({item['model']})"[:_LONGEST_TITLE]
+            place = tests.get(item.nodeid) or Place(item.nodeid.partition("::")[0], None)
+            title = f"{item.eval} ({item.model})"[:_LONGEST_TITLE]
             by_level[level].append(_command(level, place, title, _message(item)))
-    if record["exit_status"] and not by_level["error"]:
+    if record.exit_status and not by_level["error"]:
         verdict = run_verdict(record)
-        text = " ".join(filter(None, (verdict.counts, verdict.advice, *record["notes"][:3])))
+        text = " ".join(filter(None, (verdict.counts, verdict.advice, *record.notes[:3])))
         by_level["error"].append(_command("error", None, f"audiobench: {verdict.word}", text))
     return [line for level, lines in by_level.items() for line in _bounded(level, lines)]
 
@@ -67,29 +67,29 @@ def trouble(text: str) -> list[str]:
     return [_command("error", None, "audiobench", text)] if text else []
 
 
-def _level(item: Json, fails_otherwise: bool) -> Level | None:
-    if item["outcome"] in ("failed", "lost"):
+def _level(item: ItemRecord, fails_otherwise: bool) -> Level | None:
+    if item.outcome in ("failed", "lost"):
         # An eval that met all its requirements is not to blame for the others of its test.
         return "error" if fails_otherwise or any(_reasons(item)) else None
-    doubtful = any(line["status"] != PASS for line in item.get("regressions", ()))
-    return "warning" if doubtful and item["outcome"] == "passed" else None
+    doubtful = any(line.status != PASS for line in item.regressions)
+    return "warning" if doubtful and item.outcome == "passed" else None
 
 
-def _message(item: Json) -> str:
+def _message(item: ItemRecord) -> str:
     # What a test itself says of its failing goes before numbers that did not fail it.
-    failed = item["outcome"] in ("failed", "lost") and not fails_by_numbers(item)
-    message = [item["message"] or item["outcome"]] if failed else []
+    failed = item.outcome in ("failed", "lost") and not fails_by_numbers(item)
+    message = [item.message or item.outcome] if failed else []
     return "\n".join([*message, *_reasons(item)])
 
 
-def _reasons(item: Json) -> Iterator[str]:
-    for line in regression_lines({"items": [item]}):
+def _reasons(item: ItemRecord) -> Iterator[str]:
+    for line in regression_lines([item]):
         if line.status != PASS:
             values = "" if line.at is None else f" ({line.before} → {line.now})"
             yield f"{line.mark} {line.status}: {line.line}{values}: {line.detail}"
-    for verdict in item["verdicts"]:
-        if verdict["status"] != "pass":
-            yield f"{verdict['threshold']}: {verdict['detail']}"
+    for verdict in item.verdicts:
+        if verdict.status != "pass":
+            yield f"{verdict.threshold}: {verdict.detail}"
 
 
 def _bounded(level: Level, lines: list[str]) -> list[str]:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from msgspec.structs import asdict
+
 from pytest_audiobench.evaluation.result import metric_key
 from pytest_audiobench.gate.regression_text import line_text, subject_text
 from pytest_audiobench.records.run import ItemRecord, RegressionRecord
@@ -40,7 +42,7 @@ def _properties(item: ItemRecord) -> Iterator[tuple[str, str]]:
     for name in ("input_hash", "run_hash", "score_hash"):
         if name in item.hashes:
             yield f"eval.{name}", item.hashes[name]
-    for status, count in (item.scorers[0].coverage if item.scorers else {}).items():
+    for status, count in (asdict(item.scorers[0].coverage) if item.scorers else {}).items():
         # How many there are is the n of the metric called coverage.
         if status != "n":
             yield f"eval.coverage.{status}", str(count)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import (
     answer_comparison,
     findings_tables,
@@ -47,19 +47,19 @@ LONGEST_NAME, LONGEST_DETAIL = 120, 600
 """Characters of a name and of a sentence, before they are escaped."""
 
 
-def append_summary(path: Path, run: Mapping[str, Any]) -> None:
+def append_summary(path: Path, run: RunRecord) -> None:
     """Append the run's summary to the file that ``$GITHUB_STEP_SUMMARY`` names."""
     with path.open("a", encoding="utf-8", errors="replace") as file:
         file.write(summary(run))
 
 
-def summary(run: Mapping[str, Any]) -> str:
+def summary(run: RunRecord) -> str:
     """The run as Markdown. Everything that came from outside is escaped: no pipe, tag, link or mention survives."""
     return "\n".join([*_lines(run), ""])
 
 
-def _lines(run: Mapping[str, Any]) -> Iterator[str]:
-    yield headline(run["run"], run_verdict(run))
+def _lines(run: RunRecord) -> Iterator[str]:
+    yield headline(run.run, run_verdict(run))
     yield ""
     yield from _regressions(run)
     without_line = without_line_sentence(run, len(view_model.aliases(run)) > 1)
@@ -86,8 +86,8 @@ def _lines(run: Mapping[str, Any]) -> Iterator[str]:
     yield from _bullets(run)
 
 
-def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
-    lines = regression_lines(run)
+def _regressions(run: RunRecord) -> Iterator[str]:
+    lines = regression_lines(run.items)
     if not lines:
         return
     several = len(view_model.aliases(run)) > 1
@@ -104,11 +104,11 @@ def _regressions(run: Mapping[str, Any]) -> Iterator[str]:
         yield ""
 
 
-def hash_line(run: Mapping[str, Any]) -> Iterator[str]:
+def hash_line(run: RunRecord) -> Iterator[str]:
     """A line with the run's first hashes; none where an eval that measured nothing leaves them unknown."""
-    names = ("input_hash", "run_hash")
-    if all(run["hashes"][name] for name in names):
-        yield "- " + ", ".join(f"{name.replace('_', ' ')} {run['hashes'][name][:16]}" for name in names)
+    hashes = run.hashes
+    if hashes.input_hash and hashes.run_hash:
+        yield f"- input hash {hashes.input_hash[:16]}, run hash {hashes.run_hash[:16]}"
 
 
 def headline(name: str, verdict: RunVerdict) -> str:
@@ -117,7 +117,7 @@ def headline(name: str, verdict: RunVerdict) -> str:
     return " ".join(filter(None, ("##", verdict.mark, f"{escaped(name)}: {verdict.word}{counts}")))
 
 
-def without_line_sentence(run: Mapping[str, Any], several: bool) -> str:
+def without_line_sentence(run: RunRecord, several: bool) -> str:
     """The evals that have no regression line, the first of them by name; empty without a baseline."""
     changes = baseline_changes(run)
     if changes is None or not changes.without_line:
@@ -162,12 +162,12 @@ def regression_sentence(line: Change, several: bool) -> str:
     return f"{line.mark} **{name}** {escaped(f'{line.line}: {line.status}: {line.detail}', LONGEST_DETAIL)}"
 
 
-def eval_table(run: Mapping[str, Any]) -> tuple[tuple[str, str], list[str]]:
+def eval_table(run: RunRecord) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
     return (table_row(_HEAD), table_row(_ALIGNED)), list(map(table_row, _rows(run)))
 
 
-def _rows(run: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+def _rows(run: RunRecord) -> Iterator[tuple[str, ...]]:
     for item in view_model.evals(run):
         verdict = f"{item.mark} {item.verdict}"
         for block in view_model.unfolded(item.blocks):
@@ -188,7 +188,7 @@ def _cells(name: str, model: str, block: view_model.Block, figure: view_model.Fi
     return (*map(escaped, texts), verdict)
 
 
-def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
+def _bullets(run: RunRecord) -> Iterator[str]:
     yield from (f"- {failed_check_sentence(check, several=True)}" for check in failed_checks(run)[:_MOST_ROWS])
     texts = (summary_footer.scorer_lines(run), summary_footer.interval_lines(run), summary_footer.failure_lines(run))
     for text in (line for lines in texts for line in lines[:_MOST_ROWS]):
@@ -205,6 +205,6 @@ def _bullets(run: Mapping[str, Any]) -> Iterator[str]:
         ):
             if text:
                 yield f"- {subject} of {escaped(f'{facts.alias}: {text}')}"
-    for note in run["notes"]:
+    for note in run.notes:
         yield f"- {escaped(note)}"
     yield from hash_line(run)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE
+from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, ScoredRow
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
-from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,
@@ -34,8 +33,6 @@ from pytest_audiobench.report.markdown import (
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.report.safe_text import escaped, quoted, table_row
 from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
-
-Json = Mapping[str, Any]
 
 MARKER = "<!-- audiobench:comment -->"
 """By this a workflow finds the comment that it wrote before. No text from a model can hold it: ``<`` is escaped."""
@@ -91,7 +88,7 @@ def comment(run: Run, link: str = "") -> str:
     _check(link)
     record = run.record
     verdict = run_verdict(record)
-    lines = regression_lines(record)
+    lines = regression_lines(record.items)
     flips = flips_of(run.folder, _FLIPS)
     sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
     sheet.add(headline("audiobench", verdict), "")
@@ -123,10 +120,9 @@ def _check(link: str) -> None:
         raise UsageError(f"{link[:60]!r} is no link: give the http address where the report can be opened")
 
 
-def _opening(record: Json, verdict: RunVerdict, link: str) -> Iterator[str]:
+def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]:
     against = baseline_text(record)
-    asked = [model for model in record["models"] if model.get("role") != "judge"]
-    models = ", ".join(f"{model['alias']} = {model['spec']}" for model in asked)
+    models = ", ".join(f"{model.alias} = {model.spec}" for model in record.models if model.role != "judge")
     compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
     yield f"{quoted(models)}{compared}. **{verdict.advice}**"
     yield ""
@@ -188,7 +184,7 @@ def _changed_counts(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str
             yield f"- **{_owner_name(owner, several)}** {escaped(text)}"
 
 
-def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several: bool) -> None:
+def _add_details(sheet: _Sheet, record: RunRecord, passed: Sequence[Change], several: bool) -> None:
     if passed and sheet.add(f"<details><summary>Lines that pass: {len(passed)}</summary>", ""):
         sheet.add_rows(regression_head(), [regression_row(line, several) for line in passed])
         sheet.lines.append("</details>")
@@ -202,16 +198,16 @@ def _add_details(sheet: _Sheet, record: Json, passed: Sequence[Change], several:
         sheet.lines += ["", "</details>"]
 
 
-def _settings(record: Json) -> Iterator[str]:
-    lines = [line for item in record["items"] for line in item.get("regressions", ())]
+def _settings(record: RunRecord) -> Iterator[str]:
+    lines = [line for item in record.items for line in item.regressions]
     if lines:
         yield f"- {_RULES}"
-        yield f"- alpha {lines[0]['alpha']:g}, {counted(lines[0]['lines'], 'line')}"
+        yield f"- alpha {lines[0].alpha:g}, {counted(lines[0].lines, 'line')}"
     for name, signatures in sorted(summary_footer.signatures(record).items()):
         yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
-    yield f"- run {escaped(record['run'])}, {escaped(' '.join(record['command']))}"
+    yield f"- run {escaped(record.run)}, {escaped(' '.join(record.command))}"
     yield from hash_line(record)
-    yield from (f"- {escaped(note)}" for note in record["notes"])
+    yield from (f"- {escaped(note)}" for note in record.notes)
 
 
 Owner: TypeAlias = tuple[str, str]
@@ -269,14 +265,13 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
         if sample.compared is None:
             continue
         row, first = sample.compared, sample.predictions[0]
-        flips = by_owner.setdefault((row["eval"], row["model"]), Flips())
-        before, now = _side_answer(row["before"]["text"], row["before"]), _now(sample, row["scorer"])
+        flips = by_owner.setdefault((row.eval, row.model), Flips())
+        before, now = _side_answer(row.before.text, row.before), _now(sample, row.scorer)
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
-        if row["change"] == "worse" and len(flips.worse) < most:
-            names = (first["eval"], first["model"], first["sample_id"], first["epoch"])
-            texts = (_text(first["question"]), _text(first["reference"]))
-            flips.worse.append(Flip(*names, *texts, before, now))
+        if row.change == "worse" and len(flips.worse) < most:
+            names = (first.eval, first.model, first.sample_id, first.epoch)
+            flips.worse.append(Flip(*names, first.question, first.reference, before, now))
     return by_owner
 
 
@@ -287,18 +282,12 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
 
 
 def _now(sample: Joined, scorer: str) -> SideAnswer:
-    last = [row for row in sample.predictions if "role" not in row][-1]
-    scored = next((row for row in sample.scored if row["scorer"] == scorer), sample.scored[0])
-    return _side_answer(last["outputs"][0]["text"] if last["outputs"] else None, scored)
+    last = [row for row in sample.predictions if row.role == "subject"][-1]
+    scored = next((row for row in sample.scored if row.scorer == scorer), sample.scored[0])
+    return _side_answer(last.outputs[0].text if last.outputs else None, scored)
 
 
-def _side_answer(text: str | None, row: Row) -> SideAnswer:
+def _side_answer(text: str | None, answer: BaselineAnswer | ScoredRow) -> SideAnswer:
     # A status that is a class of failures too is counted once.
-    failures = [name for name in FAILURES if name in row["failures"] and name != row["status"]]
-    return SideAnswer(text, row["status"], row["scores"], failures)
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    failures = [name for name in FAILURES if name in answer.failures and name != answer.status]
+    return SideAnswer(text, answer.status, answer.scores, failures)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import eval_name, value_text
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerTable
-
-Json = Mapping[str, Any]
 
 _SPEED_WORDS = {
     "first_token_s": "first token after ",
@@ -41,7 +40,7 @@ class NamedTable(NamedTuple):
     marks: Mapping[str, str]
 
 
-def scorer_tables(record: Json) -> list[NamedTable]:
+def scorer_tables(record: RunRecord) -> list[NamedTable]:
     """The leading metrics by many scorers: of suites, and of evals that no suite pools."""
     pooled = _pooled(record)
     owners = [(_name(record, suite), suite.comparisons) for suite in view_model.suites(record)]
@@ -54,7 +53,7 @@ def scorer_tables(record: Json) -> list[NamedTable]:
     ]
 
 
-def scorer_lines(record: Json) -> list[str]:
+def scorer_lines(record: RunRecord) -> list[str]:
     """How far many scorers lie apart in each eval that a suite pools."""
     pooled = _pooled(record)
     return [
@@ -65,7 +64,7 @@ def scorer_lines(record: Json) -> list[str]:
     ]
 
 
-def failure_lines(record: Json, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
+def failure_lines(record: RunRecord, left_out: Collection[tuple[str, str]] = ()) -> list[str]:
     """A line for each eval with failures: the class that moves its score most.
 
     ``left_out`` are evals and their models of which none is wanted.
@@ -77,62 +76,61 @@ def failure_lines(record: Json, left_out: Collection[tuple[str, str]] = ()) -> l
     ]
 
 
-def interval_lines(record: Json) -> list[str]:
+def interval_lines(record: RunRecord) -> list[str]:
     """Why headlines' metrics have no interval where there are too few samples for one; the same reason once."""
     evals_by_reason: dict[str, dict[str, None]] = {}
-    for item in record["items"]:
-        headline = item["scorers"][0]["name"] if item["scorers"] and not item["control"] else None
-        for metric in item["metrics"]:
-            reason = metric["method"].removeprefix("no interval: ")
+    for item in record.items:
+        headline = item.scorers[0].name if item.scorers and not item.control else None
+        for metric in item.metrics:
+            reason = metric.method.removeprefix("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
-            is_headline = headline is not None and metric["scorer"] == headline and not metric["group"]
+            is_headline = headline is not None and metric.scorer == headline and not metric.group
             if is_headline and reason.endswith(" needed"):
-                evals_by_reason.setdefault(f"no interval of {metric['name']}: {reason}", {})[item["eval"]] = None
+                evals_by_reason.setdefault(f"no interval of {metric.name}: {reason}", {})[item.eval] = None
     return [
         f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
         for reason, evals in evals_by_reason.items()
     ]
 
 
-def signatures(record: Json) -> dict[str, list[str]]:
+def signatures(record: RunRecord) -> dict[str, list[str]]:
     """The signatures of all scorers, by name."""
     by_name: dict[str, dict[str, None]] = {}
-    for item in record["items"]:
-        for scorer in item["scorers"]:
-            by_name.setdefault(scorer["name"], {})[scorer["signature"]] = None
+    for item in record.items:
+        for scorer in item.scorers:
+            by_name.setdefault(scorer.name, {})[scorer.signature] = None
     return {name: list(texts) for name, texts in by_name.items()}
 
 
-def models(record: Json) -> list[ModelFacts]:
+def models(record: RunRecord) -> list[ModelFacts]:
     """The models that were asked: how fast they answered, and whether they are known to use the audio."""
     return [
         ModelFacts(
-            alias=model["alias"],
+            alias=model.alias,
             speed=", ".join(
-                f"{_SPEED_WORDS.get(figure['name'], '')}{value_text(figure['value'], figure['unit'])}"
-                for figure in model.get("speed", ())
+                f"{_SPEED_WORDS.get(figure.name, '')}{value_text(figure.value, figure.unit)}" for figure in model.speed
             ),
-            grounding="{status}: {evidence}".format(**model["hearing"]) if model.get("hearing") else "",
-            device=f"{model['device']}, shared by the workers" if model.get("shared") else "",
-            judging=_judging(model, record["items"]) if model.get("role") == "judge" else "",
+            grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",
+            device=f"{model.device}, shared by the workers" if model.shared else "",
+            judging=_judging(model, record.items) if model.role == "judge" else "",
         )
-        for model in record["models"]
+        for model in record.models
     ]
 
 
-def _judging(model: Json, items: Sequence[Json]) -> str:
-    counts = [item.get("judges", {}).get(model["alias"], {}) for item in items]
-    asked, known, errors = (sum(count.get(name, 0) for count in counts) for name in ("asked", "known", "errors"))
-    roles = {stage["role"] for item in items for stage in item.get("stages", ()) if stage["judge"] == model["alias"]}
+def _judging(model: ModelRecord, items: Sequence[ItemRecord]) -> str:
+    counts = [item.judges[model.alias] for item in items if model.alias in item.judges]
+    asked, known, errors = (sum(getattr(count, name) for count in counts) for name in ("asked", "known", "errors"))
+    roles = {stage.role for item in items for stage in item.stages if stage.judge == model.alias}
     noun = "rewritings" if roles == {"rewriter"} else "texts" if "rewriter" in roles else "verdicts"
-    return f"{model['spec']}, {asked} {noun} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
+    return f"{model.spec}, {asked} {noun} asked, {known} known" + (f", {errors} could not be had" * bool(errors))
 
 
-def _evals(record: Json) -> list[view_model.Eval]:
+def _evals(record: RunRecord) -> list[view_model.Eval]:
     return [item for item in view_model.evals(record) if not item.control]
 
 
-def _pooled(record: Json) -> set[tuple[str, str]]:
+def _pooled(record: RunRecord) -> set[tuple[str, str]]:
     return {(suite.name, suite.model) for suite in view_model.suites(record)}
 
 
@@ -140,6 +138,6 @@ def _folding(comparisons: tuple[ScorerComparison, ...]) -> list[ScorerComparison
     return [comparison for comparison in comparisons if comparison.folds and comparison.leading]
 
 
-def _name(record: Json, owner: view_model.Eval | view_model.Suite) -> str:
+def _name(record: RunRecord, owner: view_model.Eval | view_model.Suite) -> str:
     name = f"{owner.name} (pooled)" if isinstance(owner, view_model.Suite) else owner.name
     return eval_name(name, owner.model, len(view_model.aliases(record)) > 1)

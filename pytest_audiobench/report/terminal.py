@@ -6,8 +6,9 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.formatting import Tone, eval_name, printable
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
@@ -43,7 +44,7 @@ class _Entry(NamedTuple):
     style: Style
 
 
-def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
+def summary_lines(run: RunRecord, width: int) -> list[Line]:
     """The run as lines of at most ``width`` columns, without colours.
 
     Evals first, then suites pooled, how far many scorers lie apart, failures, failed checks, the scorers'
@@ -56,14 +57,14 @@ def summary_lines(run: Mapping[str, Any], width: int) -> list[Line]:
     return [line for text, style in lines for line in _fitted(text, style, width)]
 
 
-def verdict_lines(run: Mapping[str, Any], width: int) -> list[Line]:
+def verdict_lines(run: RunRecord, width: int) -> list[Line]:
     """The run's verdict, how it came about, and what a reader should do."""
     verdict = run_verdict(run)
     counts = f" ({verdict.counts})" if verdict.counts else ""
     return list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
 
 
-def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
+def _numbers(run: RunRecord, width: int) -> list[Line]:
     several = len(view_model.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
     measured = [
@@ -75,10 +76,10 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     folded = 0
     if is_long := len(entries) > _MANY:
         below = {
-            (point["eval"], suite["model"])
-            for suite in run["suites"]
-            for perturbations in suite.get("perturbations", ())
-            for point in perturbations["points"]
+            (point.eval, suite.model)
+            for suite in run.suites
+            for perturbations in suite.perturbations
+            for point in perturbations.points
         }
         listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
         folded = len(measured) - len(listed)
@@ -113,7 +114,7 @@ def _numbers(run: Mapping[str, Any], width: int) -> list[Line]:
     return lines
 
 
-def _special_tables(run: Mapping[str, Any], width: int) -> Iterator[tuple[str, bool]]:
+def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
     """Tables of what only some runs have, whose modules only these import; with each line whether it is a head."""
     if view_model.has_perturbations(run):
         from pytest_audiobench.report import perturbation_tables
@@ -131,7 +132,7 @@ def _special_tables(run: Mapping[str, Any], width: int) -> Iterator[tuple[str, b
         yield from findings_tables.lines(run)
 
 
-def _in_comparison_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
+def _in_comparison_tables(run: RunRecord) -> set[tuple[str, str]]:
     if not view_model.has_comparisons(run) and not view_model.has_perturbations(run):
         return set()
     from pytest_audiobench.report.answer_comparison import evals_in_tables
@@ -139,12 +140,12 @@ def _in_comparison_tables(run: Mapping[str, Any]) -> set[tuple[str, str]]:
     return evals_in_tables(run)
 
 
-def _regressions(run: Mapping[str, Any], width: int) -> Iterator[Line]:
+def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
     """A table of the regression lines, the worst last; beneath each that is no pass the formula that it follows from.
 
     The verdict stands in the first column, so that nothing before it can push it off the line.
     """
-    changes = regression_lines(run)
+    changes = regression_lines(run.items)
     if not changes:
         return
     from pytest_audiobench.report.changes import baseline_text
@@ -202,7 +203,7 @@ def _cut_in_the_middle(text: str, width: int) -> str:
     return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
 
 
-def _models(run: Mapping[str, Any]) -> Iterator[Line]:
+def _models(run: RunRecord) -> Iterator[Line]:
     for facts in summary_footer.models(run):
         for subject, text in (
             ("judge", facts.judging),
@@ -214,30 +215,32 @@ def _models(run: Mapping[str, Any]) -> Iterator[Line]:
                 yield printable(f"{subject} {facts.alias}: {text}"), "light"
 
 
-def _notes(run: Mapping[str, Any]) -> list[str]:
+def _notes(run: RunRecord) -> list[str]:
     """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
     evals_by_text: dict[str, list[str]] = {}
-    for item in run["items"]:
-        skipped = [f"skipped: {item['message']}"] if item["outcome"] == "skipped" else []
+    for item in run.items:
+        skipped = [f"skipped: {item.message}"] if item.outcome == "skipped" else []
         # Alarms stand where the verdict does.
-        warnings = [text for text in item["warnings"] if not is_alarm(text)]
+        warnings = [text for text in item.warnings if not is_alarm(text)]
         for text in (*warnings, *_agreement(item), *skipped):
-            evals_by_text.setdefault(text, []).append(item["eval"])
+            evals_by_text.setdefault(text, []).append(item.eval)
     notes = [
         f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {text}" for text, evals in evals_by_text.items()
     ]
-    return [*notes, *run["notes"]]
+    return [*notes, *run.notes]
 
 
-def _agreement(item: Mapping[str, Any]) -> list[str]:
-    agreement = item["agreement"]
-    if not agreement or agreement["mean"] is None:
+def _agreement(item: ItemRecord) -> list[str]:
+    over = item.agreement
+    if over is None or over.mean is None:
         return []
-    low, high = (f"{100 * agreement[bound]:.1f}" for bound in ("min", "max"))
+    mean, spread, low, high, same = (
+        "–" if number is None else f"{100 * number:.1f}"
+        for number in (over.mean, over.spread, over.min, over.max, over.agreement)
+    )
     return [
-        f"{agreement['metric']} over {agreement['epochs']} epochs: mean {100 * agreement['mean']:.1f} %, "
-        f"spread {100 * agreement['spread']:.1f} points ({low} to {high}); "
-        f"the same answer in all epochs for {100 * agreement['agreement']:.1f} % of {agreement['n']} samples"
+        f"{over.metric} over {over.epochs} epochs: mean {mean} %, spread {spread} points ({low} to {high}); "
+        f"the same answer in all epochs for {same} % of {over.n} samples"
     ]
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_audiobench.records.run import ALARM
+from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
 from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
-
-Json = Mapping[str, Any]
 
 PASS = VERDICTS["pass"].words
 _NO_VERDICT = {
@@ -48,26 +46,29 @@ class FailedCheck(NamedTuple):
     text: str
 
 
-def baseline_changes(record: Json) -> Changes | None:
+def baseline_changes(record: RunRecord) -> Changes | None:
     """What the run's record says of its baseline; None where it was compared with none."""
-    if record.get("baseline") is None and not any(item.get("regressions") for item in record["items"]):
+    if record.baseline is None and not any(item.regressions for item in record.items):
         return None
     from pytest_audiobench.report.changes import changes
 
     return changes(record)
 
 
-def regression_lines(record: Json) -> Sequence[Change]:
-    """All regression lines of a run, the worst first; none where it was compared with no baseline."""
-    changes = baseline_changes(record)
-    return changes.lines if changes else ()
+def regression_lines(items: Sequence[ItemRecord]) -> Sequence[Change]:
+    """All regression lines of ``items``, the worst first; none where they were compared with no baseline."""
+    if not any(item.regressions for item in items):
+        return ()
+    from pytest_audiobench.report.changes import changed_lines
+
+    return changed_lines(items)
 
 
-def run_verdict(record: Json) -> RunVerdict:
+def run_verdict(record: RunRecord) -> RunVerdict:
     """The run's verdict, worst first: it did not end, regressed, failed, not comparable, inconclusive, passed."""
     changes = baseline_changes(record)
-    statuses = {item["status"] for item in _all(record, "regressions")}
-    thresholds = Counter(verdict["status"] for verdict in _all(record, "verdicts"))
+    statuses = {line.status for item in record.items for line in item.regressions}
+    thresholds: Counter[str] = Counter(verdict.status for item in record.items for verdict in item.verdicts)
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
@@ -79,8 +80,8 @@ def run_verdict(record: Json) -> RunVerdict:
     return RunVerdict(*sign, counts, advice)
 
 
-def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
-    status = record["exit_status"]
+def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
+    status = record.exit_status
     if status in _NO_VERDICT:
         return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
     if "regressed" in lines:
@@ -92,14 +93,14 @@ def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], faile
         return VERDICTS["not_comparable"], advice
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
-        undecided = [line for line in _all(record, "regressions") if line["status"] == "inconclusive"]
-        if not any(line["pairs"] for line in undecided):
+        undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
+        if not any(line.pairs for line in undecided):
             # More samples are no remedy where the baseline holds nothing to pair them with.
             advice = "The baseline does not know what is inconclusive: renew it, or check its name."
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status:
         return _FAILED, "See what failed."
-    if all(item["outcome"] == "skipped" for item in record["items"]):
+    if all(item.outcome == "skipped" for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
         advice = "Nothing was required: declare thresholds, or compare it with a baseline."
@@ -107,64 +108,60 @@ def _verdict(record: Json, lines: set[str], thresholds: Mapping[str, int], faile
     return _PASSED, "Nothing to do."
 
 
-def _all(record: Json, key: str) -> Iterator[Json]:
-    return (value for item in record["items"] for value in item.get(key, ()))
-
-
-def failed_checks(record: Json) -> list[FailedCheck]:
+def failed_checks(record: RunRecord) -> list[FailedCheck]:
     """Thresholds that were not met, then evals that failed by an assertion, an error or a lost worker."""
     sign = VERDICTS["fail"]
     reasons = [
         # An assertion's own words come before what pytest and the eval's table add.
-        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, first_line or item["outcome"])
+        FailedCheck(item.eval, item.model, sign.mark, sign.tone, first_line or item.outcome)
         for item in failed_otherwise(record)
-        for first_line in [item["message"].strip().partition("\n")[0]]
+        for first_line in [item.message.strip().partition("\n")[0]]
     ]
     return [*failed_thresholds(record), *reasons]
 
 
-def failed_thresholds(record: Json) -> list[FailedCheck]:
+def failed_thresholds(record: RunRecord) -> list[FailedCheck]:
     """The thresholds that were not met, or could not be checked."""
     return [
-        FailedCheck(item["eval"], item["model"], sign.mark, sign.tone, ": ".join(filter(None, sentence)))
-        for item in record["items"]
-        for verdict in item["verdicts"]
-        if (sign := VERDICTS[verdict["status"]]).tone != "good"
-        for sentence in [(verdict["threshold"], sign.words, verdict["detail"])]
+        FailedCheck(item.eval, item.model, sign.mark, sign.tone, ": ".join(filter(None, sentence)))
+        for item in record.items
+        for verdict in item.verdicts
+        if (sign := VERDICTS[verdict.status]).tone != "good"
+        for sentence in [(verdict.threshold, sign.words, verdict.detail)]
     ]
 
 
-def failed_otherwise(record: Json) -> list[Json]:
+def failed_otherwise(record: RunRecord) -> list[ItemRecord]:
     """The items that failed by no threshold and no regression line; of a test with several the first one."""
-    tests: dict[str, list[Json]] = {}
-    for item in record["items"]:
-        tests.setdefault(item["nodeid"], []).append(item)
+    tests: dict[str, list[ItemRecord]] = {}
+    for item in record.items:
+        tests.setdefault(item.nodeid, []).append(item)
     return [items[0] for items in tests.values() if _failed(items[0]) and not any(map(fails_by_numbers, items))]
 
 
-def fails_by_numbers(item: Json) -> bool:
+def fails_by_numbers(item: ItemRecord) -> bool:
     """Whether a threshold or a regression line of this item is what failed its test, alone or among others.
 
     A test that failed for something else has its own message. An inconclusive line fails only where that is asked for.
     """
     failures = list(_not_passed(item)) if _failed(item) else []
-    if not item["message"]:
+    if not item.message:
         return any(status != "inconclusive" for status, _ in failures)
-    return any(sentence in item["message"] for _, sentence in failures)
+    return any(sentence in item.message for _, sentence in failures)
 
 
-def _failed(item: Json) -> bool:
-    return item["outcome"] in ("failed", "lost")
+def _failed(item: ItemRecord) -> bool:
+    return item.outcome in ("failed", "lost")
 
 
-def _not_passed(item: Json) -> Iterator[tuple[str, str]]:
+def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
     """The status and the sentence of each threshold and line that did not pass, as a test's message holds it."""
-    for verdict in item["verdicts"]:
-        if verdict["status"] != "pass":
-            yield verdict["status"], f"{verdict['threshold']}: {verdict['detail']}"
-    for line in item.get("regressions", ()):
-        if line["status"] != "pass":
-            yield line["status"], line["detail"]
+    for verdict in item.verdicts:
+        if verdict.status != "pass":
+            yield verdict.status, f"{verdict.threshold}: {verdict.detail}"
+    for line in item.regressions:
+        if line.status != "pass":
+            yield line.status, line.detail
 
 
 def is_alarm(warning: str) -> bool:
@@ -172,14 +169,14 @@ def is_alarm(warning: str) -> bool:
     return warning.startswith(ALARM)
 
 
-def alarms(items: Sequence[Json]) -> list[str]:
+def alarms(items: Sequence[ItemRecord]) -> list[str]:
     """Each alarm once, as a sentence that names the evals which raise it."""
-    several = len({item["model"] for item in items}) > 1
+    several = len({item.model for item in items}) > 1
     evals_by_alarm: dict[str, list[str]] = {}
     for item in items:
-        for text in filter(is_alarm, item["warnings"]):
+        for text in filter(is_alarm, item.warnings):
             evals = evals_by_alarm.setdefault(text.removeprefix(ALARM).strip(), [])
-            evals.append(eval_name(item["eval"], item["model"], several))
+            evals.append(eval_name(item.eval, item.model, several))
     sentences = [f"Alarm: {text} ({_listed(evals)})" for text, evals in evals_by_alarm.items()]
     left_out = len(sentences) - _MOST_ALARMS
     return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]

@@ -4,22 +4,48 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from dataclasses import replace as with_changes
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import pytest
+from msgspec.structs import replace
 
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, PerturbationRecord, RegressionRecord, ScorerRecord, VerdictRecord
+from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.identity import digest
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.fields import Record
+from pytest_audiobench.records.lines import (
+    COMPARED_FILE,
+    AudioRow,
+    BaselineAnswer,
+    ComparedRow,
+    EarlierAnswer,
+    OutputRow,
+    PredictionRow,
+    ProcessedRow,
+    ScoredRow,
+)
+from pytest_audiobench.records.run import (
+    AskingRecord,
+    BaselineRecord,
+    CoverageRecord,
+    ItemRecord,
+    MetricRecord,
+    ModelRecord,
+    PerturbationRecord,
+    RegressionRecord,
+    RunRecord,
+    RuntimeRecord,
+    ScorerRecord,
+    VerdictRecord,
+)
 from pytest_audiobench.report import run_writer
-from pytest_audiobench.report.json_lines import Row, write_lines
-from pytest_audiobench.report.page import html
-from pytest_audiobench.report.page.sounds import ENDING
-from pytest_audiobench.report.run_writer import COMPARED_FILE, PARTS, Heading, Lines, write_part
+from pytest_audiobench.report.json_lines import write_lines
+from pytest_audiobench.report.run_writer import PARTS, Lines, write_part
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
@@ -39,7 +65,7 @@ class Made:
     """One item to write: ``answers`` are (text, status, right) per sample; status "error" is a failed asking.
 
     ``others`` are further scorers by name, ``wording`` the classes of failures that a text shows,
-    ``verdict`` what a judge said of each; ``amend`` changes a sample's rows of predictions before they are written.
+    ``verdict`` what a judge said of each; ``amend`` gives a sample's row of predictions as it is written.
     ``group_of`` gives a sample's groups by its number, ``truths`` and ``said`` the label that is true of it and the one
     that was read (their letters, by ``CHOICES``).
     """
@@ -62,7 +88,7 @@ class Made:
     wording: dict[str, tuple[str, ...]] = field(default_factory=dict)
     control: bool = False
     verdict: str = ""
-    amend: Callable[[int, dict[str, Any]], None] = lambda number, row: None
+    amend: Callable[[int, PredictionRow], PredictionRow] = lambda number, row: row
     message: str = ""
     group_of: Callable[[int], dict[str, str]] | None = None
     truths: Sequence[str] = ()
@@ -93,13 +119,13 @@ class Made:
     def groups_of(self, number: int) -> dict[str, str]:
         return self.group_of(number % (len(self.answers) // self.epochs)) if self.group_of else self.groups
 
-    def _coverage(self, scorer: str) -> dict[str, int]:
+    def _coverage(self, scorer: str) -> CoverageRecord:
         counts = {"n": len(self.answers), "parsed": 0, "unparsed": 0, "refused": 0, "empty": 0, "out_of_range": 0}
         counts |= {"truncated": 0, "errors": 0, "skipped": 0}
         for status, scores, _ in self.read(scorer):
             counts["errors" if status == "error" else status] += 1
             counts["skipped"] += status != "error" and scores is None
-        return counts
+        return CoverageRecord(**counts)
 
     def _metrics(self, scorer: str) -> list[MetricRecord]:
         rows = self.read(scorer)
@@ -136,14 +162,7 @@ class Made:
             scorers=[ScorerRecord(name, self.signature(name), self._coverage(name)) for name in self.scorers],
             metrics=[metric for name in self.scorers for metric in self._metrics(name)],
             hashes={name: digest([name, self.eval, self.model]) for name in ("input_hash", "run_hash", "score_hash")},
-            asking={
-                "asked": len(self.answers),
-                "known": 0,
-                "noise": 0,
-                "repaired": 0,
-                "truncated_clips": 0,
-                "oom_splits": 0,
-            },
+            asking=AskingRecord(asked=len(self.answers)),
             control=self.control,
             verdicts=self.verdicts,
             regressions=self.regressions,
@@ -164,85 +183,84 @@ class Made:
 
     @property
     def lines(self) -> Lines:
-        return Lines(self._predictions(), self._read_rows(self._processed), self._read_rows(self._scored))
+        return Lines(self._predictions(), self._processed(), self._scored())
 
-    def _base(self, number: int) -> dict[str, Any]:
+    def _sample(self, number: int) -> dict[str, Any]:
         n = len(self.answers) // self.epochs
         return {
             "eval": self.eval,
             "model": self.model,
-            "dataset": self.record_dataset,
+            "dataset": self.dataset or f"{self.suite}-{self.eval}",
             "sample_id": f"s{number % n:05d}",
             "epoch": number // n,
         }
 
-    def _predictions(self) -> Iterator[dict[str, Any]]:
+    def _predictions(self) -> Iterator[PredictionRow]:
         n = len(self.answers) // self.epochs
-        for number, (text, status, right) in enumerate(self.answers):
-            made = self._base(number) | self._prediction(number % n, text, status, right)
-            self.amend(number, made)
-            yield made
+        for number, (text, status, _) in enumerate(self.answers):
+            row = self._prediction(number, number % n, text, status)
+            yield self.amend(number, row)
             if self.verdict:
-                row = self._base(number) | self._prediction(number % n, self.verdict, status, right)
-                yield row | {"stage": "grade", "role": "judge"}
+                outputs = [OutputRow(self.verdict, "stop")] if row.error is None else []
+                error = None if row.error is None else self.verdict
+                yield replace(row, stage="grade", role="judge", outputs=outputs, error=error)
 
-    def _read_rows(self, row: Callable[..., dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def _prediction(self, number: int, sample: int, text: str, status: str) -> PredictionRow:
+        failed = status == "error"
+        return PredictionRow(
+            **self._sample(number),
+            question=self.question,
+            choices=CHOICES,
+            reference=self.truths[sample] if self.truths else "cat",
+            references=[],
+            metadata={},
+            stage="answer",
+            key=f"{sample:064x}",
+            prompt=None,
+            outputs=[] if failed else [OutputRow(text, "stop")],
+            usage={},
+            error=text if failed else None,
+            audio=[AudioRow(f"sakura:data/{sample}.wav", "0" * 64, 1.25, 0.0)],
+        )
+
+    def _processed(self) -> Iterator[ProcessedRow]:
+        before = None if self.flipped is None else EarlierAnswer("parsed", "C")
+        for number, scorer, status, scores, _ in self._readings():
+            value = ("A" if scores and scores["correct"] else "B") if status == "parsed" else None
+            value = self.said[number] if self.said else value
+            yield ProcessedRow(**self._sample(number), scorer=scorer, status=status, value=value, before=before)
+
+    def _scored(self) -> Iterator[ScoredRow]:
+        for number, scorer, status, scores, failures in self._readings():
+            if self.flipped is not None and scores is not None:
+                scores = {**scores, "flipped": float(number in self.flipped)}
+            yield ScoredRow(
+                **self._sample(number),
+                scorer=scorer,
+                status=status,
+                scores=scores,
+                failures=failures,
+                groups=self.groups_of(number),
+                cluster=self.clusters[number % (len(self.answers) // self.epochs)] if self.clusters else None,
+            )
+
+    def _readings(self) -> Iterator[tuple[int, str, Any, dict[str, float] | None, tuple[str, ...]]]:
+        """What each scorer made of each answer, by the answer's number, in the order of the line files."""
         read = [self.read(name) for name in self.scorers]
         for number in range(len(self.answers)):
             for name, rows in zip(self.scorers, read, strict=True):
-                yield self._base(number) | {"scorer": name} | row(number, *rows[number])
-
-    @property
-    def record_dataset(self) -> str:
-        return self.dataset or f"{self.suite}-{self.eval}"
-
-    def _prediction(self, number: int, text: str, status: str, right: bool) -> dict[str, Any]:
-        failed = status == "error"
-        return {
-            "stage": "answer",
-            "key": f"{number:064x}",
-            "question": self.question,
-            "choices": CHOICES,
-            "reference": self.truths[number] if self.truths else "cat",
-            "references": [],
-            "outputs": [] if failed else [{"text": text, "finish": "stop"}],
-            "usage": {},
-            "error": text if failed else None,
-            "audio": [{"source": f"sakura:data/{number}.wav", "key": "0" * 64, "duration_s": 1.25, "truncated_s": 0.0}],
-        }
-
-    def _processed(
-        self, number: int, status: str, scores: dict[str, float] | None, _: tuple[str, ...]
-    ) -> dict[str, Any]:
-        value = ("A" if scores and scores["correct"] else "B") if status == "parsed" else None
-        value = self.said[number] if self.said else value
-        if self.flipped is None:
-            return {"status": status, "value": value}
-        return {"status": status, "value": value, "before": {"status": "parsed", "value": "C"}}
-
-    def _scored(
-        self, number: int, status: str, scores: dict[str, float] | None, failures: tuple[str, ...]
-    ) -> dict[str, Any]:
-        cluster = self.clusters[number % (len(self.answers) // self.epochs)] if self.clusters else None
-        if self.flipped is not None and scores is not None:
-            scores = {**scores, "flipped": float(number in self.flipped)}
-        return {
-            "status": status,
-            "scores": scores,
-            "failures": list(failures),
-            "groups": self.groups_of(number),
-            "cluster": cluster,
-        }
+                yield number, name, *rows[number]
 
 
-BASELINE = {
-    "source": "baselines/main.json",
-    "digest": "b7" * 32,
-    "model": "listener",
-    "spec": "hf:checkpoints/step-1000",
-    "run": "2026-11-01-main",
-    "limit": None,
-}
+BASELINE = BaselineRecord(
+    source="baselines/main.json",
+    digest="b7" * 32,
+    model="listener",
+    spec="hf:checkpoints/step-1000",
+    run="2026-11-01-main",
+    limit=None,
+    lines=1,
+)
 
 
 def regression(status: Any, drop: float | None = None, half: float = 0.02, **changes: Any) -> RegressionRecord:
@@ -289,7 +307,23 @@ def dropped(status: Any = "regressed", **changes: Any) -> RegressionRecord:
     return regression(status, 0.8625, **numbers | counts | told | changes)
 
 
-def heading(**changes: Any) -> Heading:
+def model_record(alias: str = "listener", **changes: Any) -> ModelRecord:
+    values: dict[str, Any] = {
+        "spec": "baseline:listener",
+        "role": "subject",
+        "batching": "opaque",
+        "device": "cpu",
+        "fingerprint": {"weights": "ab12"},
+        "heard": "",
+        "batches": "",
+        "hearing": None,
+        "noise": None,
+    }
+    return ModelRecord(alias=alias, **values | changes)
+
+
+def heading(**changes: Any) -> RunRecord:
+    """A run's record as it is before its items are collected."""
     values: dict[str, Any] = {
         "run": "2026-11-20-nightly",
         "started": "2026-11-20T09:00:00Z",
@@ -298,18 +332,12 @@ def heading(**changes: Any) -> Heading:
         "exit_status": 0,
         "limit": None,
         "epochs": 1,
-        "models": [
-            {
-                "alias": "listener",
-                "spec": "baseline:listener",
-                "batching": "opaque",
-                "device": "cpu",
-                "fingerprint": {"weights": "ab12"},
-            }
-        ],
-        "runtime": {"python": "3.11.7", "platform": "linux", "packages": {"numpy": "2.4.6"}},
+        "models": [model_record()],
+        "runtime": RuntimeRecord("3.11.7", "cpython", "linux", {"numpy": "2.4.6"}),
+        "hashes": pooled_hashes(()),
+        "notes": [],
     }
-    return Heading(**values | changes)
+    return RunRecord(**values | changes)
 
 
 @dataclass(frozen=True)
@@ -326,48 +354,63 @@ class Runs:
             write_part(folder / "parts", item.record, item.lines)
         return folder
 
-    def collected(self, *items: Made, name: str = "run", **changes: Any) -> tuple[Path, dict[str, Any]]:
+    def collected(self, *items: Made, name: str = "run", **changes: Any) -> tuple[Path, RunRecord]:
         """A run's folder and record, collected and finished."""
         folder = self.begun(*items, name=name)
         record = run_writer.collect(folder, heading(**changes))
         run_writer.finish(folder, record)
         return folder, record
 
-    def gated(self, *items: Made, name: str = "run", before: str = "(a) cat", **changes: Any) -> tuple[Path, Any]:
+    def gated(self, *items: Made, name: str = "run", before: str = "(a) cat", **changes: Any) -> tuple[Path, RunRecord]:
         """A finished run that was held against a baseline, whose answers were all right and read ``before``."""
         folder = self.begun(*items, name=name)
-        record = run_writer.collect(folder, heading(**changes)) | {"baseline": BASELINE}
-        right = {"status": "parsed", "scores": {"correct": 1.0}, "text": before, "failures": []}
+        record = replace(run_writer.collect(folder, heading(**changes)), baseline=BASELINE)
         rows = [
-            {name: row[name] for name in ("eval", "model", "sample_id", "epoch", "scorer")}
-            | {"change": "same" if row["scores"] == {"correct": 1.0} else "worse", "before": right}
+            self.compared_row(row, "same" if row.scores == {"correct": 1.0} else "worse", before)
             for item in items
             for row in item.lines.scored
-            if row["scorer"] == "letters" and row["status"] != "error"
+            if row.scorer == "letters" and row.status != "error"
         ]
         write_lines(folder / COMPARED_FILE, rows)
         run_writer.finish(folder, record)
         return folder, record
 
+    @staticmethod
+    def compared_row(row: ScoredRow, change: Any, text: str | None = "(a) cat") -> ComparedRow:
+        """What the baseline holds of a sample: the right answer, which read ``text``."""
+        before = BaselineAnswer("parsed", {"correct": 1.0}, text, [])
+        return ComparedRow(
+            eval=row.eval,
+            model=row.model,
+            sample_id=row.sample_id,
+            epoch=row.epoch,
+            scorer=row.scorer,
+            change=change,
+            before=before,
+        )
+
     def page(
         self,
         *items: Made,
-        budget_bytes: int = html.BUDGET_BYTES,
-        baseline: Mapping[str, Any] | None = None,
-        compared: Sequence[Row] = (),
-        sounds: Sequence[Row] = (),
+        budget_bytes: int | None = None,
+        baseline: BaselineRecord | None = None,
+        compared: Sequence[ComparedRow] = (),
+        sounds: Sequence[Record] = (),
         **changes: Any,
     ) -> Path:
         """The page of a finished run, held against ``baseline``, of whose samples ``compared`` tells.
 
         ``sounds`` are the excerpts that its evals left.
         """
+        from pytest_audiobench.report.page import html
+        from pytest_audiobench.report.page.sounds import ENDING
+
         folder = self.begun(*items)
         write_lines(folder / PARTS / f"sounds{ENDING}", sounds)
-        record = run_writer.collect(folder, heading(**changes)) | {"baseline": baseline}
+        record = replace(run_writer.collect(folder, heading(**changes)), baseline=baseline)
         if compared:
             write_lines(folder / COMPARED_FILE, compared)
-        path = html.write_page(folder, record, budget_bytes)
+        path = html.write_page(folder, record, html.BUDGET_BYTES if budget_bytes is None else budget_bytes)
         run_writer.finish(folder, record)
         return path
 
@@ -399,15 +442,18 @@ class Runs:
         """Ladders of one data set, each asked about in words of its own: ``noisy[clean-a]``, ``noisy[clean-b]``, …"""
         ladders = [self.ladder(own) for own in right]
         return [
-            replace(one, index=len(own) * number + one.index, eval=f"{one.eval.removesuffix(']')}-{'abc'[number]}]")
+            with_changes(
+                one, index=len(own) * number + one.index, eval=f"{one.eval.removesuffix(']')}-{'abc'[number]}]"
+            )
             for number, own in enumerate(ladders)
             for one in own
         ]
 
     heading = staticmethod(heading)
+    model = staticmethod(model_record)
     regression = staticmethod(regression)
     dropped = staticmethod(dropped)
-    baseline: ClassVar[Mapping[str, Any]] = BASELINE
+    baseline: ClassVar[BaselineRecord] = BASELINE
 
 
 @pytest.fixture
