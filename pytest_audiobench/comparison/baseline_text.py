@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec.structs import asdict, astuple
+from msgspec.structs import astuple
 
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
@@ -86,7 +86,7 @@ def _row(side: ComparableEval, figure: BaselineFigure | None) -> tuple[str, ...]
     share = f"{100.0 * sum(answered) / len(answered):.1f} %" if answered else "–"
     if figure is None:
         return side.eval, "–", "–", "", str(len(side.rows)), share
-    interval = interval_text(asdict(figure))
+    interval = interval_text(figure, figure.unit)
     value = value_text(figure.value, figure.unit)
     return side.eval, figure.name, value, f"[{interval}]" if interval else "", str(figure.n), share
 
