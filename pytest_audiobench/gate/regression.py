@@ -18,6 +18,8 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
+
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
@@ -152,7 +154,7 @@ class _LineTest:
         moves = [moved(self.kind, *pair) for pair in zip(before, after, strict=True)]
         counts = (moves.count(1), moves.count(-1))
         record = self._record(status, pairs, drop, values, "", counts, names)
-        return replace(record, detail=sentence(record) + noise)
+        return structs.replace(record, detail=sentence(record) + noise)
 
     def _statistics(self, row: ComparableSample) -> Statistics:
         statistics = statistics_of(row, self.scorer, self.kind.name)

@@ -40,9 +40,9 @@ def pytest_audiobench_result_ready(item: pytest.Item, result: Result) -> None:
 
 
 def pytest_audiobench_update_run(config: pytest.Config, run: RunRecord) -> None:
-    """Read the run's record once, in the controller, before it is written, and add to it in ``run.extra``.
+    """Read the run's record once, in the controller, before it is written, and add to it.
 
-    What is put there stands in run.json under a name of its own, as JSON values::
+    ``run.notes`` takes sentences that the summary shows; ``run.extra`` JSON values under names of their own::
 
         def pytest_audiobench_update_run(config, run):
             run.extra["checkpoint"] = {"step": 12_000, "accuracy": run.suites[0].metrics[0].value}

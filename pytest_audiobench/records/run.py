@@ -588,7 +588,8 @@ class RunRecord(Record, frozen=True, kw_only=True):
     items: Sequence[ItemRecord] = ()
     hashes: PooledHashes
     runtime: RuntimeRecord
-    notes: Sequence[str]
+    notes: list[str]
+    """What a reader of the run must know; hooks may append to it."""
     baseline: BaselineRecord | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What hooks added: JSON values under names of their own."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -157,7 +158,19 @@ class Run:
         A stage's outputs are in ``stage.answer``. Beside texts and numbers there are lists of texts and, in ``audio``,
         of objects with the same keys: ``run.samples.to_parquet("samples.parquet")`` holds them all (with pyarrow).
         """
-        return _frame(row for sample in self.rows() for row in _sample_rows(sample))
+        return _frame(self._sample_rows())
+
+    def sample_chunks(self, rows: int = 50_000) -> Iterator[DataFrame]:
+        """The frame :attr:`samples` in parts of at most ``rows`` rows, with one of them in memory.
+
+        A column that no sample of a part has is not in that part.
+        """
+        remaining = self._sample_rows()
+        while part := list(islice(remaining, rows)):
+            yield _frame(part)
+
+    def _sample_rows(self) -> Iterator[dict[str, Any]]:
+        return (row for sample in self.rows() for row in _sample_rows(sample))
 
 
 def load_run(run: str | Path, reports: str | Path = "reports") -> Run:

@@ -5,20 +5,13 @@ from sklearn.metrics import confusion_matrix
 
 from pytest_audiobench import load_run
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import confusion
+from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion
 
 PLACES = ("cat", "dog", "hen")
 
 
 def sample(value, reference="cat", choices=PLACES, error=None, references=()):
-    return {
-        "sample_id": "s",
-        "choices": choices,
-        "reference": reference,
-        "references": references,
-        "value": value,
-        "error": error,
-    }
+    return LabelledAnswer("s", choices, reference, references, value, error)
 
 
 def test_letters_stand_for_the_options_of_their_own_question():

@@ -2,57 +2,88 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 
-from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.curves import Figures, figures, step
+from pytest_audiobench.evaluation.perturbation_series import SampleScore, series, unperturbed
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.records.fields import Harder
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, PerturbationRecord, ScorerRecord
 
 READING = ("letters", "letters|v:1")
 
 
-def perturbation(name: str, dose: float | None = None, family: str = "white", harder: str = "lower") -> dict[str, Any]:
+def perturbation(
+    name: str, dose: float | None = None, family: str = "white", harder: Harder = "lower"
+) -> PerturbationRecord:
     unit = "" if dose is None else "dB SNR"
-    return {"name": name, "family": family, "dose": dose, "unit": unit, "harder": harder if unit else ""}
+    return PerturbationRecord(name, family, dose, unit, harder if unit else "")
 
 
-def item(one: dict[str, Any] | None, right: int, n: int = 20, **changes: Any) -> dict[str, Any]:
+class Counted(NamedTuple):
+    """An eval in which the first ``right`` samples are right."""
+
+    record: ItemRecord
+    right: int
+
+    @property
+    def name(self) -> str:
+        return self.record.perturbation.name if self.record.perturbation else ""
+
+    def changed(self, **changes: Any) -> Counted:
+        return self._replace(record=replace(self.record, **changes))
+
+
+def item(change: PerturbationRecord | None, right: int, n: int = 20, metric: str = "accuracy") -> Counted:
     """An eval in which the first ``right`` of ``n`` samples are right."""
-    kind = metric_kind(changes.pop("metric", "accuracy"))
+    kind = metric_kind(metric)
     statistics = [{"correct": float(number < right)} for number in range(n)]
-    found = metric_kind("accuracy").estimate(statistics, None)
-    about = {"name": kind.name, "unit": kind.unit, "direction": kind.direction, "group": {}, "method": found.method}
-    values = {"value": found.value, "lower": found.lower, "upper": found.upper, "n": n}
-    name = "plain" if one is None else one["name"]
-    return {
-        "eval": f"tones[{name}]",
-        "dataset": "tones" if one is None else f"tones+{name}",
-        "perturbation": one,
-        "scorers": [{"name": READING[0], "signature": READING[1], "coverage": {"n": n, "parsed": n - 1}}],
-        "metrics": [{**about, **values, "scorer": READING[0], "signature": READING[1]}],
-        "right": right,
-        **changes,
-    }
+    estimate = metric_kind("accuracy").estimate(statistics, None)
+    figure = MetricRecord(
+        kind.name,
+        estimate.value,
+        estimate.lower,
+        estimate.upper,
+        n,
+        kind.unit,
+        kind.direction,
+        estimate.method,
+        *READING,
+    )
+    name = "plain" if change is None else change.name
+    record = ItemRecord(
+        index=0,
+        nodeid="",
+        suite="",
+        model="m",
+        eval=f"tones[{name}]",
+        dataset="tones" if change is None else f"tones+{name}",
+        perturbation=change,
+        scorers=[ScorerRecord(*READING, CoverageRecord(n, n - 1, 1, 0, 0, 0, 0, 0, 0))],
+        metrics=[figure],
+    )
+    return Counted(record, right)
 
 
-def found(*items: dict[str, Any], n: int = 20) -> Figures:
+def figures_of(*items: Counted, n: int = 20) -> Figures:
     rows = {
-        place: [SampleScore((f"s{k}", 0), {"correct": float(k < one["right"])}, f"s{k}") for k in range(n)]
-        for place, one in enumerate(items)
-        if one["perturbation"] is not None
+        place: [SampleScore((f"s{k}", 0), {"correct": float(k < each.right)}, f"s{k}") for k in range(n)]
+        for place, each in enumerate(items)
+        if each.record.perturbation is not None
     }
-    return figures(items, {READING: rows})
+    return figures([each.record for each in items], {READING: rows})
 
 
-def ladder(*right: int) -> list[dict[str, Any]]:
+def ladder(*right: int) -> list[Counted]:
     return [item(perturbation(f"white-{n}", -10.0 * n), count) for n, count in enumerate(right)]
 
 
 def test_a_family_of_doses_is_a_curve_with_the_easiest_dose_first() -> None:
     clean, *doses = item(perturbation("clean", family="clean"), 20), *reversed(ladder(18, 12, 6))
-    ((curve,), (summary,)) = found(clean, *doses)
+    ((curve,), (summary,)) = figures_of(clean, *doses)
     assert [point.dose for point in curve.points] == [0.0, -10.0, -20.0]
     assert [point.value for point in curve.points] == [0.9, 0.6, 0.3]
     assert {point.answered for point in curve.points} == {0.95}
@@ -66,7 +97,7 @@ def test_a_family_of_doses_is_a_curve_with_the_easiest_dose_first() -> None:
 
 
 def test_every_perturbation_is_held_against_clean_on_pairs_with_p_adjusted() -> None:
-    _, (summary,) = found(item(perturbation("clean", family="clean"), 20), *ladder(20, 12, 2))
+    _, (summary,) = figures_of(item(perturbation("clean", family="clean"), 20), *ladder(20, 12, 2))
     same, some, most = summary.differences
     assert [one.reference for one in summary.differences] == ["clean"] * 3
     assert (same.drop, same.p_holm, same.worse) == (0.0, 1.0, 0)
@@ -80,24 +111,22 @@ def test_without_a_clean_one_the_easiest_dose_of_the_family_is_the_reference() -
     higher = [item(perturbation(f"mask-{n}", n / 10, "mask", "higher"), 20 - n) for n in (1, 5, 9)]
     alone = item(perturbation("codec", family="codec"), 10)
     unknown = [item(perturbation(f"gain-{n}", float(n), "gain", ""), 10) for n in (1, 2)]
-    _, (summary,) = found(*ladder(18, 12, 6), *higher, alone, *unknown)
+    _, (summary,) = figures_of(*ladder(18, 12, 6), *higher, alone, *unknown)
     held = {one.perturbation: one.reference for one in summary.differences}
     assert held == {"white-1": "white-0", "white-2": "white-0", "mask-5": "mask-1", "mask-9": "mask-1"}
 
 
 def test_one_dose_is_no_curve_and_one_perturbation_no_summary() -> None:
-    single = found(item(perturbation("clean", family="clean"), 20), item(perturbation("white-5", 5.0), 11))
+    single = figures_of(item(perturbation("clean", family="clean"), 20), item(perturbation("white-5", 5.0), 11))
     assert single.curves == []
     assert len(single.perturbations) == 1
-    assert found(item(perturbation("white-5", 5.0), 11), item(None, 20)) == ([], [])
+    assert figures_of(item(perturbation("white-5", 5.0), 11), item(None, 20)) == ([], [])
 
 
 def test_a_metric_that_is_no_ratio_has_points_and_the_reason_why_no_slope() -> None:
     for name in ("bleu", "unheard_of"):
-        items = ladder(18, 12, 6)
-        for one in items:
-            one["metrics"][0]["name"] = name
-        ((curve,), (summary,)) = found(*items)
+        items = [each.changed(metrics=[replace(each.record.metrics[0], name=name)]) for each in ladder(18, 12, 6)]
+        ((curve,), (summary,)) = figures_of(*items)
         assert [point.value for point in curve.points] == [0.9, 0.6, 0.3]
         assert curve.slope.value is None
         assert curve.slope.method == f"no slope: {name} is no ratio of sums over samples"
@@ -108,33 +137,29 @@ def test_a_metric_that_is_no_ratio_has_points_and_the_reason_why_no_slope() -> N
 def test_a_sample_without_the_statistic_is_a_reason_too() -> None:
     items = ladder(18, 12)
     rows = {place: [SampleScore(("s1", 0), {"other": 1.0}, "s1")] for place in range(2)}
-    ((curve,), _) = figures(items, {READING: rows})
+    ((curve,), _) = figures([each.record for each in items], {READING: rows})
     assert curve.slope.method == "no slope: a sample lacks the statistic 'correct'"
 
 
 def test_data_sets_have_curves_of_their_own_and_so_have_prompts_of_one_data_set() -> None:
-    other = [{**one, "dataset": f"other+{one['perturbation']['name']}"} for one in ladder(10, 5)]
-    assert [curve.dataset for curve in found(*ladder(18, 12), *other).curves] == ["tones", "other"]
-    prompts = [{**one, "eval": f"tones[{p}-{one['perturbation']['name']}]"} for p in "ab" for one in ladder(18, 12)]
-    curves = found(*prompts).curves
+    other = [each.changed(dataset=f"other+{each.name}") for each in ladder(10, 5)]
+    assert [curve.dataset for curve in figures_of(*ladder(18, 12), *other).curves] == ["tones", "other"]
+    prompts = [each.changed(eval=f"tones[{p}-{each.name}]") for p in "ab" for each in ladder(18, 12)]
+    curves = figures_of(*prompts).curves
     assert [[point.eval for point in curve.points] for curve in curves] == [
         ["tones[a-white-0]", "tones[a-white-1]"],
         ["tones[b-white-0]", "tones[b-white-1]"],
     ]
     assert [curve.series for curve in curves] == ["tones[a]", "tones[b]"]
     # What cannot be told apart is not joined.
-    assert series([*ladder(18, 12), *ladder(18, 12)]) == []
+    assert series([each.record for each in [*ladder(18, 12), *ladder(18, 12)]]) == []
 
 
 def test_a_perturbation_is_known_by_its_parameter_also_where_the_test_is_named_like_it() -> None:
     """The name of a test may be made of that of a perturbation: clean_speech[clean-a]."""
     clean = item(perturbation("clean", family="clean"), 20)
-    prompts = [
-        {**one, "eval": f"clean_speech[{one['perturbation']['name']}-{p}]"}
-        for p in "ab"
-        for one in [clean, *ladder(18, 12)]
-    ]
-    both = found(*prompts)
+    prompts = [each.changed(eval=f"clean_speech[{each.name}-{p}]") for p in "ab" for each in [clean, *ladder(18, 12)]]
+    both = figures_of(*prompts)
     assert [curve.series for curve in both.curves] == ["clean_speech[a]", "clean_speech[b]"]
     assert all(curve.clean is not None for curve in both.curves)
     assert [len(summary.points) for summary in both.perturbations] == [3, 3]
@@ -154,8 +179,8 @@ def test_a_perturbation_is_known_by_its_parameter_also_where_the_test_is_named_l
 )
 def test_what_is_left_of_a_name_without_its_perturbation(eval_: str, left: str) -> None:
     twice = [
-        {**item(perturbation("clean"), 20), "eval": eval_},
-        {**item(perturbation("clean"), 20), "eval": "other[clean]"},
+        item(perturbation("clean"), 20).changed(eval=eval_).record,
+        item(perturbation("clean"), 20).changed(eval="other[clean]").record,
     ]
     assert series(twice)[0].name == left
 
@@ -164,12 +189,12 @@ def test_samples_whose_asking_failed_are_in_no_pair_and_in_the_others_all_the_sa
     items = ladder(18, 12, 6)
     rows = {
         place: [
-            SampleScore((f"s{k}", 0), None if place == 1 and k < 4 else {"correct": float(k < one["right"])}, f"s{k}")
+            SampleScore((f"s{k}", 0), None if place == 1 and k < 4 else {"correct": float(k < one.right)}, f"s{k}")
             for k in range(20)
         ]
         for place, one in enumerate(items)
     }
-    ((curve,), (summary,)) = figures(items, {READING: rows})
+    ((curve,), (summary,)) = figures([each.record for each in items], {READING: rows})
     assert [one.pairs for one in summary.differences] == [16, 20]
     assert curve.slope.value == pytest.approx((0.9 - 0.3) / 2)
     assert curve.area.value == pytest.approx((0.9 / 2 + 8 / 16 + 0.3 / 2) / 2)
@@ -186,12 +211,12 @@ def test_a_data_set_is_known_by_its_name_before_the_perturbation() -> None:
 
 
 def test_a_trend_is_held_against_no_worse_where_it_is_known_what_is_harder_and_against_none_elsewhere() -> None:
-    ((falling,), _) = found(*ladder(18, 12, 6))
-    ((rising,), _) = found(*ladder(6, 12, 18))
+    ((falling,), _) = figures_of(*ladder(18, 12, 6))
+    ((rising,), _) = figures_of(*ladder(6, 12, 18))
     unknown = [item(perturbation(f"gain-{n}", 10.0 * n, "gain", ""), count) for n, count in enumerate((18, 12, 6))]
-    ((either,), _) = found(*unknown)
+    ((either,), _) = figures_of(*unknown)
     higher = [item(perturbation(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 12, 6))]
-    ((masked,), _) = found(*higher)
+    ((masked,), _) = figures_of(*higher)
     assert falling.slope.p is not None
     assert falling.slope.p < 0.001
     assert masked.slope.p == falling.slope.p
@@ -205,10 +230,10 @@ def test_a_trend_is_held_against_no_worse_where_it_is_known_what_is_harder_and_a
 
 def test_trends_of_one_metric_are_adjusted_over_its_curves() -> None:
     mask = [item(perturbation(f"mask-{n}", 10.0 * n, "mask", "higher"), count) for n, count in enumerate((18, 16, 12))]
-    (white, masked), _ = found(*ladder(18, 12, 6), *mask)
+    (white, masked), _ = figures_of(*ladder(18, 12, 6), *mask)
     assert masked.slope.p is not None
     assert masked.slope.p_holm == masked.slope.p
     assert white.slope.p_holm == pytest.approx(2 * (white.slope.p or 0.0))
-    (few,), _ = found(*ladder(6, 4, 1), n=8)
+    (few,), _ = figures_of(*ladder(6, 4, 1), n=8)
     assert (few.slope.p, few.slope.p_holm) == (None, None)
     assert "trend" not in few.slope.method

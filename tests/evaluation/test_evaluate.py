@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import asdict
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.edits import gain
@@ -19,6 +20,8 @@ from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import ErrorRecord
 
 from .tiny import Speaker, clip, dataset, evaluated, sample, samples
 
@@ -28,9 +31,9 @@ GONE = Clip(FileSource(DataRoot("calls", Path("/nowhere")), "gone.wav"))
 def test_what_was_asked_once_is_never_asked_again(tmp_path: Path) -> None:
     first, second = Speaker(), Speaker()
     asked = evaluated(tmp_path, samples(5), None, first, limit=3).result.record
-    assert (len(first.requests), asked.asking["asked"], asked.asking["known"]) == (3, 3, 0)
+    assert (len(first.requests), asked.asking.asked, asked.asking.known) == (3, 3, 0)
     whole = evaluated(tmp_path, samples(5), None, second).result.record
-    assert (len(second.requests), whole.asking["asked"], whole.asking["known"]) == (2, 2, 3)
+    assert (len(second.requests), whole.asking.asked, whole.asking.known) == (2, 2, 3)
     assert not {request.key for request in first.requests} & {request.key for request in second.requests}
     idle = Speaker()
     again = evaluated(tmp_path, samples(5), multiple_choice("letters", "mmau-string"), idle).result.record
@@ -41,7 +44,7 @@ def test_what_was_asked_once_is_never_asked_again(tmp_path: Path) -> None:
 def test_every_epoch_is_asked_anew_and_a_sample_counts_once(tmp_path: Path) -> None:
     model = Speaker()
     record = evaluated(tmp_path, samples(4), None, model, epochs=3).result.record
-    assert (record.n, record.epochs, record.scorers[0].coverage["n"], len(model.requests)) == (4, 3, 12, 12)
+    assert (record.n, record.epochs, record.scorers[0].coverage.n, len(model.requests)) == (4, 3, 12, 12)
     assert sorted({request.epoch for request in model.requests}) == [0, 1, 2]
     assert record.agreement is not None
 
@@ -117,11 +120,11 @@ def test_a_failed_sample_is_named_and_the_others_are_scored(tmp_path: Path) -> N
         return Response(error="the server hung up") if request.sample_id == "s1" else "A"
 
     record = evaluated(tmp_path, [*samples(3), sample("gone", clips=(GONE,))], None, Speaker(says)).result.record
-    messages = {error["sample_id"]: error["message"] for error in record.errors}
+    messages = {error.sample_id: error.message for error in record.errors}
     assert set(messages) == {"s1", "gone"}
     assert messages["s1"] == "the server hung up"
     assert "gone.wav" in messages["gone"]
-    assert (record.scorers[0].coverage["errors"], record.metrics[0].n, record.metrics[0].value) == (2, 2, 1.0)
+    assert (record.scorers[0].coverage.errors, record.metrics[0].n, record.metrics[0].value) == (2, 2, 1.0)
 
 
 def test_a_failure_of_asking_is_tried_again_by_the_next_run(tmp_path: Path) -> None:
@@ -143,8 +146,8 @@ def test_only_the_first_errors_are_named_and_those_of_answers_before_those_of_ve
         tmp_path, samples(2), judged(multiple_choice()), Speaker(says, name="half"), judges={"j": judge}
     ).result.record
     assert record.errors == [
-        {"sample_id": "s1", "message": "no answer"},
-        {"sample_id": "s0", "message": "yes-no@j: no verdict"},
+        ErrorRecord("s1", "no answer"),
+        ErrorRecord("s0", "yes-no@j: no verdict"),
     ]
 
 
@@ -159,8 +162,8 @@ def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_scorers_alone
     )
     record = done.result.record
     coverage = {scorer.name: scorer.coverage for scorer in record.scorers}
-    assert (coverage["letters"]["errors"], coverage["letters"]["parsed"]) == (0, 4)
-    assert (coverage["yes-no"]["errors"], coverage["yes-no"]["parsed"]) == (1, 1)
+    assert (coverage["letters"].errors, coverage["letters"].parsed) == (0, 4)
+    assert (coverage["yes-no"].errors, coverage["yes-no"].parsed) == (1, 1)
     assert coverage["yes-no-vs-letters"]["errors"] == 1
     assert done.result.errors == 0
     names = ("accuracy", "accuracy[scorer=yes-no]", "accuracy[scorer=yes-no-kept]")
@@ -213,7 +216,7 @@ def test_the_record_says_what_was_asked_how_and_of_whom_in_plain_json(tmp_path: 
     ]
     assert record.stages[0].settings == {"max_new_tokens": 9, "temperature": "0", "top_p": "1"}
     assert record.options["max_new_tokens"] == 9
-    assert json.loads(json.dumps(record.to_json(), allow_nan=False))["eval"] == "t/x"
+    assert json.loads(json.dumps(plain(record), allow_nan=False))["eval"] == "t/x"
 
 
 def test_only_a_model_that_listens_has_a_speed(tmp_path: Path) -> None:
@@ -224,5 +227,5 @@ def test_only_a_model_that_listens_has_a_speed(tmp_path: Path) -> None:
 
 
 def test_answers_that_are_known_are_counted_over_all_epochs(tmp_path: Path) -> None:
-    counts = [dict(evaluated(tmp_path, samples(3), epochs=2).result.record.asking) for _ in range(2)]
+    counts = [asdict(evaluated(tmp_path, samples(3), epochs=2).result.record.asking) for _ in range(2)]
     assert [(count["asked"], count["known"]) for count in counts] == [(6, 0), (0, 6)]

@@ -13,6 +13,8 @@ from pytest_audiobench.evaluation.model_handle import (
     stored_noise,
 )
 from pytest_audiobench.models.model import Hearing
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord, NoiseShare
 
 from .meter import Meter
 
@@ -113,31 +115,31 @@ def test_a_note_of_another_form_proves_nothing(store, handle, text):
 
 
 def measurement(same=0.9, shift=0.1, dataset="tones", n=10, **conditions):
-    each = conditions or {"again": {"same_answers": same, "score_shift": shift}}
-    return {"dataset": dataset, "n": n, "same_answers": same, "score_shift": shift, "conditions": each}
+    each = conditions or {"again": NoiseShare(same, shift)}
+    return NoiseMeasurement(same, shift, dataset=dataset, n=n, metric="accuracy", conditions=each)
 
 
 def test_the_noise_floor_is_the_worst_that_was_measured(store, handle):
     first, second = measurement(0.9, 0.01), measurement(0.95, 0.2, "speech")
     store_noise(store, handle, first)
     store_noise(store, handle, second)
-    assert stored_noise(store, handle) == {"same_answers": 0.9, "score_shift": 0.2, "measured": [first, second]}
+    assert stored_noise(store, handle) == NoiseRecord(0.9, 0.2, measured=[first, second])
 
 
 def test_noise_measured_again_in_the_same_way_replaces_what_was_known(store, handle):
     store_noise(store, handle, measurement(0.5))
     store_noise(store, handle, measurement(0.9))
-    assert stored_noise(store, handle)["same_answers"] == 0.9
+    assert stored_noise(store, handle).same_answers == 0.9
 
 
 @pytest.mark.parametrize(
     "other",
-    [{"n": 20}, {"dataset": "speech"}, {"reversed": {"same_answers": 1.0, "score_shift": 0.0}}],
+    [{"n": 20}, {"dataset": "speech"}, {"reversed": NoiseShare(1.0, 0.0)}],
 )
 def test_noise_measured_in_another_way_stands_beside(store, handle, other):
     store_noise(store, handle, measurement(0.5))
     store_noise(store, handle, measurement(0.9, **other))
-    assert len(stored_noise(store, handle)["measured"]) == 2
+    assert len(stored_noise(store, handle).measured) == 2
 
 
 @pytest.mark.parametrize(
@@ -153,9 +155,9 @@ def test_noise_measured_in_another_way_stands_beside(store, handle, other):
     ],
 )
 def test_a_damaged_measurement_counts_as_none(store, handle, damage):
-    store.keep_note(f"noise:{handle.digest}:x", json.dumps(measurement() | damage))
+    store.keep_note(f"noise:{handle.digest}:x", json.dumps(plain(measurement()) | damage))
     store_noise(store, handle, measurement(0.8))
-    assert stored_noise(store, handle)["measured"] == [measurement(0.8)]
+    assert stored_noise(store, handle).measured == [measurement(0.8)]
 
 
 def test_a_measurement_that_is_no_number_is_not_kept(store, handle):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.evaluation.scoring import is_of_wording, wording_spreads
+from pytest_audiobench.records.run import MetricRecord
 
 
 def metric(scorer: str, value: float | None, **changes: Any) -> MetricRecord:

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.records.run import MetricRecord
 from pytest_audiobench.evaluation.scoring import EvalScores, score_answers
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.prompt_sets import PromptSet
 from pytest_audiobench.protocols.prompt_variants import with_prompt_variants
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.run import MetricRecord
 
 from .tiny import answered, sample
 
@@ -47,7 +47,7 @@ def test_every_scorer_has_its_own_rows_coverage_and_numbers_of_the_same_answers(
     own = [answered(sample("a")), answered(sample("b"), "dog"), answered(sample("c"), "dog or cat")]
     sheet = scores_from_rows(own, multiple_choice("letters", "mmau-string"))
     assert list(sheet.rows) == ["letters", "mmau-string"]
-    assert [scorer.coverage["n"] for scorer in sheet.scorers] == [3, 3]
+    assert [scorer.coverage.n for scorer in sheet.scorers] == [3, 3]
     assert values(sheet) == {("letters", ()): pytest.approx(2 / 3), ("mmau-string", ()): pytest.approx(1 / 3)}
     assert [record.name for record in sheet.metrics if record.scorer == "letters"][:2] == ["accuracy", "coverage"]
 
@@ -111,12 +111,12 @@ def test_epochs_tell_how_far_the_answers_agree_and_the_score_spreads() -> None:
     ]
     agreement = scores_from_rows(own, epochs=2).agreement
     assert agreement is not None
-    assert (agreement["metric"], agreement["epochs"], agreement["n"]) == ("accuracy", 2, 4)
-    assert (agreement["agreement"], agreement["mean"], agreement["min"], agreement["max"]) == (0.5, 0.5, 0.5, 0.5)
+    assert (agreement.metric, agreement.epochs, agreement.n) == ("accuracy", 2, 4)
+    assert (agreement.agreement, agreement.mean, agreement.min, agreement.max) == (0.5, 0.5, 0.5, 0.5)
     worse = [answered(sample(str(number)), "B", 1) for number in range(4)]
     spread = scores_from_rows([*own[:4], *worse], epochs=2).agreement
     assert spread is not None
-    assert (spread["agreement"], spread["mean"], spread["min"], spread["max"]) == (0.5, 0.25, 0.0, 0.5)
+    assert (spread.agreement, spread.mean, spread.min, spread.max) == (0.5, 0.25, 0.0, 0.5)
     assert scores_from_rows(own[:4]).agreement is None
 
 
@@ -132,7 +132,7 @@ def test_the_agreement_of_epochs_is_the_headlines_in_its_first_metric() -> None:
         own, with_prompt_variants(multiple_choice("letters", "mmau-string"), prompts), epochs=2
     ).agreement
     assert agreement is not None
-    assert (agreement["metric"], agreement["min"], agreement["max"], agreement["agreement"]) == ("accuracy", 0, 1, 0)
+    assert (agreement.metric, agreement.min, agreement.max, agreement.agreement) == ("accuracy", 0, 1, 0)
 
 
 def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
@@ -143,7 +143,7 @@ def test_two_answers_that_could_not_be_read_do_not_agree() -> None:
     ]
     agreement = scores_from_rows(own, epochs=2).agreement
     assert agreement is not None
-    assert agreement["agreement"] == pytest.approx(1 / 3)
+    assert agreement.agreement == pytest.approx(1 / 3)
 
 
 def test_how_a_text_went_wrong_is_told_from_the_wording_that_a_scorer_reads() -> None:

@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import asdict
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import (
@@ -47,9 +48,9 @@ def rows_of(own: list[SampleAnswers], scorer: Scorer = LETTERS) -> list[ScoredSa
 
 def test_every_answer_is_counted_once_by_what_became_of_it() -> None:
     counts = coverage_counts(rows_of(answers()))
-    assert counts == {"n": 8, "parsed": 2, **dict.fromkeys(STATUSES[1:], 1), "errors": 1, "skipped": 0}
-    assert sum(counts[name] for name in (*STATUSES, "errors")) == counts["n"]
-    assert coverage_counts([])["n"] == 0
+    assert asdict(counts) == {"n": 8, "parsed": 2, **dict.fromkeys(STATUSES[1:], 1), "errors": 1, "skipped": 0}
+    assert sum(getattr(counts, name) for name in (*STATUSES, "errors")) == counts.n
+    assert coverage_counts([]).n == 0
 
 
 def test_an_answer_that_was_not_read_is_wrong_and_a_sample_that_was_not_asked_is_neither() -> None:
@@ -75,7 +76,7 @@ def test_what_a_protocol_leaves_out_is_skipped_and_what_failed_is_not() -> None:
     skipped = {row.answers.sample_id for row in rows if row.is_skipped}
     assert {"unparsed", "refused", "empty"} <= skipped
     assert not skipped & {"right", "wrong", "errors"}
-    assert coverage_counts(rows)["skipped"] == len(skipped)
+    assert coverage_counts(rows).skipped == len(skipped)
     assert estimate_metric("skipped", SKIPPING, rows, False).value == len(skipped) / 8
     accuracy = estimate_metric("accuracy", SKIPPING, rows, False)
     assert (accuracy.value, accuracy.n) == (0.5, 2)
@@ -109,7 +110,7 @@ def test_a_verdict_that_could_not_be_had_is_an_error_for_the_judges_scorer_alone
     weighed = answered(sample("weighed"), "B", verdicts={"fair@j": Response.of("A")})
     failed = answered(sample("failed"), None)
     own = [lost, weighed, failed]
-    assert [coverage_counts(rows_of(own, scorer))["errors"] for scorer in (LETTERS, judged)] == [1, 2]
+    assert [coverage_counts(rows_of(own, scorer)).errors for scorer in (LETTERS, judged)] == [1, 2]
     # A verdict is read in place of the answer, not beside it.
     assert [[row.scores for row in rows_of(own, scorer)] for scorer in (LETTERS, judged)] == [
         [{"correct": 1.0}, {"correct": 0.0}, None],

@@ -6,31 +6,35 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.evaluation.evaluate import Evaluation
-from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
-from pytest_audiobench.records.run import SuiteRecord
+from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.models.messages import Request, Response
 from pytest_audiobench.protocols.multiple_choice.task import multiple_choice
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.lines import ScoredRow
+from pytest_audiobench.records.run import ItemRecord, PooledHashes, SuiteRecord
 
 from .tiny import Speaker, clip, dataset, evaluated, sample
 
 
-def lines(done: Evaluation) -> list[dict[str, Any]]:
+def lines(done: Evaluation) -> list[ScoredRow]:
     """The rows of an eval as its file holds them."""
     return [
-        {
-            "dataset": done.result.record.dataset,
-            "sample_id": row.answers.sample_id,
-            "epoch": row.answers.epoch,
-            "scorer": scorer,
-            "status": "error" if row.answer is None else row.answer.status,
-            "scores": row.scores,
-            "failures": list(row.failures),
-            "cluster": row.cluster,
-            "groups": {name: row.answers.selected.sample.metadata[name] for name in done.result.record.groups},
-        }
+        ScoredRow(
+            eval=done.result.record.eval,
+            model=done.result.record.model,
+            dataset=done.result.record.dataset,
+            sample_id=row.answers.sample_id,
+            epoch=row.answers.epoch,
+            scorer=scorer,
+            status="error" if row.answer is None else row.answer.status,
+            scores=row.scores,
+            failures=row.failures,
+            cluster=row.cluster,
+            groups={name: str(row.answers.selected.sample.metadata[name]) for name in done.result.record.groups},
+        )
         for scorer, rows in done.rows.items()
         for row in rows
     ]
@@ -39,7 +43,7 @@ def lines(done: Evaluation) -> list[dict[str, Any]]:
 def pooled(*done: Evaluation) -> SuiteRecord:
     pool = Pool("suite", "model")
     for evaluation in done:
-        pool.add(evaluation.result.record.to_json(), lines(evaluation))
+        pool.add(evaluation.result.record, lines(evaluation))
     return pool.record()
 
 
@@ -64,7 +68,7 @@ def test_a_suites_score_is_over_all_questions_and_not_the_mean_of_its_evals(tmp_
     assert (record.n, record.evals, record.limited) == (10, 2, False)
     assert figures(record) == {"accuracy": (0.6, 10), "coverage": (1.0, 10)}
     assert figures(record, hop="a") == {"accuracy": (0.6, 5)}
-    assert record.scorers[0].coverage["parsed"] == 10
+    assert record.scorers[0].coverage.parsed == 10
 
 
 def test_scorers_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
@@ -72,7 +76,7 @@ def test_scorers_are_pooled_by_name_and_signature(tmp_path: Path) -> None:
     unlisted = eval_of(tmp_path, "unlisted", "BB", multiple_choice("letters", "mmau-string", prompt="{question}"))
     record = pooled(plain, unlisted)
     assert [scorer.name for scorer in record.scorers] == ["letters", "letters", "mmau-string"]
-    assert [scorer.coverage["n"] for scorer in record.scorers] == [4, 2, 2]
+    assert [scorer.coverage.n for scorer in record.scorers] == [4, 2, 2]
     assert [metric.value for metric in record.metrics if metric.name == "accuracy" and not metric.group] == [
         0.75,
         0.0,
@@ -104,13 +108,13 @@ def test_a_sample_that_failed_is_an_error_of_the_suite_and_not_one_that_the_prot
 
     own = [sample(name) for name in "ab"]
     failing = evaluated(tmp_path, own, multiple_choice("air-bench"), Speaker(says))
-    rows = [line for line in lines(failing) if line["scorer"] == "air-bench"]
+    rows = [line for line in lines(failing) if line.scorer == "air-bench"]
     # A figure of how samples were answered, which a test's own conftest.py may have a scorer measure.
-    record = failing.result.record.to_json()
-    (scorer,) = (scorer for scorer in record["scorers"] if scorer["name"] == "air-bench")
-    share = {**record["metrics"][0], "name": "skipped"}
+    record = failing.result.record
+    (scorer,) = (scorer for scorer in record.scorers if scorer.name == "air-bench")
+    share = replace(record.metrics[0], name="skipped")
     pool = Pool("suite", "model")
-    pool.add({**record, "scorers": [scorer], "metrics": [share]}, rows)
+    pool.add(replace(record, scorers=[scorer], metrics=[share]), rows)
     assert figures(pool.record()) == {"skipped": (0.5, 2)}
 
 
@@ -130,15 +134,15 @@ def test_a_suite_with_a_limited_eval_is_limited(tmp_path: Path) -> None:
 
 
 def test_a_suites_hashes_are_over_its_evals_in_any_order_and_of_all_of_them() -> None:
-    first, second = (
-        {"hashes": {kind: kind + end for kind in ("input_hash", "run_hash", "score_hash")}} for end in "ab"
-    )
+    def item(**hashes: str) -> ItemRecord:
+        return ItemRecord(index=0, nodeid="", eval="", suite="", model="", hashes=hashes)
+
+    first, second = (item(**{kind: kind + end for kind in HASHES}) for end in "ab")
     assert pooled_hashes([first, second]) == pooled_hashes([second, first]) != pooled_hashes([first])
-    changed = {"hashes": {**first["hashes"], "run_hash": "x"}}
+    changed = item(**{**first.hashes, "run_hash": "x"})
     before, after = pooled_hashes([first, second]), pooled_hashes([changed, second])
-    assert {kind for kind in before if before[kind] != after[kind]} == {"run_hash"}
-    assert set(pooled_hashes([first, {"hashes": {}}]).values()) == {None}
-    assert set(pooled_hashes([]).values()) == {None}
+    assert {kind for kind in HASHES if getattr(before, kind) != getattr(after, kind)} == {"run_hash"}
+    assert pooled_hashes([first, item()]) == pooled_hashes([]) == PooledHashes(None, None, None)
 
 
 @pytest.mark.parametrize("texts", ["AAAB", "AZ?B"])

@@ -3,9 +3,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.records.run import MetricRecord, ScorerRecord, VerdictRecord
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
 from pytest_audiobench.gate.thresholds import Verdict
+from pytest_audiobench.records.run import CoverageRecord, MetricRecord, ScorerRecord, VerdictRecord
 
 SIGNATURE = "mcq:letters|v:1"
 ACCURACY = MetricRecord("accuracy", 0.5333, 0.3614, 0.6977, 30, "share", "higher", "Wilson", "letters", SIGNATURE)
@@ -48,7 +48,9 @@ def test_overall_metrics_without_a_threshold_are_shown_too():
 
 
 def test_what_a_protocol_leaves_out_stands_beside_its_coverage():
-    table = failure_table([ACCURACY, COVERAGE], [], [ScorerRecord("letters", SIGNATURE, {"n": 30, "skipped": 4})])
+    table = failure_table(
+        [ACCURACY, COVERAGE], [], [ScorerRecord("letters", SIGNATURE, CoverageRecord(30, 26, 0, 0, 0, 0, 0, 0, 4))]
+    )
     assert "96.7 %, 4 skipped" in table
 
 

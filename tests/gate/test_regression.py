@@ -5,14 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
-from pytest_audiobench.records.run import ScorerRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of
-from pytest_audiobench.gate.regression_records import adjust_p_values
+from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.gate.regression_text import line_text
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, NoiseRecord, ScorerRecord
 
 SIGNATURE = "mcq:letters|v:1"
 
@@ -211,8 +212,8 @@ def test_statistics_that_were_edited_by_hand_are_no_crash():
 
 
 def test_the_worst_noise_of_both_stands_behind_the_verdict():
-    here = side(flipped(60), **HERE, noise={"same_answers": 0.97})
-    found = regression_of(side(GOOD, noise={"same_answers": 0.99}), here, Line(), Terms())
+    here = side(flipped(60), **HERE, noise=NoiseRecord(0.97, 0.0, measured=[]))
+    found = regression_of(side(GOOD, noise=NoiseRecord(0.99, 0.0, measured=[])), here, Line(), Terms())
     assert found.detail.endswith("; the model itself changes 3 % of its answers when asked again")
 
 
@@ -224,15 +225,17 @@ def test_nothing_is_certain_ahead_where_all_can_be_paired():
 
 
 def test_holms_values_agree_with_the_verdicts_whatever_the_tests_shares():
-    lines = [{"p": 0.01, "lines": 4}, {"p": 0.02, "lines": 8}, {"p": None, "lines": 4}, {"p": 0.004, "lines": 8}]
-    for one in lines:
-        one["p_holm"] = None
-    adjust_p_values(lines, 4)
-    assert [one["p_holm"] for one in lines] == pytest.approx([0.035, 0.1, None, 0.032])
-    alone = [{"p": 0.02, "lines": 1, "p_holm": None}]
-    adjust_p_values(alone, 1)
-    assert alone[0]["p_holm"] == 0.02
-    adjust_p_values([], 3)
+    def adjusted(lines, *tests):
+        items = [item_with(structs.replace(held(GOOD, GOOD), p=p, lines=share)) for p, share in tests]
+        return [line.p_holm for item in with_adjusted_p_values(items, lines) for line in item.regressions]
+
+    assert adjusted(4, (0.01, 4), (0.02, 8), (None, 4), (0.004, 8)) == pytest.approx([0.035, 0.1, None, 0.032])
+    assert adjusted(1, (0.02, 1)) == [0.02]
+    assert adjusted(3) == []
+
+
+def item_with(*lines):
+    return ItemRecord(index=0, nodeid="", eval="tones", suite="", model="one", regressions=lines)
 
 
 def test_the_table_holds_every_number_and_no_more_than_its_width():
@@ -241,7 +244,7 @@ def test_the_table_holds_every_number_and_no_more_than_its_width():
         held(GOOD, flipped(2, 2), Line("accuracy", (("hop", "multi\x1b[31m" + "x" * 80),), "5pp")),
         held(GOOD, [*GOOD, *[1] * 30]),
     ]
-    lines = regression_table(records, [ScorerRecord("letters", SIGNATURE, {})]).splitlines()
+    lines = regression_table(records, [ScorerRecord("letters", SIGNATURE, CoverageRecord(*[0] * 9))]).splitlines()
     assert " ".join(lines[0].split()) == "metric baseline → here drop interval bound margin p n verdict"
     assert all(len(line) <= WIDTH for line in lines)
     assert "0.933 → 0.733" in lines[1]

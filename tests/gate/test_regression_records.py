@@ -4,9 +4,9 @@ from dataclasses import asdict
 
 import pytest
 
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.gate.regression_records import check_regressions
 from pytest_audiobench.io.strict_json import FieldError
+from pytest_audiobench.records.run import RegressionRecord
 
 LINE = asdict(
     RegressionRecord(

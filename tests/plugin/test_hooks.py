@@ -29,7 +29,8 @@ def pytest_audiobench_result_ready(item, result):
         file.write(f"ready {item.name} {result['accuracy']:.2f} {result.n}\\n")
 
 def pytest_audiobench_update_run(config, run):
-    run["notes"].append("measured in the basement")
+    run.notes.append("measured in the basement")
+    run.extra["basement"] = {"evals": len(run.items)}
 """
 
 USES = """
@@ -64,6 +65,7 @@ def test_a_strangers_conftest_adds_models_data_and_metrics_and_amends_the_run(su
     ]
     run, _ = suite.last()
     assert "measured in the basement" in run["notes"]
+    assert run["extra"] == {"basement": {"evals": 1}}
     assert [v["status"] for v in run["items"][0]["verdicts"]] == ["pass", "pass"]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.json_lines import read_lines, write_lines
 from pytest_audiobench.report.page.html import write_page
 from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES

@@ -12,8 +12,8 @@ import pytest
 from pytest_audiobench.comparison.run_series import Names, Point
 from pytest_audiobench.comparison.track import Curve, Key, Track
 from pytest_audiobench.comparison.track_page import write_page
-from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.run import RegressionRecord
 
 HOSTILE = (
     "</script><script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from pytest_audiobench.evaluation.perturbation_series import SampleScore
 from pytest_audiobench.evaluation.curves import TREND, figures
+from pytest_audiobench.evaluation.perturbation_series import SampleScore
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.verifier.score_checks import Numbers, perturbation_checks
 
