@@ -147,6 +147,25 @@ class ComparedRow(Record, frozen=True, kw_only=True):
     before: BaselineAnswer
 
 
+class ExcerptRow(Record, frozen=True, kw_only=True):
+    """The beginning of a clip as the model was played it, beside an eval's rows, for the page."""
+
+    eval: str
+    model: str
+    sample_id: str
+    clip: Count
+    """The clip's number within its sample."""
+    version: Literal["", "changed", "clean"]
+    """"clean" for the clip before a perturbation changed it, "changed" for that after, empty where none did."""
+    rank: Count
+    """Why it is wanted, the most wanted first."""
+    seconds: Number
+    whole_s: Number
+    """How long the whole was played for."""
+    mp3: str
+    """In base64."""
+
+
 class ScoredAnswer(Record, frozen=True):
     """What one scorer made of a sample."""
 

@@ -7,17 +7,16 @@ and without reasoning, controls, injections, the reasoning put back, and changed
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.metrics.metric import SHARE
 from pytest_audiobench.protocols.protocol import ANSWER, CLEAN, CONDITIONED
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, ScorerRecord
 from pytest_audiobench.report.formatting import aligned, eval_name, interval_text, printable, value_text
 from pytest_audiobench.report.perturbation_view import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
-
-Json: TypeAlias = Mapping[str, Any]
 
 _REFERENCES = {
     CLEAN: "the answer to the clean clip",
@@ -92,22 +91,22 @@ _RATES = {
 _COUNTS = {"missed": "missed_reasoning", "changed": "prediction_changed"}
 
 
-def answer_comparisons(record: Json) -> list[AnswerComparison]:
+def answer_comparisons(record: RunRecord) -> list[AnswerComparison]:
     """One for each suite, model and data set in which any answer is compared with another, doses (of curves) aside."""
-    by_owner: dict[tuple[str, str, str], list[Json]] = {}
-    for item in record["items"]:
-        if item["metrics"]:
-            dataset = unperturbed(item["dataset"], item.get("perturbation"))
-            by_owner.setdefault((item["suite"], item["model"], dataset), []).append(item)
+    by_owner: dict[tuple[str, str, str], list[ItemRecord]] = {}
+    for item in record.items:
+        if item.metrics:
+            dataset = unperturbed(item.dataset, item.perturbation)
+            by_owner.setdefault((item.suite, item.model, dataset), []).append(item)
     comparisons = (_comparison(*owner, items) for owner, items in by_owner.items() if any(map(_is_compared, items)))
     return [comparison for comparison in comparisons if comparison.blocks]
 
 
-def evals_in_tables(record: Json) -> set[tuple[str, str]]:
+def evals_in_tables(record: RunRecord) -> set[tuple[str, str]]:
     """The evals, with their models, whose parse rates stand in these tables or in that of all perturbations."""
-    summaries = [(suite["model"], each) for suite in record["suites"] for each in suite.get("perturbations", ())]
+    summaries = [(suite.model, summary) for suite in record.suites for summary in suite.perturbations]
     in_summaries = {
-        (point["eval"], model) for model, each in summaries if each["metric"] == SAME for point in each["points"]
+        (point.eval, model) for model, summary in summaries if summary.metric == SAME for point in summary.points
     }
     return in_summaries | {
         (row.eval, comparison.model)
@@ -117,7 +116,7 @@ def evals_in_tables(record: Json) -> set[tuple[str, str]]:
     }
 
 
-def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
+def lines(record: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
     """A title for each model and data set, and its blocks; with each line whether it is a head."""
     for comparison in answer_comparisons(record):
         yield "", False
@@ -127,7 +126,7 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
             yield from ((f"  {line}", False) for line in _table(comparison, block, width - 2))
 
 
-def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and one table for each model and data set; what came from outside is escaped."""
     for comparison in answer_comparisons(record):
         columns = [name for name in COLUMNS if any(name in block.columns for block in comparison.blocks)]
@@ -144,20 +143,20 @@ def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
         yield _title(comparison, record), rows
 
 
-def _comparison(suite: str, model: str, dataset: str, items: Sequence[Json]) -> AnswerComparison:
+def _comparison(suite: str, model: str, dataset: str, items: Sequence[ItemRecord]) -> AnswerComparison:
     label = _labels(items)
     blocks: dict[tuple[str, str], list[Row]] = {}
     for item in items:
-        perturbation = item.get("perturbation")
-        if perturbation is not None and perturbation["dose"] is not None:
+        perturbation = item.perturbation
+        if perturbation is not None and perturbation.dose is not None:
             continue
         reference = _reference(item)
-        rows = blocks.setdefault((perturbation["family"] if perturbation and reference else "", reference), [])
-        rows += [Row(item["eval"], label(item), each["name"], dict(_cells(item, each))) for each in item["scorers"]]
+        rows = blocks.setdefault((perturbation.family if perturbation and reference else "", reference), [])
+        rows += [Row(item.eval, label(item), scorer.name, dict(_cells(item, scorer))) for scorer in item.scorers]
     return AnswerComparison(
         of=subject_name(suite, dataset, ""),
         model=model,
-        metric=items[0]["metrics"][0]["name"],
+        metric=items[0].metrics[0].name,
         blocks=tuple(
             Block(
                 f"{family or 'as it is'}, compared with {reference}"
@@ -171,61 +170,58 @@ def _comparison(suite: str, model: str, dataset: str, items: Sequence[Json]) -> 
     )
 
 
-def _is_compared(item: Json) -> bool:
-    return any(metric["name"] == SAME for metric in item["metrics"])
+def _is_compared(item: ItemRecord) -> bool:
+    return any(metric.name == SAME for metric in item.metrics)
 
 
-def _reference(item: Json) -> str:
+def _reference(item: ItemRecord) -> str:
     if not _is_compared(item):
         return ""
-    stages = [stage["name"] for stage in item.get("stages", ()) if stage["role"] == "subject"]
+    stages = [stage.name for stage in item.stages if stage.role == "subject"]
     before = stages[-2] if len(stages) > 1 else ""
     return _REFERENCES.get(before, before)
 
 
-def _labels(items: Sequence[Json]) -> Callable[[Json], str]:
+def _labels(items: Sequence[ItemRecord]) -> Callable[[ItemRecord], str]:
     """The perturbation's name, else the test's, of the clean one both; the eval's name where two are the same."""
 
-    def short(item: Json) -> str:
-        perturbation: Json | None = item.get("perturbation")
-        test: str = item["eval"].removeprefix(f"{item['suite']}/").partition("[")[0]
-        if perturbation is None:
+    def short(item: ItemRecord) -> str:
+        test = item.eval.removeprefix(f"{item.suite}/").partition("[")[0]
+        if item.perturbation is None:
             return test
-        return f"{test} ({CLEAN})" if perturbation["name"] == CLEAN else str(perturbation["name"])
+        return f"{test} ({CLEAN})" if item.perturbation.name == CLEAN else item.perturbation.name
 
     names = [short(item) for item in items]
-    return lambda item: item["eval"] if names.count(short(item)) > 1 else short(item)
+    return lambda item: item.eval if names.count(short(item)) > 1 else short(item)
 
 
-def _cells(item: Json, scorer: Json) -> Iterator[tuple[str, Cell]]:
+def _cells(item: ItemRecord, scorer: ScorerRecord) -> Iterator[tuple[str, Cell]]:
     by_name = {
-        metric["name"]: metric
-        for metric in reversed(item["metrics"])
-        if (metric["scorer"], metric["signature"]) == (scorer["name"], scorer["signature"]) and not metric["group"]
+        metric.name: metric
+        for metric in reversed(item.metrics)
+        if (metric.scorer, metric.signature) == (scorer.name, scorer.signature) and not metric.group
     }
-    first = next((metric for metric in item["metrics"] if metric["name"] in by_name), None)
-    coverage = scorer["coverage"]
-    if first is None:
+    leading = next((by_name[metric.name] for metric in item.metrics if metric.name in by_name), None)
+    coverage = scorer.coverage
+    if leading is None:
         return
-    leading = by_name[first["name"]]
     yield "score", _cell(leading)
-    yield "n", Cell(str(leading["n"]))
-    nulls = ("unparsed", "refused", "empty", "truncated")
-    yield "nulls", Cell(str(sum(coverage.get(name, 0) for name in nulls)))
-    if coverage.get("out_of_range"):
-        yield "beyond", Cell(str(coverage["out_of_range"]))
+    yield "n", Cell(str(leading.n))
+    yield "nulls", Cell(str(coverage.unparsed + coverage.refused + coverage.empty + coverage.truncated))
+    if coverage.out_of_range:
+        yield "beyond", Cell(str(coverage.out_of_range))
     for column, name in _COUNTS.items():
-        if name in by_name and by_name[name]["value"] is not None:
-            yield column, Cell(str(round(by_name[name]["value"] * by_name[name]["n"])))
+        if (share := by_name.get(name)) is not None and share.value is not None:
+            yield column, Cell(str(round(share.value * share.n)))
     yield from ((column, _cell(by_name[name])) for column, name in _RATES.items() if name in by_name)
 
 
-def _cell(metric: Json) -> Cell:
-    text = value_text(metric["value"], metric["unit"]).removesuffix(" points")
-    return Cell(text.removesuffix(" %") if metric["unit"] == SHARE else text, interval_text(metric))
+def _cell(metric: MetricRecord) -> Cell:
+    text = value_text(metric.value, metric.unit).removesuffix(" points")
+    return Cell(text.removesuffix(" %") if metric.unit == SHARE else text, interval_text(metric, metric.unit))
 
 
-def _title(comparison: AnswerComparison, record: Json) -> str:
+def _title(comparison: AnswerComparison, record: RunRecord) -> str:
     name = eval_name(comparison.of, comparison.model, len(aliases(record)) > 1)
     return f"{name}; shares in %, differences in points"
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.run import ItemRecord, MetricRecord
 from pytest_audiobench.report.formatting import difference_text, interval_text, value_text
 
 MOST_METRICS = 3
 """Of the headline's metrics, so many are given without each class."""
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,25 +46,23 @@ def is_without(group: Mapping[str, str]) -> bool:
     return len(group) == 1 and group.get(WITHOUT) in FAILURES
 
 
-def failure_classes(item: Json) -> tuple[FailureClass, ...]:
+def failure_classes(item: ItemRecord) -> tuple[FailureClass, ...]:
     """The classes that the item's answers fall into, in the order of ``FAILURES``; empty where none failed."""
-    if not item["scorers"]:
+    if not item.scorers:
         return ()
-    headline = item["scorers"][0]["name"]
-    metrics = [metric for metric in item["metrics"] if metric["scorer"] == headline]
-    overall = {metric["name"]: metric for metric in metrics if not metric["group"]}
+    headline = item.scorers[0].name
+    metrics = [metric for metric in item.metrics if metric.scorer == headline]
+    overall = {metric.name: metric for metric in metrics if not metric.group}
     scores = [metric for name, metric in overall.items() if name not in SHARES][:MOST_METRICS]
-    without = {(metric["name"], metric["group"][WITHOUT]): metric for metric in metrics if is_without(metric["group"])}
+    without = {(metric.name, metric.group[WITHOUT]): metric for metric in metrics if is_without(metric.group)}
     classes = []
     for name in FAILURES:
         share = overall.get(name)
-        if share is not None and share["value"]:
-            moved = [
-                _score_without(score, without[key]) for score in scores if (key := (score["name"], name)) in without
-            ]
-            answers = round(share["value"] * share["n"])
+        if share is not None and share.value:
+            moved = [_score_without(score, without[key]) for score in scores if (key := (score.name, name)) in without]
+            answers = round(share.value * share.n)
             about = metric_kind(name).about
-            classes.append(FailureClass(name, about, answers, value_text(share["value"], share["unit"]), tuple(moved)))
+            classes.append(FailureClass(name, about, answers, value_text(share.value, share.unit), tuple(moved)))
     return tuple(classes)
 
 
@@ -88,15 +84,14 @@ def _distance(failure: FailureClass) -> float:
     return -1.0 if by is None else abs(by)
 
 
-def _score_without(score: Json, without: Json) -> ScoreWithout:
-    both = score["value"] is not None and without["value"] is not None
-    by = without["value"] - score["value"] if both else None
+def _score_without(score: MetricRecord, without: MetricRecord) -> ScoreWithout:
+    by = None if score.value is None or without.value is None else without.value - score.value
     return ScoreWithout(
-        metric=score["name"],
-        value=value_text(score["value"], score["unit"]),
-        without=value_text(without["value"], without["unit"]),
-        interval=interval_text(without),
-        difference="" if by is None else difference_text(by, score["unit"]),
+        metric=score.name,
+        value=value_text(score.value, score.unit),
+        without=value_text(without.value, without.unit),
+        interval=interval_text(without, without.unit),
+        difference="" if by is None else difference_text(by, score.unit),
         by=by,
-        n=without["n"],
+        n=without.n,
     )

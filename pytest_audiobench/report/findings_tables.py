@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from pytest_audiobench.metrics.metric import POINTS, SHARE
+from pytest_audiobench.records.run import (
+    FindingMethodsRecord,
+    FindingRecord,
+    FindingSideRecord,
+    FindingsRecord,
+    HoldoutRecord,
+    ItemRecord,
+    PhraseRecord,
+    RunRecord,
+)
 from pytest_audiobench.report.formatting import Sign, aligned, axis_value, eval_name, printable, value_text
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import aliases
-
-Json: TypeAlias = Mapping[str, Any]
 
 SIGNS: Mapping[str, Sign] = {
     "validated": Sign("●", "warn", "validated"),
@@ -80,12 +87,13 @@ class FindingsView:
     phrases: Sequence[Phrase]
 
 
-def findings_view(record: Json) -> list[FindingsView]:
+def findings_view(record: RunRecord) -> list[FindingsView]:
     """The findings of each eval that has some, in their order."""
-    return [_view(item, item["findings"]) for item in record["items"] if (item.get("findings") or {}).get("findings")]
+    views = (_view(item, item.findings) for item in record.items if item.findings is not None)
+    return [view for view in views if view is not None]
 
 
-def lines(record: Json) -> Iterator[tuple[str, bool]]:
+def lines(record: RunRecord) -> Iterator[tuple[str, bool]]:
     """A table for each eval that has findings, its rule and most frequent phrases; and which lines are heads."""
     several = len(aliases(record)) > 1
     for view in findings_view(record):
@@ -98,7 +106,7 @@ def lines(record: Json) -> Iterator[tuple[str, bool]]:
         yield "", False
 
 
-def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(aliases(record)) > 1
     for view in findings_view(record):
@@ -133,63 +141,64 @@ def _table(view: FindingsView) -> list[str]:
     return aligned(rows, left=(0, 6))
 
 
-def _view(item: Json, findings: Json) -> FindingsView:
-    methods = findings["findings_methods"]
+def _view(item: ItemRecord, findings: FindingsRecord) -> FindingsView | None:
+    methods = findings.findings_methods
+    if methods is None or not findings.findings:
+        return None
     # A record's objects are in the order of their names.
-    counts = {status: findings["validation_summary"].get(status, 0) for status in SIGNS}
+    counts = {status: findings.validation_summary.get(status, 0) for status in SIGNS}
     return FindingsView(
-        eval=item["eval"],
-        model=item["model"],
-        metric=findings["findings"][0]["metric"],
-        by=methods["by"],
+        eval=item.eval,
+        model=item.model,
+        metric=findings.findings[0].metric,
+        by=methods.by,
         summary=", ".join(f"{count} {status}" for status, count in counts.items() if count),
         rule=_rule(methods, counts),
-        rows=[_row(finding, methods["by"]) for finding in findings["findings"]],
-        phrases=[_phrase(record) for record in findings.get("phrases", ())[:_MOST_PHRASES]],
+        rows=[_row(finding, methods.by) for finding in findings.findings],
+        phrases=[_phrase(record) for record in findings.phrases[:_MOST_PHRASES]],
     )
 
 
-def _rule(methods: Json, counts: Mapping[str, int]) -> str:
-    holdout, split = methods["holdout_fraction"], methods["split"]
+def _rule(methods: FindingMethodsRecord, counts: Mapping[str, int]) -> str:
+    holdout = methods.holdout_fraction
     untested = (
-        f"untested: fewer than {methods['fewest_clusters']} recordings of a {methods['by']}, or of all others, on "
+        f"untested: fewer than {methods.fewest_clusters} recordings of a {methods.by}, or of all others, on "
         "either side of the split"
     )
-    if not methods["tested"]:
+    if not methods.tested:
         return untested
     rule = (
         f"validated: a higher rate than all others together on {100 * (1 - holdout):.0f} % of the clips (q at most "
-        f"{methods['discovery_alpha']:g}), confirmed on the holdout of {100 * holdout:.0f} % (p at most "
-        f"{methods['holdout_alpha']:.3g}, split by seed {split['seed']}); the probability of any false one among "
-        f"{methods['tested']} tested is at most {methods['alpha']:g}. candidate: not confirmed clearly enough"
+        f"{methods.discovery_alpha:g}), confirmed on the holdout of {100 * holdout:.0f} % (p at most "
+        f"{methods.holdout_alpha:.3g}, split by seed {methods.split.seed}); the probability of any false one among "
+        f"{methods.tested} tested is at most {methods.alpha:g}. candidate: not confirmed clearly enough"
     )
     return f"{rule}. {untested}" if counts["untested"] else rule
 
 
-def _row(finding: Json, by: str) -> Row:
-    sign = SIGNS.get(finding["status"], Sign("", "plain", str(finding["status"])))
-    uplift = {name: finding[name] for name in ("effect_size", "ci_lower", "ci_upper")}
+def _row(finding: FindingRecord, by: str) -> Row:
+    sign = SIGNS[finding.status]
     return Row(
-        part=str(finding["slice"][by]),
+        part=finding.slice[by],
         mark=sign.mark,
         tone=sign.tone,
         status=sign.words,
-        why=finding["validation_notes"],
-        q=_p(finding["adjusted_p_value"]),
-        discovery=_half({**finding["discovery"], **uplift}),
-        holdout=_half(finding["holdout"]),
+        why=finding.validation_notes,
+        q=_p(finding.adjusted_p_value),
+        discovery=_half(finding.discovery, finding),
+        holdout=_half(finding.holdout, finding.holdout),
     )
 
 
-def _half(side: Json) -> Half:
-    at, low, high = (side[name] for name in ("effect_size", "ci_lower", "ci_upper"))
-    rate, others = (value_text(side[name], SHARE) for name in ("domain_rate", "other_rate"))
+def _half(side: FindingSideRecord, uplift: FindingRecord | HoldoutRecord) -> Half:
+    at, low, high = uplift.effect_size, uplift.ci_lower, uplift.ci_upper
+    rate, others = value_text(side.domain_rate, SHARE), value_text(side.other_rate, SHARE)
     return Half(
         uplift="–" if at is None else f"{100 * at:+.1f}",
         interval="" if low is None or high is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
         rates=f"{rate} and {others}",
-        clips=f"{side['clip_count_domain']} and {side['clip_count_other']}",
-        p=_p(side["p_value"]),
+        clips=f"{side.clip_count_domain} and {side.clip_count_other}",
+        p=_p(side.p_value),
         at=axis_value(at, POINTS),
         low=axis_value(low, POINTS),
         high=axis_value(high, POINTS),
@@ -202,8 +211,8 @@ def _p(value: float | None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _phrase(record: Json) -> Phrase:
-    ordered = sorted(record["domains"].items(), key=lambda domain: (-domain[1], domain[0]))
+def _phrase(record: PhraseRecord) -> Phrase:
+    ordered = sorted(record.domains.items(), key=lambda domain: (-domain[1], domain[0]))
     domains = [f"{name} {count}" for name, count in ordered[:_MOST_DOMAINS]]
     more = len(ordered) - len(domains)
-    return Phrase(record["phrase"], record["count"], ", ".join([*domains, *([f"{more} more"] if more else [])]))
+    return Phrase(record.phrase, record.count, ", ".join([*domains, *([f"{more} more"] if more else [])]))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, Tally, gives_letters
+from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
 from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
+from pytest_audiobench.records.lines import BaselineAnswer
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined
 
 MOST_LABELS = 40
@@ -20,7 +22,6 @@ LEAST_A_LABEL = 3
 """Answers for each label; where there are fewer, questions have options of their own, and a table says nothing."""
 LONGEST_LABEL = 60
 
-Json: TypeAlias = Mapping[str, Any]
 Counts: TypeAlias = tuple[tuple[int, ...], ...]
 
 
@@ -52,11 +53,11 @@ class _ItemCounts:
 class LabelCounts:
     """Counts the answers of every item, as long as its samples have one true label each of a list."""
 
-    def __init__(self, items: Sequence[Json]) -> None:
+    def __init__(self, items: Sequence[ItemRecord]) -> None:
         self._by_item = {
-            (item["eval"], item["model"]): _ItemCounts(number, head["name"], Tally(gives_letters(head["signature"])))
+            (item.eval, item.model): _ItemCounts(number, head.name, Tally(gives_letters(head.signature)))
             for number, item in reversed(list(enumerate(items)))
-            for head in item["scorers"][:1]
+            for head in item.scorers[:1]
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
@@ -73,7 +74,7 @@ class LabelCounts:
 
     def _count(self, joined: Joined) -> None:
         first = joined.predictions[0]
-        counts = self._by_item.get((first["eval"], first["model"]))
+        counts = self._by_item.get((first.eval, first.model))
         if counts is None or counts.is_over:
             return
         sample = _sample(joined, counts.scorer)
@@ -82,8 +83,8 @@ class LabelCounts:
         except UsageError:
             counts.is_over = True
             return
-        if joined.compared is not None and sample["error"] is None:
-            before = _label_before(joined.compared["before"], sample["choices"])
+        if joined.compared is not None and sample.error is None:
+            before = _label_before(joined.compared.before, sample.choices)
             if before is not None:
                 counts.pairs += 1
                 true = counts.tally.true(sample)
@@ -91,21 +92,21 @@ class LabelCounts:
                 counts.change[true, before] -= 1
 
 
-def _sample(joined: Joined, scorer: str) -> dict[str, Any]:
-    rows = [row for row in joined.predictions if "role" not in row]
-    return {
-        "sample_id": rows[0]["sample_id"],
-        "choices": rows[0]["choices"],
-        "reference": rows[0]["reference"],
-        "references": rows[0].get("references", ()),
-        "value": next((row["value"] for row in joined.processed if row["scorer"] == scorer), None),
-        "error": next((row["error"] for row in rows if row["error"] is not None), None),
-    }
+def _sample(joined: Joined, scorer: str) -> LabelledAnswer:
+    rows = [row for row in joined.predictions if row.role == "subject"]
+    return LabelledAnswer(
+        rows[0].sample_id,
+        rows[0].choices,
+        rows[0].reference,
+        rows[0].references,
+        value=next((row.value for row in joined.processed if row.scorer == scorer), None),
+        error=next((row.error for row in rows if row.error is not None), None),
+    )
 
 
-def _label_before(before: Json, choices: Sequence[str]) -> str | None:
+def _label_before(before: BaselineAnswer, choices: Sequence[str]) -> str | None:
     """The label that the baseline's statistics tell; None where they tell of no label, or of another list."""
-    scores = before.get("scores")
+    scores = before.scores
     if not scores or "label_list" not in scores:
         return None
     listed = {tidy_caseless(choice): choice for choice in reversed(choices)}

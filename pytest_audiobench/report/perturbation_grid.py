@@ -8,15 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
+
+from msgspec import structs
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import SHARE
+from pytest_audiobench.records.run import (
+    ItemRecord,
+    PerturbationRecord,
+    PerturbationsRecord,
+    PointRecord,
+    RunRecord,
+    SuiteRecord,
+)
 from pytest_audiobench.report.formatting import unit_text
 from pytest_audiobench.report.perturbation_view import Row, Rows
-
-Json: TypeAlias = Mapping[str, Any]
 
 
 class Heading(NamedTuple):
@@ -54,44 +62,44 @@ class Grid:
     sheets: tuple[Sheet, ...]
 
 
-def grids(record: Json) -> list[Grid]:
+def grids(record: RunRecord) -> list[Grid]:
     """A grid for the suites that share a leading metric and perturbations, in the run's order."""
     return [_grid(record, names) for names in _together(record)]
 
 
-def _together(record: Json) -> list[list[str]]:
+def _together(record: RunRecord) -> list[list[str]]:
     """The names of suites, those together that share a perturbation beside the clean one."""
     groups: list[tuple[str, set[str], list[str]]] = []
-    for suite in record["suites"]:
-        if not suite.get("perturbations"):
+    for suite in record.suites:
+        if not suite.perturbations:
             continue
-        metric, names = suite["perturbations"][0]["metric"], _measured(suite) - {CLEAN}
-        same = [group for group in groups if group[0] == metric and (group[1] & names or suite["name"] in group[2])]
+        metric, names = suite.perturbations[0].metric, _measured(suite) - {CLEAN}
+        same = [group for group in groups if group[0] == metric and (group[1] & names or suite.name in group[2])]
         for group in same:
             groups.remove(group)
         joint = [name for group in same for name in group[2]]
-        groups.append((metric, names.union(*(group[1] for group in same)), [*dict.fromkeys([*joint, suite["name"]])]))
+        groups.append((metric, names.union(*(group[1] for group in same)), [*dict.fromkeys([*joint, suite.name])]))
     return [names for _, _, names in groups]
 
 
-def _measured(suite: Json) -> set[str]:
-    return {point["perturbation"] for summary in suite["perturbations"] for point in summary["points"]}
+def _measured(suite: SuiteRecord) -> set[str]:
+    return {point.perturbation for summary in suite.perturbations for point in summary.points}
 
 
-def _grid(record: Json, names: Sequence[str]) -> Grid:
-    suites = [suite for suite in record["suites"] if suite["name"] in names and suite.get("perturbations")]
+def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
+    suites = [suite for suite in record.suites if suite.name in names and suite.perturbations]
     measured = set().union(*map(_measured, suites))
     perturbations = [
-        perturbation
-        for item in record["items"]
-        if item["suite"] in names and (perturbation := item.get("perturbation")) and perturbation["name"] in measured
+        item.perturbation
+        for item in record.items
+        if item.suite in names and item.perturbation is not None and item.perturbation.name in measured
     ]
     rows = _headings(perturbations)
-    columns = list(dict.fromkeys(_column(summary) for suite in suites for summary in suite["perturbations"]))
-    items = {(item["eval"], item["model"]): item for item in record["items"]}
-    by_model: dict[str, list[Json]] = {}
+    columns = list(dict.fromkeys(_column(summary) for suite in suites for summary in suite.perturbations))
+    items = {(item.eval, item.model): item for item in record.items}
+    by_model: dict[str, list[SuiteRecord]] = {}
     for suite in suites:
-        by_model.setdefault(suite["model"], []).append(suite)
+        by_model.setdefault(suite.model, []).append(suite)
     # Of every model the first sheet, then of every model the next: a page may hold no more than the first of them.
     turns = zip_longest(*(_sheets(members, rows, columns, items) for members in by_model.values()))
     sheets = [sheet for turn in turns for sheet in turn if sheet is not None]
@@ -103,40 +111,40 @@ def _grid(record: Json, names: Sequence[str]) -> Grid:
     )
 
 
-def _headings(perturbations: Sequence[Json]) -> list[Heading]:
+def _headings(perturbations: Sequence[PerturbationRecord]) -> list[Heading]:
     """Perturbations by family in the order of the run, those without a dose first, then doses from easy to hard."""
-    families: dict[tuple[str, str], dict[str, Json]] = {}
+    families: dict[tuple[str, str], dict[str, PerturbationRecord]] = {}
     for each in perturbations:
-        families.setdefault((each["family"], each["unit"]), {}).setdefault(each["name"], each)
+        families.setdefault((each.family, each.unit), {}).setdefault(each.name, each)
     return [
-        Heading(each["name"], family, unit, each["name"] if each["dose"] is None else f"{each['dose']:g}")
+        Heading(each.name, family, unit, each.name if each.dose is None else f"{each.dose:g}")
         for (family, unit), by_name in families.items()
         for each in sorted(by_name.values(), key=_hardness)
     ]
 
 
-def _hardness(perturbation: Json) -> tuple[bool, float]:
-    dose = perturbation["dose"] or 0.0
-    return perturbation["dose"] is not None, -dose if perturbation["harder"] == "lower" else dose
+def _hardness(perturbation: PerturbationRecord) -> tuple[bool, float]:
+    dose = perturbation.dose or 0.0
+    return perturbation.dose is not None, -dose if perturbation.harder == "lower" else dose
 
 
-def _column(summary: Json) -> tuple[str, str]:
-    return summary["dataset"], summary["series"]
+def _column(summary: PerturbationsRecord) -> tuple[str, str]:
+    return summary.dataset, summary.series
 
 
 def _sheets(
-    suites: Sequence[Json],
+    suites: Sequence[SuiteRecord],
     rows: Sequence[Heading],
     columns: Sequence[tuple[str, str]],
-    items: Mapping[tuple[str, str], Json],
+    items: Mapping[tuple[str, str], ItemRecord],
 ) -> Iterator[Sheet]:
     """Of each scorer the leading metric, coverage, the other metrics, and the classes of failures."""
-    summaries = [_SuiteSummary(suite, summary) for suite in suites for summary in suite["perturbations"]]
-    for scorer in dict.fromkeys(each.summary["scorer"] for each in summaries):
+    summaries = [_SuiteSummary(suite, summary) for suite in suites for summary in suite.perturbations]
+    for scorer in dict.fromkeys(each.summary.scorer for each in summaries):
         by_metric: dict[str, list[_SuiteSummary]] = {}
         for each in summaries:
-            if each.summary["scorer"] == scorer:
-                by_metric.setdefault(each.summary["metric"], []).append(each)
+            if each.summary.scorer == scorer:
+                by_metric.setdefault(each.summary.metric, []).append(each)
         leading, *others = by_metric.values()
         coverage, *failures = _shares(leading, items)
         for members in (leading, coverage, *others, *failures):
@@ -145,30 +153,35 @@ def _sheets(
 
 
 class _SuiteSummary(NamedTuple):
-    suite: Json
-    summary: Json
+    suite: SuiteRecord
+    summary: PerturbationsRecord
 
 
-def _shares(leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], Json]) -> Iterator[list[_SuiteSummary]]:
+def _shares(
+    leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], ItemRecord]
+) -> Iterator[list[_SuiteSummary]]:
     for share in SHARES:
         shares: list[_SuiteSummary] = []
         for suite, summary in leading:
             points = [
-                _share_of(point, share, summary, items.get((point["eval"], suite["model"])))
-                for point in summary["points"]
+                _share_of(point, share, summary, items.get((point.eval, suite.model))) for point in summary.points
             ]
             known = [point for point in points if point is not None]
-            record = {**summary, "metric": share, "unit": SHARE, "differences": [], "points": known}
+            record = structs.replace(summary, metric=share, unit=SHARE, differences=(), points=known)
             shares.append(_SuiteSummary(suite, record))
-        occurs = share == SHARES[0] or any(point["value"] for each in shares for point in each.summary["points"])
+        occurs = share == SHARES[0] or any(point.value for each in shares for point in each.summary.points)
         yield shares if occurs else []
 
 
-def _share_of(point: Json, share: str, summary: Json, item: Json | None) -> Json | None:
-    wanted = (share, summary["scorer"], summary["signature"])
-    for metric in item["metrics"] if item else ():
-        if (metric["name"], metric["scorer"], metric["signature"]) == wanted and not metric["group"]:
-            return {**point, **{name: metric[name] for name in ("value", "lower", "upper", "n", "method")}}
+def _share_of(
+    point: PointRecord, share: str, summary: PerturbationsRecord, item: ItemRecord | None
+) -> PointRecord | None:
+    wanted = (share, summary.scorer, summary.signature)
+    for metric in item.metrics if item else ():
+        if (metric.name, metric.scorer, metric.signature) == wanted and not metric.group:
+            return structs.replace(
+                point, value=metric.value, lower=metric.lower, upper=metric.upper, n=metric.n, method=metric.method
+            )
     return None
 
 
@@ -177,15 +190,14 @@ def _sheet(members: Sequence[_SuiteSummary], rows: Sequence[Heading], columns: S
     for suite, summary in members:
         row_maker = Rows(suite, summary)
         cells |= {
-            (point["perturbation"], _column(summary)): row_maker.of(point["perturbation"], point)
-            for point in summary["points"]
+            (point.perturbation, _column(summary)): row_maker.of(point.perturbation, point) for point in summary.points
         }
     first = members[0].summary
     return Sheet(
-        model=members[0].suite["model"],
-        metric=first["metric"],
-        scorer=first["scorer"],
-        unit=unit_text(first["unit"]),
+        model=members[0].suite.model,
+        metric=first.metric,
+        scorer=first.scorer,
+        unit=unit_text(first.unit),
         low=None,
         high=None,
         cells=tuple(tuple(cells.get((row.perturbation, column)) for column in columns) for row in rows),

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from pytest_audiobench.records.run import RunRecord, SuiteRecord
 from pytest_audiobench.report import perturbation_view
 from pytest_audiobench.report.formatting import aligned, printable
 from pytest_audiobench.report.perturbation_view import Curve, Line, Row, Summary
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import SAME, aliases
 
-Json: TypeAlias = Mapping[str, Any]
 Owner: TypeAlias = tuple[str, str, str, str]
 """Suite, model, data set and series of evals."""
 
@@ -46,14 +46,18 @@ class PerturbationComparison:
 _Table: TypeAlias = PerturbationComparison | Curve | Summary
 
 
-def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
+def lines(record: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
     """A table for each family's curve of a leading metric, one for the perturbations on no curve, and the mean over
     all; or one for all perturbations of a data set, where its answers are compared with those to clean clips.
 
     With each line whether it is a head.
     """
-    several = len(aliases(record)) > 1
-    for table in _leading(record):
+    return suite_lines(record.suites, len(aliases(record)) > 1, width)
+
+
+def suite_lines(suites: Sequence[SuiteRecord], several: bool, width: int) -> Iterator[tuple[str, bool]]:
+    """The lines of some suites alone; the model is named where there are ``several``."""
+    for table in _leading(suites):
         yield "", False
         dropped = (
             f"; {perturbation_view.against(table.rows)}" + " in points" * (table.unit == "%") if table.rows else ""
@@ -67,10 +71,14 @@ def lines(record: Json, width: int) -> Iterator[tuple[str, bool]]:
         yield from ((f"  {printable(_line_text(line))}", False) for line in table.lines)
 
 
-def markdown(record: Json) -> Iterator[tuple[str, list[str]]]:
+def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
-    several = len(aliases(record)) > 1
-    for table in _leading(record):
+    return suite_markdown(record.suites, len(aliases(record)) > 1)
+
+
+def suite_markdown(suites: Sequence[SuiteRecord], several: bool) -> Iterator[tuple[str, list[str]]]:
+    """The Markdown of some suites alone; the model is named where there are ``several``."""
+    for table in _leading(suites):
         same = ["Same answer"] if isinstance(table, PerturbationComparison) else []
         against = escaped(perturbation_view.against(table.rows))
         first = escaped(table.dose_unit or "dose") if isinstance(table, Curve) else "Perturbation"
@@ -130,9 +138,9 @@ def _title(table: _Table, several: bool) -> str:
     return f"{subject}{model}: {table.metric} under {len(table.rows)} perturbations"
 
 
-def _leading(record: Json) -> Iterator[_Table]:
+def _leading(suites: Sequence[SuiteRecord]) -> Iterator[_Table]:
     """By suite, model and data set: the curves, then what is said of all perturbations; or one table of them all."""
-    all_curves, all_summaries = perturbation_view.curves(record), perturbation_view.summaries(record)
+    all_curves, all_summaries = perturbation_view.curves(suites), perturbation_view.summaries(suites)
     comparisons = _comparisons(all_curves, all_summaries)
     curves = [curve for curve in all_curves if curve.leading]
     seen: set[Owner] = set()

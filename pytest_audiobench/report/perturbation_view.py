@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
+from pytest_audiobench.records.run import (
+    CurveRecord,
+    DifferenceRecord,
+    FigureRecord,
+    PerturbationsRecord,
+    PointRecord,
+    SlopeRecord,
+    SuiteRecord,
+)
 from pytest_audiobench.report.formatting import axis_value, difference_text, interval_text, unit_text, value_text
-
-Json: TypeAlias = Mapping[str, Any]
 
 FEWER = 0.02
 """Of all answers, so many fewer parsed ones than under the clean perturbation are pointed out."""
@@ -92,15 +99,15 @@ class Summary(_Figures):
     """A metric over all perturbations of a data set: those on no curve, and the mean of all."""
 
 
-def curves(record: Json) -> list[Curve]:
+def curves(suites: Sequence[SuiteRecord]) -> list[Curve]:
     """All curves of a run, each suite's leading metric first."""
-    all_curves = [_curve(suite, curve) for suite in record["suites"] for curve in suite.get("curves", ())]
+    all_curves = [_curve(suite, curve) for suite in suites for curve in suite.curves]
     return sorted(all_curves, key=lambda curve: not curve.leading)
 
 
-def summaries(record: Json) -> list[Summary]:
+def summaries(suites: Sequence[SuiteRecord]) -> list[Summary]:
     """What is said of all perturbations of each data set, each suite's leading metric first."""
-    all_summaries = [_summary(suite, each) for suite in record["suites"] for each in suite.get("perturbations", ())]
+    all_summaries = [_summary(suite, summary) for suite in suites for summary in suite.perturbations]
     return sorted(all_summaries, key=lambda summary: not summary.leading)
 
 
@@ -119,54 +126,65 @@ def subject_name(suite: str, dataset: str, series: str) -> str:
     return ", ".join(dict.fromkeys(filter(None, (suite, dataset, series))))
 
 
-def _curve(suite: Json, curve: Json) -> Curve:
+def _curve(suite: SuiteRecord, curve: CurveRecord) -> Curve:
     row = Rows(suite, _summary_of(suite, curve))
     return Curve(
         **_owner(suite, curve),
-        family=curve["family"],
-        dose_unit=curve["dose_unit"],
-        harder=curve["harder"],
-        rows=tuple(row.of(f"{point['dose']:g}", point) for point in curve["points"]),
-        clean=None if curve["clean"] is None else row.of(curve["clean"]["perturbation"], curve["clean"]),
+        family=curve.family,
+        dose_unit=curve.dose_unit,
+        harder=curve.harder,
+        rows=tuple(row.of(f"{point.dose:g}", point) for point in curve.points),
+        clean=None if curve.clean is None else row.of(curve.clean.perturbation, curve.clean),
         lines=tuple(_curve_lines(curve)),
     )
 
 
-def _summary(suite: Json, summary: Json) -> Summary:
+def _summary(suite: SuiteRecord, summary: PerturbationsRecord) -> Summary:
     on_curves = {
-        point["perturbation"]
-        for curve in suite.get("curves", ())
+        point.perturbation
+        for curve in suite.curves
         if _key(curve) == _key(summary)
-        for point in (*curve["points"], *([curve["clean"]] if curve["clean"] else []))
+        for point in (*curve.points, *([curve.clean] if curve.clean else []))
     }
     row = Rows(suite, summary)
-    alone = [point for point in summary["points"] if point["perturbation"] not in on_curves]
-    count = len(summary["weights"])
-    is_plain = len(set(summary["weights"].values())) == 1
+    alone = [point for point in summary.points if point.perturbation not in on_curves]
+    count = len(summary.weights)
+    is_plain = len(set(summary.weights.values())) == 1
     weights = f"each weighing 1/{count}" if is_plain else "by the weights in run.json"
     name = f"mean of the {count} perturbations measured{_families(suite, summary)}, {weights}"
     return Summary(
         **_owner(suite, summary),
-        rows=tuple(row.of(point["perturbation"], point) for point in alone),
-        lines=(_line(name, summary["mean"], summary["unit"]),),
+        rows=tuple(row.of(point.perturbation, point) for point in alone),
+        lines=(_line(name, summary.mean, summary.unit),),
     )
 
 
-def _families(suite: Json, summary: Json) -> str:
+def _families(suite: SuiteRecord, summary: PerturbationsRecord) -> str:
     """In brackets, where another protocol asked the same data set under perturbations of its own."""
-    names = ("dataset", "series", "metric", "scorer")
-    others = [other for other in suite["perturbations"] if all(other[name] == summary[name] for name in names)]
-    families = dict.fromkeys(point["family"] for point in summary["points"])
+
+    def subject(summary: PerturbationsRecord) -> tuple[str, ...]:
+        return summary.dataset, summary.series, summary.metric, summary.scorer
+
+    others = [other for other in suite.perturbations if subject(other) == subject(summary)]
+    families = dict.fromkeys(point.family for point in summary.points)
     return f" ({', '.join(families)})" if len(others) > 1 else ""
 
 
-def _owner(suite: Json, record: Json) -> dict[str, Any]:
-    shared = {name: record[name] for name in ("dataset", "series", "metric", "scorer", "direction")}
-    owner = {"suite": suite["name"], "model": suite["model"]}
-    return {**owner, **shared, "unit": unit_text(record["unit"]), "leading": _is_leading(suite, record)}
+def _owner(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> dict[str, Any]:
+    return {
+        "suite": suite.name,
+        "model": suite.model,
+        "dataset": record.dataset,
+        "series": record.series,
+        "metric": record.metric,
+        "scorer": record.scorer,
+        "direction": record.direction,
+        "unit": unit_text(record.unit),
+        "leading": _is_leading(suite, record),
+    }
 
 
-def _is_leading(suite: Json, record: Json) -> bool:
+def _is_leading(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> bool:
     """Whether this is the first metric of the first scorer over its perturbations.
 
     A protocol that asks under perturbations of its own (the reasoning changed) has a leading metric beside another's.
@@ -174,70 +192,69 @@ def _is_leading(suite: Json, record: Json) -> bool:
     names = _perturbation_names(_summary_of(suite, record))
     first = next(
         other
-        for other in suite["perturbations"]
-        if (other["dataset"], other["series"]) == (record["dataset"], record["series"])
-        and names & _perturbation_names(other)
+        for other in suite.perturbations
+        if (other.dataset, other.series) == (record.dataset, record.series) and names & _perturbation_names(other)
     )
     return _key(first) == _key(record)
 
 
-def _perturbation_names(summary: Json) -> set[str]:
-    return {point["perturbation"] for point in summary["points"]}
+def _perturbation_names(summary: PerturbationsRecord) -> set[str]:
+    return {point.perturbation for point in summary.points}
 
 
-def _key(record: Json) -> tuple[str, ...]:
-    return *_scorer_key(record), record["metric"]
+def _key(record: CurveRecord | PerturbationsRecord) -> tuple[str, ...]:
+    return *_scorer_key(record), record.metric
 
 
-def _scorer_key(record: Json) -> tuple[str, ...]:
-    return record["dataset"], record["series"], record["scorer"], record["signature"]
+def _scorer_key(record: CurveRecord | PerturbationsRecord) -> tuple[str, ...]:
+    return record.dataset, record.series, record.scorer, record.signature
 
 
-def _summary_of(suite: Json, curve: Json) -> Json:
-    return next(summary for summary in suite["perturbations"] if _key(summary) == _key(curve))
+def _summary_of(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> PerturbationsRecord:
+    return next(summary for summary in suite.perturbations if _key(summary) == _key(record))
 
 
 class Rows:
     """Makes the rows of one metric over the perturbations of a data set."""
 
-    def __init__(self, suite: Json, summary: Json) -> None:
-        self._unit = summary["unit"]
-        self._differences = {each["perturbation"]: each for each in summary["differences"]}
+    def __init__(self, suite: SuiteRecord, summary: PerturbationsRecord) -> None:
+        self._unit = summary.unit
+        self._differences = {difference.perturbation: difference for difference in summary.differences}
         # A metric that only a changed perturbation has, as a share of flips, has no point where nothing was changed.
         self._parse_rates = {
-            point["perturbation"]: point["answered"]
-            for other in suite["perturbations"]
+            point.perturbation: point.answered
+            for other in suite.perturbations
             if _scorer_key(other) == _scorer_key(summary)
-            for point in other["points"]
+            for point in other.points
         }
 
-    def of(self, label: str, point: Json) -> Row:
-        difference, unit = self._differences.get(point["perturbation"]), self._unit
+    def of(self, label: str, point: PointRecord) -> Row:
+        difference, unit = self._differences.get(point.perturbation), self._unit
         return Row(
             label=label,
-            perturbation=point["perturbation"],
-            dose=point["dose"],
-            value=value_text(point["value"], unit),
-            interval=interval_text({**point, "unit": unit}),
-            n=point["n"],
-            parse_rate=_share_text(point["answered"]),
+            perturbation=point.perturbation,
+            dose=point.dose,
+            value=value_text(point.value, unit),
+            interval=interval_text(point, unit),
+            n=point.n,
+            parse_rate=_share_text(point.answered),
             fewer=self._fewer(point),
-            drop="" if difference is None else difference_text(difference["drop"], unit),
+            drop="" if difference is None else difference_text(difference.drop, unit),
             drop_interval="" if difference is None else _difference_interval(difference, unit),
-            p="" if difference is None else _p_text(difference["p_holm"]),
-            against="" if difference is None else difference["reference"],
-            method=point["method"],
-            drop_method="" if difference is None else difference["method"],
-            at=axis_value(point["value"], unit),
-            low=axis_value(point["lower"], unit),
-            high=axis_value(point["upper"], unit),
-            parse_rate_at=None if point["answered"] is None else 100 * point["answered"],
+            p="" if difference is None else _p_text(difference.p_holm),
+            against="" if difference is None else difference.reference,
+            method=point.method,
+            drop_method="" if difference is None else difference.method,
+            at=axis_value(point.value, unit),
+            low=axis_value(point.lower, unit),
+            high=axis_value(point.upper, unit),
+            parse_rate_at=None if point.answered is None else 100 * point.answered,
         )
 
-    def _fewer(self, point: Json) -> str:
-        difference = self._differences.get(point["perturbation"])
-        reference = CLEAN if CLEAN in self._parse_rates else "" if difference is None else difference["reference"]
-        before, now = self._parse_rates.get(reference), point["answered"]
+    def _fewer(self, point: PointRecord) -> str:
+        difference = self._differences.get(point.perturbation)
+        reference = CLEAN if CLEAN in self._parse_rates else "" if difference is None else difference.reference
+        before, now = self._parse_rates.get(reference), point.answered
         if before is None or now is None or round(before - now, 9) < FEWER:
             return ""
         return f"fewer parsed: {_share_text(now)}, {reference} {_share_text(before)}"
@@ -247,24 +264,23 @@ def _share_text(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _curve_lines(curve: Json) -> Iterator[Line]:
-    slope, unit = curve["slope"], curve["unit"]
-    step = f"{slope['per']:g} {curve['dose_unit']}".rstrip()
-    value = "–" if slope["value"] is None else f"{difference_text(slope['value'], unit)} per {step}"
-    # A run of an earlier version has no test.
-    p = slope.get("p_holm")
-    yield Line("slope", value, _difference_interval(slope, unit), slope["method"], "" if p is None else _p_text(p))
-    doses = [point["dose"] for point in curve["points"]]
-    over = f"area (mean from {doses[0]:g} to {doses[-1]:g} {curve['dose_unit']}".rstrip() + ")"
-    yield _line(over, curve["area"], unit)
+def _curve_lines(curve: CurveRecord) -> Iterator[Line]:
+    slope, unit = curve.slope, curve.unit
+    step = f"{slope.per:g} {curve.dose_unit}".rstrip()
+    value = "–" if slope.value is None else f"{difference_text(slope.value, unit)} per {step}"
+    p = "" if slope.p_holm is None else _p_text(slope.p_holm)
+    yield Line("slope", value, _difference_interval(slope, unit), slope.method, p)
+    doses = [point.dose for point in curve.points]
+    over = f"area (mean from {doses[0]:g} to {doses[-1]:g} {curve.dose_unit}".rstrip() + ")"
+    yield _line(over, curve.area, unit)
 
 
-def _line(name: str, figure: Json, unit: str) -> Line:
-    return Line(name, value_text(figure["value"], unit), interval_text({**figure, "unit": unit}), figure["method"])
+def _line(name: str, figure: FigureRecord, unit: str) -> Line:
+    return Line(name, value_text(figure.value, unit), interval_text(figure, unit), figure.method)
 
 
-def _difference_interval(figure: Json, unit: str) -> str:
-    return interval_text({**figure, "unit": POINTS if unit in FRACTIONS else unit})
+def _difference_interval(figure: SlopeRecord | DifferenceRecord, unit: str) -> str:
+    return interval_text(figure, POINTS if unit in FRACTIONS else unit)
 
 
 def _p_text(p: float | None) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
+
+from msgspec import structs
 
 from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report.formatting import (
     PERCENT_UNITS,
     aligned,
@@ -22,9 +25,18 @@ MANY = 3
 
 HEAD = ("scorer", "value", "interval", "n", "skipped", "unparsed")
 
-Json = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
 """A scorer's name and signature."""
+
+
+class SuitePart(NamedTuple):
+    """What scorers of the same answers made of a suite."""
+
+    scorers: Sequence[ScorerRecord]
+    metrics: Sequence[MetricRecord]
+
+
+Owner: TypeAlias = ItemRecord | SuiteRecord | SuitePart
 Marks = Mapping[str, str]
 """By scorer, what is to be said behind its row."""
 
@@ -87,17 +99,17 @@ class ScorerComparison:
         return row is self.reference and row.scorer == self.headline
 
 
-def scorer_tables(owner: Json) -> list[ScorerTable]:
+def scorer_tables(owner: Owner) -> list[ScorerTable]:
     """The tables of an item's (or a suite's) record: one for each metric, groups left out."""
-    coverages = {_key(scorer): scorer["coverage"] for scorer in owner["scorers"]}
-    by_metric: dict[str, list[Json]] = {}
-    for metric in owner["metrics"]:
+    coverages = {_key(scorer): scorer.coverage for scorer in owner.scorers}
+    by_metric: dict[str, list[MetricRecord]] = {}
+    for metric in owner.metrics:
         if _is_score(metric):
-            by_metric.setdefault(metric["name"], []).append(metric)
+            by_metric.setdefault(metric.name, []).append(metric)
     return [_table(name, metrics, coverages) for name, metrics in by_metric.items()]
 
 
-def scorer_comparisons(owner: Json) -> tuple[ScorerComparison, ...]:
+def scorer_comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
     """Those of an item, or of a suite's part: one for each metric that two scorers or more yield.
 
     What none of them has a number for has none.
@@ -115,7 +127,7 @@ def scorer_comparisons(owner: Json) -> tuple[ScorerComparison, ...]:
         ScorerComparison(
             table=replace(table, rows=_best_first(table)),
             reference=table.rows[0],
-            headline=owner["scorers"][0]["name"],
+            headline=owner.scorers[0].name,
             leading=table.metric in leading,
             folds=len(main) < len(metrics),
             sentence=_sentence(table),
@@ -124,26 +136,26 @@ def scorer_comparisons(owner: Json) -> tuple[ScorerComparison, ...]:
     )
 
 
-def by_answers(suite: Json, items: Sequence[Json]) -> list[Json]:
+def by_answers(suite: SuiteRecord, items: Sequence[ItemRecord]) -> list[SuitePart]:
     """A suite's record in parts, each of scorers that read the same answers; ``items`` are those that it pools.
 
     An eval read by letters and one read by words have pooled numbers, but these are no two views of one thing.
     """
     readers: dict[Key, list[int]] = {}
     for number, item in enumerate(items):
-        for scorer in item["scorers"]:
+        for scorer in item.scorers:
             readers.setdefault(_key(scorer), []).append(number)
-    scopes: dict[tuple[int, ...], list[Json]] = {}
-    for scorer in suite["scorers"]:
+    scopes: dict[tuple[int, ...], list[ScorerRecord]] = {}
+    for scorer in suite.scorers:
         scopes.setdefault(tuple(readers.get(_key(scorer), ())), []).append(scorer)
-    parts: list[Json] = []
+    parts = []
     for scorers in scopes.values():
         keys = set(map(_key, scorers))
-        parts.append({"scorers": scorers, "metrics": [m for m in suite["metrics"] if _key(m, "scorer") in keys]})
+        parts.append(SuitePart(scorers, [metric for metric in suite.metrics if _scorer_of(metric) in keys]))
     return parts
 
 
-def main_scorers(owner: Json) -> set[Key]:
+def main_scorers(owner: Owner) -> set[Key]:
     """The scorers of an item, or of a suite's part, that stand among the main figures, by name and signature.
 
     All, or where there are many, the first to yield a metric, what judges said, and beside a headline that skips
@@ -158,17 +170,17 @@ def main_scorers(owner: Json) -> set[Key]:
         if not main or not seen.issuperset(names) or of_judge(key[1]):
             main.add(key)
         seen.update(names)
-    skipping = {_key(scorer) for scorer in owner["scorers"] if scorer["coverage"].get("skipped")}
-    headline = _key(owner["scorers"][0])
+    skipping = {_key(scorer) for scorer in owner.scorers if scorer.coverage.skipped}
+    headline = _key(owner.scorers[0])
     if headline in skipping:
         complete = [key for key in metrics if key not in skipping and set(metrics[key]) & set(metrics[headline])]
         main.update(complete[:1])
     return main
 
 
-def has_many_scorers(owner: Json) -> bool:
+def has_many_scorers(owner: Owner) -> bool:
     """Whether an item or a suite was read by so many rules that a table of their own shows them."""
-    signatures = [scorer["signature"] for scorer in owner["scorers"]]
+    signatures = [scorer.signature for scorer in owner.scorers]
     return sum(not of_judge(signature) for signature in signatures) > MANY or any(map(is_of_wording, signatures))
 
 
@@ -207,29 +219,33 @@ def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
     return lines
 
 
-def _key(record: Json, name: str = "name") -> Key:
-    return record[name], record["signature"]
+def _key(scorer: ScorerRecord) -> Key:
+    return scorer.name, scorer.signature
 
 
-def _is_score(metric: Json) -> bool:
-    return metric["scorer"] is not None and not metric["group"] and metric["name"] not in SHARES
+def _scorer_of(metric: MetricRecord) -> Key:
+    return metric.scorer or "", metric.signature or ""
 
 
-def _metrics_by_scorer(owner: Json) -> dict[Key, list[str]]:
+def _is_score(metric: MetricRecord) -> bool:
+    return metric.scorer is not None and not metric.group and metric.name not in SHARES
+
+
+def _metrics_by_scorer(owner: Owner) -> dict[Key, list[str]]:
     """The names of each scorer's metrics, in its order; shares of failures are left out."""
-    names: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner["scorers"]}
-    for metric in owner["metrics"]:
+    names: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner.scorers}
+    for metric in owner.metrics:
         if _is_score(metric):
-            names[_key(metric, "scorer")].append(metric["name"])
+            names[_scorer_of(metric)].append(metric.name)
     return names
 
 
-def _table(name: str, metrics: Sequence[Json], coverages: Mapping[Key, Json]) -> ScorerTable:
-    unit = metrics[0]["unit"]
-    rows = tuple(_row(metric, coverages.get(_key(metric, "scorer"), {})) for metric in metrics)
+def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, CoverageRecord]) -> ScorerTable:
+    unit = metrics[0].unit
+    rows = tuple(_row(metric, coverages[_scorer_of(metric)]) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
-    return ScorerTable(name, unit, metrics[0]["direction"], rows, spread, _spread_text(spread, unit))
+    return ScorerTable(name, unit, metrics[0].direction, rows, spread, _spread_text(spread, unit))
 
 
 def _spread_text(spread: float | None, unit: str) -> str:
@@ -240,21 +256,21 @@ def _spread_text(spread: float | None, unit: str) -> str:
     return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
 
 
-def _row(metric: Json, coverage: Json) -> ScorerRow:
-    failed = coverage.get("errors", 0)
+def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
+    scorer, signature = _scorer_of(metric)
     return ScorerRow(
-        scorer=metric["scorer"],
-        signature=metric["signature"],
-        value=metric["value"],
-        lower=metric["lower"],
-        upper=metric["upper"],
-        n=metric["n"],
-        skipped=coverage.get("skipped", 0),
-        unparsed=coverage.get("n", 0) - coverage.get("parsed", 0) - failed,
-        failed=failed,
-        why=unparsed_text({name: count for name, count in coverage.items() if name != "skipped"}),
-        value_text=value_text(metric["value"], metric["unit"]),
-        interval_text=interval_text(metric),
+        scorer=scorer,
+        signature=signature,
+        value=metric.value,
+        lower=metric.lower,
+        upper=metric.upper,
+        n=metric.n,
+        skipped=coverage.skipped,
+        unparsed=coverage.n - coverage.parsed - coverage.errors,
+        failed=coverage.errors,
+        why=unparsed_text(structs.replace(coverage, skipped=0)),
+        value_text=value_text(metric.value, metric.unit),
+        interval_text=interval_text(metric, metric.unit),
     )
 
 

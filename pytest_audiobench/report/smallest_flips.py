@@ -7,18 +7,16 @@ and of that dose the first such samples.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.evaluation.perturbation_series import series, unperturbed
+from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
 from pytest_audiobench.report.joined_samples import Joined
-from pytest_audiobench.report.json_lines import Row
 from pytest_audiobench.report.page.rows import LONGEST_NAME
 from pytest_audiobench.report.perturbation_view import subject_name
-
-Json: TypeAlias = Mapping[str, Any]
 
 MOST_SAMPLES = 12
 """Of one data set and family; the first few of them can be heard."""
@@ -59,89 +57,93 @@ class _ItemFlips:
     flips: list[Flip] = field(default_factory=list)
 
 
+class _Rung(NamedTuple):
+    item: ItemRecord
+    perturbation: PerturbationRecord
+    dose: float
+
+
 class FlippedSamples:
     """Gathers the samples that flip, while a run's samples are read for something else."""
 
-    def __init__(self, items: Sequence[Json]) -> None:
+    def __init__(self, items: Sequence[ItemRecord]) -> None:
         self._items = items
         self._by_item = {
-            (item["eval"], item["model"]): _ItemFlips(item["scorers"][0]["name"])
+            (item.eval, item.model): _ItemFlips(item.scorers[0].name)
             for item in items
-            if item["scorers"] and item.get("perturbation") and item["perturbation"]["dose"] is not None
+            if item.scorers and item.perturbation is not None and item.perturbation.dose is not None
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:
         """``samples`` as they are, each looked at before it is passed on."""
         for sample in samples:
             first = sample.predictions[0]
-            flips = self._by_item.get((first["eval"], first["model"]))
+            flips = self._by_item.get((first.eval, first.model))
             if flips is not None:
-                _add(flips, sample, first)
+                _add(flips, sample)
             yield sample
 
     def smallest(self) -> list[SmallestFlips]:
         """One for each data set, family and model that has any, in the items' order."""
-        return [flips for name, places in self._ladders() for flips in self._easiest(name, places)]
+        return [flips for name, ladder in self._ladders() for flips in self._easiest(name, ladder)]
 
-    def _ladders(self) -> Iterator[tuple[str, list[int]]]:
-        """By suite and model: what a series of evals is of, and the places of its items by family."""
-        owners = dict.fromkeys((item["suite"], item["model"]) for item in self._items)
+    def _ladders(self) -> Iterator[tuple[str, list[_Rung]]]:
+        """By suite and model: what a series of evals is of, and its items by family."""
+        owners = dict.fromkeys((item.suite, item.model) for item in self._items)
         for owner in owners:
-            numbers = [number for number, item in enumerate(self._items) if (item["suite"], item["model"]) == owner]
-            for name, places in series([self._items[number] for number in numbers]):
-                families: dict[tuple[str, str], list[int]] = {}
-                for place in places:
-                    perturbation = self._items[numbers[place]]["perturbation"]
-                    if perturbation["dose"] is not None:
-                        families.setdefault((perturbation["family"], perturbation["unit"]), []).append(numbers[place])
+            items = [item for item in self._items if (item.suite, item.model) == owner]
+            for name, places in series(items):
+                families: dict[tuple[str, str], list[_Rung]] = {}
+                for item in (items[place] for place in places):
+                    if item.perturbation is not None and item.perturbation.dose is not None:
+                        rung = _Rung(item, item.perturbation, item.perturbation.dose)
+                        families.setdefault((rung.perturbation.family, rung.perturbation.unit), []).append(rung)
                 for ladder in families.values():
                     yield name, ladder
 
-    def _easiest(self, name: str, places: Sequence[int]) -> Iterator[SmallestFlips]:
-        for place in sorted(places, key=self._hardness):
-            item = self._items[place]
-            item_flips = self._by_item.get((item["eval"], item["model"]))
+    def _easiest(self, name: str, ladder: Sequence[_Rung]) -> Iterator[SmallestFlips]:
+        for item, perturbation, dose in sorted(ladder, key=_hardness):
+            item_flips = self._by_item.get((item.eval, item.model))
             if item_flips is None or not item_flips.ids:
                 continue
-            perturbation = item["perturbation"]
             yield SmallestFlips(
-                of=subject_name(item["suite"], unperturbed(item["dataset"], perturbation), name),
-                model=item["model"],
-                family=perturbation["family"],
-                perturbation=perturbation["name"],
-                dose=f"{perturbation['dose']:g} {perturbation['unit']}".strip(),
+                of=subject_name(item.suite, unperturbed(item.dataset, perturbation), name),
+                model=item.model,
+                family=perturbation.family,
+                perturbation=perturbation.name,
+                dose=f"{dose:g} {perturbation.unit}".strip(),
                 count=len(item_flips.ids),
-                n=item["n"],
+                n=item.n,
                 flips=item_flips.flips,
             )
             return
 
-    def _hardness(self, place: int) -> float:
-        perturbation = self._items[place]["perturbation"]
-        dose = float(perturbation["dose"])
-        return -dose if perturbation["harder"] == "lower" else dose
+
+def _hardness(rung: _Rung) -> float:
+    return -rung.dose if rung.perturbation.harder == "lower" else rung.dose
 
 
-def _add(flips: _ItemFlips, sample: Joined, first: Row) -> None:
-    scored = next((row for row in sample.scored if row["scorer"] == flips.scorer), None)
-    if scored is None or not (scored["scores"] or {}).get("flipped"):
+def _add(flips: _ItemFlips, sample: Joined) -> None:
+    first = sample.predictions[0]
+    scored = next((row for row in sample.scored if row.scorer == flips.scorer), None)
+    if scored is None or not (scored.scores or {}).get("flipped"):
         return
-    id_ = first["sample_id"]
-    if id_ in flips.ids:
+    if first.sample_id in flips.ids:
         return
-    flips.ids[id_] = None
+    flips.ids[first.sample_id] = None
     if len(flips.flips) < MOST_SAMPLES:
-        parsed = next((row for row in sample.processed if row["scorer"] == flips.scorer), {})
+        parsed = next((row for row in sample.processed if row.scorer == flips.scorer), None)
+        before = parsed.before if parsed else None
         flips.flips.append(
             Flip(
-                eval=first["eval"],
-                model=first["model"],
-                sample_id=id_[:LONGEST_NAME],
-                epoch=first["epoch"],
-                question=first["question"][:LONGEST_TEXT],
-                before=_option((parsed.get("before") or {}).get("value"), first["choices"]),
-                after=_option(parsed.get("value"), first["choices"]),
-                reference=(first["reference"] or "")[:LONGEST_TEXT],
+                eval=first.eval,
+                model=first.model,
+                sample_id=first.sample_id[:LONGEST_NAME],
+                epoch=first.epoch,
+                question=first.question[:LONGEST_TEXT],
+                before=_option(before.value if before else None, first.choices),
+                after=_option(parsed.value if parsed else None, first.choices),
+                reference=first.reference[:LONGEST_TEXT],
             )
         )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, ScorerRecord, SuiteRecord
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
 from pytest_audiobench.report.formatting import (
     VERDICTS,
@@ -23,10 +23,14 @@ from pytest_audiobench.report.formatting import (
     unparsed_text,
     value_text,
 )
-from pytest_audiobench.report.scorer_comparison import ScorerComparison, by_answers, main_scorers, scorer_comparisons
+from pytest_audiobench.report.scorer_comparison import (
+    Owner,
+    ScorerComparison,
+    by_answers,
+    main_scorers,
+    scorer_comparisons,
+)
 from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers
-
-Json = Mapping[str, Any]
 
 SAME = "consistency"
 """The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
@@ -130,28 +134,28 @@ class Banner:
     text: str
 
 
-def has_perturbations(record: Json) -> bool:
-    return any(suite.get("perturbations") for suite in record["suites"])
+def has_perturbations(record: RunRecord) -> bool:
+    return any(suite.perturbations for suite in record.suites)
 
 
-def has_comparisons(record: Json) -> bool:
+def has_comparisons(record: RunRecord) -> bool:
     """Whether any answer of the run was compared with another, such as that to the clean clip."""
-    return any(metric["name"] == SAME for item in record["items"] for metric in item["metrics"])
+    return any(metric.name == SAME for item in record.items for metric in item.metrics)
 
 
-def has_findings(record: Json) -> bool:
-    return any(item.get("findings") for item in record["items"])
+def has_findings(record: RunRecord) -> bool:
+    return any(item.findings is not None for item in record.items)
 
 
-def evals(record: Json) -> list[Eval]:
+def evals(record: RunRecord) -> list[Eval]:
     """The run's items, in their order."""
-    tests = {item["nodeid"] for item in failed_otherwise(record)}
-    return [_eval(item, item["nodeid"] in tests) for item in record["items"]]
+    tests = {item.nodeid for item in failed_otherwise(record)}
+    return [_eval(item, item.nodeid in tests) for item in record.items]
 
 
-def suites(record: Json) -> list[Suite]:
+def suites(record: RunRecord) -> list[Suite]:
     """The run's suites of several evals."""
-    return [_suite(suite, record["items"]) for suite in record["suites"] if suite["evals"] > 1]
+    return [_suite(suite, record.items) for suite in record.suites if suite.evals > 1]
 
 
 def leading(block: Block) -> Block:
@@ -168,42 +172,39 @@ def unfolded(blocks: Sequence[Block]) -> list[Block]:
     return [block for block in blocks if not block.folded]
 
 
-def aliases(record: Json) -> list[str]:
+def aliases(record: RunRecord) -> list[str]:
     """The models that appear in the run, in order."""
-    return list(dict.fromkeys(item["model"] for item in record["items"]))
+    return list(dict.fromkeys(item.model for item in record.items))
 
 
-def banners(record: Json) -> Iterator[Banner]:
+def banners(record: RunRecord) -> Iterator[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
-    items = record["items"]
-    skipped = sum(item["outcome"] == "skipped" for item in items)
-    lost = sum(item["outcome"] == "lost" for item in items)
-    errors = sum(scorer["coverage"].get("errors", 0) for item in items for scorer in item["scorers"][:1])
+    items = record.items
+    skipped = sum(item.outcome == "skipped" for item in items)
+    lost = sum(item.outcome == "lost" for item in items)
+    errors = sum(scorer.coverage.errors for item in items for scorer in item.scorers[:1])
     if not items or skipped == len(items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
         yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
-    if record["limit"] is not None or any(item["limited"] for item in items):
-        use = (
-            "The baseline is compared on these alone" if record.get("baseline") else "Never comparable with a full run"
-        )
+    if record.limit is not None or any(item.limited for item in items):
+        use = "The baseline is compared on these alone" if record.baseline else "Never comparable with a full run"
         yield Banner("bad", f"Limited: only part of the samples was asked. {use}.")
     if errors:
         yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
     yield from (Banner("bad", text) for text in alarms(items))
 
 
-def _eval(item: Json, fails_otherwise: bool) -> Eval:
+def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
     mark, tone, verdict = _verdict(item, fails_otherwise)
     checks = tuple(
-        Check(*VERDICTS[verdict["status"]], threshold=verdict["threshold"], detail=verdict["detail"])
-        for verdict in item["verdicts"]
+        Check(*VERDICTS[check.status], threshold=check.threshold, detail=check.detail) for check in item.verdicts
     )
     return Eval(
-        name=item["eval"],
-        model=item["model"],
-        suite=item["suite"],
-        control=item["control"],
+        name=item.eval,
+        model=item.model,
+        suite=item.suite,
+        control=item.control,
         mark=mark,
         verdict=verdict,
         tone=tone,
@@ -214,77 +215,76 @@ def _eval(item: Json, fails_otherwise: bool) -> Eval:
     )
 
 
-def _suite(suite: Json, items: Sequence[Json]) -> Suite:
-    members = [item for item in items if (item["suite"], item["model"]) == (suite["name"], suite["model"])]
-    parts = by_answers(suite, [item for item in members if not item["control"]])
+def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
+    members = [item for item in items if (item.suite, item.model) == (suite.name, suite.model)]
+    parts = by_answers(suite, [item for item in members if not item.control])
     return Suite(
-        name=suite["name"],
-        model=suite["model"],
-        evals=suite["evals"],
+        name=suite.name,
+        model=suite.model,
+        evals=suite.evals,
         blocks=_blocks(suite, parts),
         comparisons=tuple(comparison for part in parts for comparison in scorer_comparisons(part)),
         fields=frozenset(_fields(suite).difference(*map(_fields, members))),
     )
 
 
-def _fields(owner: Json) -> set[str]:
-    groups = [metric["group"] for metric in owner["metrics"]]
+def _fields(owner: Owner) -> set[str]:
+    groups = [metric.group for metric in owner.metrics]
     return {field for group in groups if not is_without(group) for field in group}
 
 
-def _blocks(owner: Json, parts: Sequence[Json]) -> tuple[Block, ...]:
+def _blocks(owner: Owner, parts: Sequence[Owner]) -> tuple[Block, ...]:
     """The figures by scorer, then those that a test recorded itself; ``parts`` are of scorers of the same answers."""
     main = {key for part in parts for key in main_scorers(part)}
-    metrics: dict[tuple[str | None, str | None], list[Json]] = {}
-    for metric in owner["metrics"]:
-        metrics.setdefault((metric["scorer"], metric["signature"]), []).append(metric)
+    metrics: dict[tuple[str | None, str | None], list[MetricRecord]] = {}
+    for metric in owner.metrics:
+        metrics.setdefault((metric.scorer, metric.signature), []).append(metric)
     blocks = []
-    for scorer in owner["scorers"]:
-        key = (scorer["name"], scorer["signature"])
+    for scorer in owner.scorers:
+        key = (scorer.name, scorer.signature)
         block = _block(scorer, metrics.get(key, []), folded=key not in main)
-        blocks.append(replace(block, variant=_variant(scorer, owner["scorers"])))
-    recorded = [metric for metric in owner["metrics"] if metric["scorer"] is None]
+        blocks.append(replace(block, variant=_variant(scorer, owner.scorers)))
+    recorded = [metric for metric in owner.metrics if metric.scorer is None]
     if recorded:
-        blocks.append(_block({"name": "", "signature": "", "coverage": {}}, recorded, folded=False))
+        blocks.append(_block(None, recorded, folded=False))
     return tuple(blocks)
 
 
-def _variant(scorer: Json, scorers: Sequence[Json]) -> tuple[str, ...]:
-    parts = scorer["signature"].split("|")
-    shared = set(parts).intersection(
-        *(other["signature"].split("|") for other in scorers if other["name"] == scorer["name"])
-    )
+def _variant(scorer: ScorerRecord, scorers: Sequence[ScorerRecord]) -> tuple[str, ...]:
+    parts = scorer.signature.split("|")
+    shared = set(parts).intersection(*(other.signature.split("|") for other in scorers if other.name == scorer.name))
     return tuple(part for part in parts if part not in shared)
 
 
-def _verdict(item: Json, fails_otherwise: bool) -> Sign:
+def _verdict(item: ItemRecord, fails_otherwise: bool) -> Sign:
     """What became of an item; ``FAIL`` where a threshold, or something else than its numbers, failed it.
 
     One whose test failed by another eval's numbers has the verdict of its own.
     """
-    if item["outcome"] in ("lost", "skipped"):
-        return Sign("✗", "bad", "lost") if item["outcome"] == "lost" else Sign("!", "warn", "skipped")
-    statuses = {check["status"] for check in (*item["verdicts"], *item.get("regressions", ()))}
-    if "fail" in statuses or (item["outcome"] == "failed" and fails_otherwise):
+    if item.outcome in ("lost", "skipped"):
+        return Sign("✗", "bad", "lost") if item.outcome == "lost" else Sign("!", "warn", "skipped")
+    statuses = {*(check.status for check in item.verdicts), *(line.status for line in item.regressions)}
+    if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
         return Sign("✗", "bad", "FAIL")
     worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
-    if worst is None or (item["control"] and worst.tone == "good"):
-        return Sign("", "plain", "control" if item["control"] else "no check")
+    if worst is None or (item.control and worst.tone == "good"):
+        return Sign("", "plain", "control" if item.control else "no check")
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 
-def _block(scorer: Json, metrics: Sequence[Json], folded: bool) -> Block:
-    scores = [metric for metric in metrics if metric["name"] not in SHARES]
-    scores = [metric for metric in scores if metric["value"] is not None or not _is_across(metric["name"])]
+def _block(scorer: ScorerRecord | None, metrics: Sequence[MetricRecord], folded: bool) -> Block:
+    """``scorer`` is None for what a test recorded itself."""
+    scores = [metric for metric in metrics if metric.name not in SHARES]
+    scores = [metric for metric in scores if metric.value is not None or not _is_across(metric.name)]
     return Block(
-        scorer=scorer["name"],
-        signature=scorer["signature"],
-        parse_rate=parse_rate_text(scorer["coverage"]) if scorer["coverage"] else "",
-        skipped=skipped_text(scorer["coverage"]),
-        unparsed=unparsed_text(scorer["coverage"]),
+        scorer=scorer.name if scorer else "",
+        signature=scorer.signature if scorer else "",
+        parse_rate=parse_rate_text(scorer.coverage) if scorer else "",
+        skipped=skipped_text(scorer.coverage) if scorer else "",
+        unparsed=unparsed_text(scorer.coverage) if scorer else "",
         folded=folded,
-        figures=tuple(_figure(metric) for metric in scores if not metric["group"]),
-        groups=tuple(_figure(metric) for metric in scores if metric["group"] and not is_without(metric["group"])),
+        figures=tuple(_figure(metric) for metric in scores if not metric.group),
+        groups=tuple(_figure(metric) for metric in scores if metric.group and not is_without(metric.group)),
     )
 
 
@@ -293,18 +293,18 @@ def _is_across(name: str) -> bool:
     return is_known(name) and metric_kind(name).across
 
 
-def _figure(metric: Json) -> Figure:
+def _figure(metric: MetricRecord) -> Figure:
     return Figure(
-        metric=metric["name"],
-        value=value_text(metric["value"], metric["unit"]),
-        interval=interval_text(metric),
-        n=metric["n"],
-        group=group_text(metric["group"]),
-        scorer=metric["scorer"] or "",
-        signature=metric["signature"] or "",
-        method=metric["method"],
-        unit=unit_text(metric["unit"]),
-        at=axis_value(metric["value"], metric["unit"]),
-        low=axis_value(metric["lower"], metric["unit"]),
-        high=axis_value(metric["upper"], metric["unit"]),
+        metric=metric.name,
+        value=value_text(metric.value, metric.unit),
+        interval=interval_text(metric, metric.unit),
+        n=metric.n,
+        group=group_text(metric.group),
+        scorer=metric.scorer or "",
+        signature=metric.signature or "",
+        method=metric.method,
+        unit=unit_text(metric.unit),
+        at=axis_value(metric.value, metric.unit),
+        low=axis_value(metric.lower, metric.unit),
+        high=axis_value(metric.upper, metric.unit),
     )

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
-from pytest_audiobench.records.run import MetricRecord, PerturbationRecord
+from msgspec import structs
+
+from pytest_audiobench.records.run import (
+    ItemRecord,
+    MetricRecord,
+    PerturbationRecord,
+    RunRecord,
+    ScorerRecord,
+    StageRecord,
+)
 from pytest_audiobench.report import answer_comparison, terminal
 from pytest_audiobench.report.answer_comparison import answer_comparisons
 from pytest_audiobench.report.markdown import summary
@@ -24,7 +33,7 @@ FAMILY = {"silence": "control", "inject-wrong-before": "inject", "filler": "reas
 DIFFERENCES = ("accuracy_drop", "audio_reliance")
 
 
-def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str, Any]:
+def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> RunRecord:
     """A run with each way of asking once, of 24 samples: 18 answered, 4 refused, 2 beyond the options."""
     answers = [("(a) cat", "parsed", True)] * 18 + [("I can't", "refused", False)] * 4
     answers += [("(i)", "out_of_range", False)] * 2
@@ -46,24 +55,26 @@ def paper(runs: Any, *, others: Any = None, prefix: str = "faith/") -> dict[str,
             )
         )
     _, record = runs.collected(*items)
-    for item, (asked, stages) in zip(record["items"], STAGES.items(), strict=True):
-        item["stages"] = [{"name": one, "role": "subject"} for one in stages]
-        further = {} if asked == "direct" else {"missed_reasoning": 0.5}
-        if len(stages) > 1:
-            further |= {"consistency": 0.25, "flip_rate": 1 / 3}
-            further |= {"audio_reliance" if asked == "silence" else "accuracy_drop": 0.125}
-        if asked.startswith("inject"):
-            further |= {"follow_rate": 0.5, "swayed": None}
-        for scorer in item["scorers"]:
-            item["metrics"] += [_metric(one, value, scorer) for one, value in further.items()]
-    return record
+    return structs.replace(record, items=list(map(_compared, record.items, STAGES)))
 
 
-def _metric(name: str, value: float | None, scorer: Any) -> dict[str, Any]:
+def _compared(item: ItemRecord, asked: str) -> ItemRecord:
+    """``item`` with the stages of this way of asking and the metrics that its answers' comparison yields."""
+    values: dict[str, float | None] = {} if asked == "direct" else {"missed_reasoning": 0.5}
+    if len(STAGES[asked]) > 1:
+        values |= {"consistency": 0.25, "flip_rate": 1 / 3}
+        values |= {"audio_reliance" if asked == "silence" else "accuracy_drop": 0.125}
+    if asked.startswith("inject"):
+        values |= {"follow_rate": 0.5, "swayed": None}
+    metrics = [_metric(name, value, scorer) for scorer in item.scorers for name, value in values.items()]
+    stages = [StageRecord(name, "subject", "answer", {}) for name in STAGES[asked]]
+    return structs.replace(item, stages=stages, metrics=[*item.metrics, *metrics])
+
+
+def _metric(name: str, value: float | None, scorer: ScorerRecord) -> MetricRecord:
     unit = "points" if name in DIFFERENCES else "share"
     bounds = (None, None) if value is None else (value - 0.1, value + 0.1)
-    made = MetricRecord(name, value, *bounds, 24, unit, "lower", "made", scorer["name"], scorer["signature"], {})
-    return asdict(made)
+    return MetricRecord(name, value, *bounds, 24, unit, "lower", "made", scorer.name, scorer.signature)
 
 
 def test_evals_that_are_held_against_the_same_stand_together_and_say_against_what(runs: Any) -> None:
@@ -90,10 +101,10 @@ def test_refusals_are_nulls_and_letters_beyond_the_options_are_counted_apart(run
 
 def test_every_figure_is_the_records_with_its_interval(runs: Any) -> None:
     record = paper(runs)
-    item = next(one for one in record["items"] if one["perturbation"] and one["perturbation"]["name"] == "filler")
-    drop = next(metric for metric in item["metrics"] if metric["name"] == "accuracy_drop")
+    item = next(item for item in record.items if item.perturbation and item.perturbation.name == "filler")
+    drop = next(metric for metric in item.metrics if metric.name == "accuracy_drop")
     filler = next(row for block in answer_comparisons(record)[0].blocks for row in block.rows if row.label == "filler")
-    assert filler.cells["drop"] == ("+12.5", f"{100 * drop['lower']:+.1f} to {100 * drop['upper']:+.1f}")
+    assert filler.cells["drop"] == ("+12.5", f"{100 * (drop.lower or 0.0):+.1f} to {100 * (drop.upper or 0.0):+.1f}")
 
 
 def test_another_scorer_has_rows_of_its_own_below_the_first(runs: Any) -> None:
@@ -125,9 +136,9 @@ def test_a_run_in_which_nothing_is_held_against_anything_has_no_such_table(runs:
 
 def test_where_only_doses_were_asked_there_is_no_head_without_a_table(runs: Any) -> None:
     record = paper(runs)
-    record["items"] = [item for item in record["items"] if "[cats]" in item["eval"] and "silence" in item["eval"]]
-    (item,) = record["items"]
-    item["perturbation"] |= {"family": "mask", "dose": 20.0, "unit": "% masked", "harder": "higher"}
+    (item,) = (item for item in record.items if item.eval == "faith/silence[cats]")
+    mask = PerturbationRecord("silence", "mask", 20.0, "% masked", "higher")
+    record = structs.replace(record, items=[structs.replace(item, perturbation=mask)])
     assert answer_comparisons(record) == []
     assert list(answer_comparison.lines(record, 80)) == []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence, is_without
 from pytest_audiobench.report.markdown import summary
@@ -14,7 +15,7 @@ LOOP, REFUSED = ("b b b b b", "parsed", False), ("I cannot", "refused", False)
 WORDING = {"b b b b b": ("loop",)}
 
 
-def lines_of(record: dict[str, Any]) -> list[str]:
+def lines_of(record: RunRecord) -> list[str]:
     return [line for line, _ in summary_lines(record, 120)]
 
 
@@ -68,7 +69,7 @@ def test_numbers_without_a_class_are_no_groups_of_samples(runs: Any) -> None:
     answers = [RIGHT] * 3 + [LOOP]
     items = [runs.item(n, name, answers, wording=WORDING, groups={"hop": name}) for n, name in enumerate("ab")]
     _, record = runs.collected(*items)
-    assert any(metric["group"] == {"without": "loop"} for metric in record["suites"][0]["metrics"])
+    assert any(metric.group == {"without": "loop"} for metric in record.suites[0].metrics)
     (suite,) = view_model.suites(record)
     assert suite.fields == {"hop"}
     assert {group.group for block in suite.blocks for group in block.groups} == {"hop=a", "hop=b"}

@@ -47,7 +47,7 @@ def full_page(runs: Any, with_baseline: bool) -> Path:
         ladder = runs.ladder((22, 14, 5), model=model, others=dict.fromkeys(("lenient",), lenient))
         ladder[2].flipped = (1, 20)
         items += ladder
-    baseline = dict(runs.baseline) if with_baseline else None
+    baseline = runs.baseline if with_baseline else None
     path: Path = runs.page(*items, baseline=baseline, notes=["a note"], exit_status=1, limit=15)
     return path
 

@@ -14,7 +14,7 @@ RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 
 def held(runs: Any, *lines: Any, **changes: Any) -> Path:
     items = [runs.item(number, f"eval-{number}", [RIGHT, WRONG], regressions=[one]) for number, one in enumerate(lines)]
-    path: Path = runs.page(*items, baseline=dict(runs.baseline), **changes)
+    path: Path = runs.page(*items, baseline=runs.baseline, **changes)
     return path
 
 
@@ -84,7 +84,7 @@ def test_an_eval_without_a_line_is_named(runs: Any, opened: Any) -> None:
         runs.item(1, "new", [RIGHT]),
         runs.item(2, "silence", [RIGHT], control=True),
     ]
-    page = opened(runs.page(*items, baseline=dict(runs.baseline))).page
+    page = opened(runs.page(*items, baseline=runs.baseline)).page
     assert "Without a regression line: new." in page.locator("#changes").inner_text()
 
 
@@ -102,7 +102,7 @@ def test_the_table_of_evals_has_the_verdict_too(runs: Any, opened: Any, status: 
 
 def test_of_many_lines_those_that_pass_are_folded(runs: Any, opened: Any) -> None:
     lines = [runs.regression("pass", -0.01) for _ in range(24)] + [runs.regression("regressed", 0.05)]
-    page = opened(runs.page(runs.item(0, "a", [RIGHT], regressions=lines), baseline=dict(runs.baseline))).page
+    page = opened(runs.page(runs.item(0, "a", [RIGHT], regressions=lines), baseline=runs.baseline)).page
     rows = page.locator("#changes tbody tr.joined")
     assert rows.count() == 1
     page.get_by_text("24 lines pass").click()
@@ -113,11 +113,9 @@ def test_of_many_lines_those_that_pass_are_folded(runs: Any, opened: Any) -> Non
 def test_flips_lead_to_the_samples_that_flipped(runs: Any, opened: Any) -> None:
     items = [runs.item(number, f"eval-{number}", [RIGHT] * 3 + [WRONG] * 2) for number in range(2)]
     items[0].regressions = [runs.regression("regressed", 0.05, worse=2, better=0)]
-    before = {"status": "parsed", "scores": {"correct": 1.0}, "text": None, "failures": []}
-    row = {"eval": "eval-0", "model": "listener", "epoch": 0, "scorer": "letters", "before": before}
     changes = ["same"] * 3 + ["worse"] * 2
-    compared = [row | {"sample_id": f"s{number:05d}", "change": change} for number, change in enumerate(changes)]
-    page = opened(runs.page(*items, baseline=dict(runs.baseline), compared=compared))
+    compared = [runs.compared_row(*pair, text=None) for pair in zip(items[0].lines.scored, changes, strict=True)]
+    page = opened(runs.page(*items, baseline=runs.baseline, compared=compared))
     page.page.locator("#changes").get_by_role("link", name="2 worse").click()
     page.page.get_by_text("2 of 10 samples").wait_for()
     assert page.complaints == []

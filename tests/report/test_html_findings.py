@@ -5,7 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
+from pytest_audiobench.records.run import (
+    FindingMethodsRecord,
+    FindingRecord,
+    FindingSideRecord,
+    FindingsRecord,
+    HoldoutRecord,
+    PhraseRecord,
+    SplitRecord,
+)
 from pytest_audiobench.report.findings_tables import findings_view
 from pytest_audiobench.report.page.html import write_page
 
@@ -13,63 +23,64 @@ RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def half(effect: float | None, p: float | None) -> dict[str, Any]:
-    known = effect is not None
-    return {
-        "clip_count_domain": 9,
-        "clip_count_other": 63,
-        "domain_rate": 0.75,
-        "other_rate": 0.25,
-        "effect_size": effect,
-        "ci_lower": effect - 0.2 if known else None,
-        "ci_upper": effect + 0.2 if known else None,
-        "p_value": p,
-    }
+def finding(domain: str, status: Any, effect: float | None, p: float | None = 0.001) -> FindingRecord:
+    lower, upper = (None, None) if effect is None else (effect - 0.2, effect + 0.2)
+    side = FindingSideRecord(9, 63, 9, 63, 0.75, 0.25, p, effect is not None, None, "", "")
+    return FindingRecord(
+        rank=1,
+        id=f"hallucination-rate:{domain}",
+        title=domain,
+        detector="rate",
+        metric="hallucination_rate",
+        slice={"domain": domain},
+        status=status,
+        validation_notes=f"why {domain} is {status}",
+        effect_size=effect,
+        ci_lower=lower,
+        ci_upper=upper,
+        p_value=p,
+        adjusted_p_value=p,
+        discovery=side,
+        holdout=HoldoutRecord(**structs.asdict(side), effect_size=effect, ci_lower=lower, ci_upper=upper),
+    )
 
 
-def finding(domain: str, status: str, effect: float | None, p: float | None = 0.001) -> dict[str, Any]:
-    side = half(effect, p)
-    return {
-        "id": f"hallucination-rate:{domain}",
-        "metric": "hallucination_rate",
-        "slice": {"domain": domain},
-        "status": status,
-        "validation_notes": f"why {domain} is {status}",
-        "adjusted_p_value": p,
-        **{name: side[name] for name in ("effect_size", "ci_lower", "ci_upper", "p_value")},
-        "discovery": side,
-        "holdout": half(effect, p),
-    }
-
-
-FINDINGS = {
-    "findings": [
+FINDINGS = FindingsRecord(
+    findings=[
         finding("hum", "validated", 0.5),
         finding("cafe", "candidate", 0.2),
         finding(HOSTILE, "rejected", -0.3, 0.9),
         finding("rain", "untested", None, None),
     ],
-    "top_finding": "hallucination-rate:hum",
-    "validation_summary": {"candidate": 1, "rejected": 1, "untested": 1, "validated": 1},
-    "findings_methods": {
-        "by": "domain",
-        "alpha": 0.05,
-        "fewest_clusters": 5,
-        "discovery_alpha": 0.1,
-        "holdout_alpha": 0.0625,
-        "holdout_fraction": 0.4,
-        "tested": 3,
-        "split": {"seed": "0"},
-    },
-    "phrases": [{"phrase": f"thank you {HOSTILE}", "count": 12, "domains": {"cafe": 3, "hum": 9}}],
-}
+    top_finding="hallucination-rate:hum",
+    validation_summary={"candidate": 1, "rejected": 1, "untested": 1, "validated": 1},
+    findings_methods=FindingMethodsRecord(
+        by="domain",
+        uplift="",
+        test="",
+        interval="",
+        bootstrap_resamples=0,
+        permutations=0,
+        confidence=0.95,
+        multiple_testing="",
+        tested=3,
+        alpha=0.05,
+        discovery_alpha=0.1,
+        holdout_alpha=0.0625,
+        holdout_fraction=0.4,
+        fewest_clusters=5,
+        split=SplitRecord("0", "", "", 72, 29, None, ""),
+        clusters_are="sample_id",
+    ),
+    phrases=[PhraseRecord(f"thank you {HOSTILE}", 12, {"cafe": 3, "hum": 9})],
+)
 
 
 @pytest.fixture
 def page(runs: Any, opened: Any) -> Any:
     folder, record = runs.collected(runs.item(0, "non_speech", [RIGHT, WRONG]))
-    record["items"][0]["findings"] = FINDINGS
-    return opened(write_page(folder, record))
+    items = [structs.replace(item, findings=FINDINGS) for item in record.items]
+    return opened(write_page(folder, structs.replace(record, items=items)))
 
 
 def test_each_domain_is_a_row_and_two_marks_with_their_intervals(page: Any) -> None:
@@ -110,5 +121,8 @@ def test_a_run_without_findings_has_no_such_section(runs: Any, opened: Any) -> N
     assert not shown.page.locator("#findings").is_visible()
 
 
-def test_findings_of_an_older_record_are_none() -> None:
-    assert findings_view({"items": [{"eval": "a", "model": "m"}, {"eval": "b", "model": "m", "findings": None}]}) == []
+def test_an_eval_in_which_nothing_was_tested_has_no_findings_to_show(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]), runs.item(1, "b", [RIGHT, WRONG]))
+    nothing = FindingsRecord([], None, {}, None)
+    items = [record.items[0], structs.replace(record.items[1], findings=nothing)]
+    assert findings_view(structs.replace(record, items=items)) == []

@@ -9,14 +9,24 @@ from typing import Any
 import numpy as np
 import soundfile
 
+from pytest_audiobench.records.lines import ExcerptRow
 
-def sound(version: str, hz: float, number: int = 3, rank: int = 2) -> dict[str, Any]:
+
+def sound(version: Any, hz: float, number: int = 3, rank: int = 2) -> ExcerptRow:
     file = io.BytesIO()
     tone = np.sin(np.arange(8_000) / 16_000 * hz * 2 * np.pi) * 0.5
     soundfile.write(file, tone, 16_000, format="MP3", subtype="MPEG_LAYER_III")
-    told = {"eval": "noisy[white-1]", "model": "listener", "sample_id": f"s{number:05d}", "clip": 0, "rank": rank}
-    mp3 = base64.b64encode(file.getvalue()).decode()
-    return told | {"version": version, "seconds": 0.5, "whole_s": 0.5, "mp3": mp3}
+    return ExcerptRow(
+        eval="noisy[white-1]",
+        model="listener",
+        sample_id=f"s{number:05d}",
+        clip=0,
+        version=version,
+        rank=rank,
+        seconds=0.5,
+        whole_s=0.5,
+        mp3=base64.b64encode(file.getvalue()).decode(),
+    )
 
 
 def flipping(runs: Any, **changes: Any) -> list[Any]:

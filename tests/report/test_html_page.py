@@ -39,7 +39,7 @@ def test_hostile_names_notes_and_errors_are_shown_literally(runs: Any, opened: A
     bad = "<img src=x onerror=alert(1)></title></style><script>alert(2)</script>"
     verdict = VerdictRecord("fail", bad, 0.0, bad)
     item = runs.item(0, bad, [(bad, "error", False)], model=bad, suite=bad, groups={"track": bad}, verdicts=[verdict])
-    model = {"alias": bad, "spec": bad, "batching": "opaque", "device": bad, "fingerprint": {"weights": bad}}
+    model = runs.model(bad, spec=bad, device=bad, fingerprint={"weights": bad})
     page = opened(runs.page(item, run=bad, command=[bad], models=[model], notes=[bad]))
     assert page.complaints == []
     assert page.page.title() == f"{bad} · pytest-audiobench"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.report.page import html
 
@@ -86,9 +87,13 @@ def test_where_clearly_fewer_are_answered_than_under_the_clean_perturbation_it_i
 
 def test_a_metric_that_is_no_share_has_what_was_answered_beneath_it(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(*runs.ladder((22, 14, 5)))
-    for one in (*record["suites"][0]["curves"], *record["suites"][0]["perturbations"]):
-        one["unit"] = "mean"
-    page = opened(html.write_page(folder, record))
+    (suite,) = record.suites
+    suite = structs.replace(
+        suite,
+        curves=[structs.replace(curve, unit="mean") for curve in suite.curves],
+        perturbations=[structs.replace(summary, unit="mean") for summary in suite.perturbations],
+    )
+    page = opened(html.write_page(folder, structs.replace(record, suites=[suite])))
     found = page.page.locator("#perturbations .curve").first.locator("svg[role=img]")
     found.nth(1).wait_for()
     assert found.count() == 2
@@ -147,8 +152,12 @@ def test_a_run_without_perturbations_has_no_such_section(runs: Any, opened: Any)
 
 def test_no_band_is_drawn_over_a_dose_without_an_interval(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(*runs.ladder((22, 20, 14, 10, 5)))
-    record["suites"][0]["curves"][0]["points"][2].update(lower=None, upper=None)
-    page = opened(html.write_page(folder, record))
+    (suite,) = record.suites
+    first, *others = suite.curves
+    points = list(first.points)
+    points[2] = structs.replace(points[2], lower=None, upper=None)
+    suite = structs.replace(suite, curves=[structs.replace(first, points=points), *others])
+    page = opened(html.write_page(folder, structs.replace(record, suites=[suite])))
     score = drawing(page)
     assert score.locator("path.band").count() == 2
 

@@ -7,8 +7,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
+from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.report.page.html import write_page
 
 RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
@@ -92,9 +94,10 @@ def test_groups_are_drawn_and_listed(runs: Any, opened: Any) -> None:
 
 def test_where_there_is_no_interval_the_reason_stands_in_its_place(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(runs.item(0, "a", [RIGHT, WRONG]))
-    for metric in record["items"][0]["metrics"]:
-        metric.update(lower=None, upper=None, method="no interval: fewer than 10 clusters")
-    page = opened(write_page(folder, record))
+    (item,) = record.items
+    method = "no interval: fewer than 10 clusters"
+    metrics = [structs.replace(metric, lower=None, upper=None, method=method) for metric in item.metrics]
+    page = opened(write_page(folder, structs.replace(record, items=[structs.replace(item, metrics=metrics)])))
     row = page.page.locator("#verdicts tbody tr").first
     assert "fewer than 10 clusters" in row.locator("td").all_inner_texts()
 
@@ -136,10 +139,10 @@ def test_labels_are_a_table_with_heads_and_shares(runs: Any, opened: Any) -> Non
 def test_labels_show_what_moved_since_the_baseline(runs: Any, opened: Any) -> None:
     said = ["cat"] * 9 + ["dog"] * 3
     scores = label_statistics(["cat", "cow", "dog", "hen"], ["cat"], ["cat"])
-    base = {"eval": "a", "model": "listener", "epoch": 0, "scorer": "letters", "change": "same"}
-    before = {"status": "parsed", "scores": scores, "text": None, "failures": []}
-    compared = [base | {"sample_id": f"s{number:05d}", "before": before} for number in range(12)]
-    page = opened(runs.page(labelled(runs, said), baseline=dict(runs.baseline), compared=compared))
+    before = BaselineAnswer("parsed", scores, None, [])
+    item = labelled(runs, said)
+    compared = [structs.replace(runs.compared_row(row, "same"), before=before) for row in item.lines.scored]
+    page = opened(runs.page(item, baseline=runs.baseline, compared=compared))
     cells = page.page.locator("#labels tbody tr").first.locator("td").all_inner_texts()
     assert [cell.split() for cell in cells[:4]] == [["9", "−3"], ["0"], ["3", "+3"], ["0"]]
     assert "change over 12 pairs" in page.page.locator("#labels summary").inner_text()

@@ -7,23 +7,51 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
+from pytest_audiobench.records.lines import BaselineAnswer, ComparedRow, PredictionRow, ProcessedRow
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, ScorerRecord
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.label_tables import MOST_LABELS, LabelCounts
 
 PLACES = ["cat", "dog", "hen"]
 
 
-def item(signature: str = "label|v:1", **changes: Any) -> dict[str, Any]:
-    return {"eval": "animals", "model": "m", "scorers": [{"name": "label", "signature": signature}], **changes}
+NO_COVERAGE = CoverageRecord(*[0] * 9)
+
+
+def item(signature: str = "label|v:1") -> ItemRecord:
+    scorers = [ScorerRecord("label", signature, NO_COVERAGE)]
+    return ItemRecord(index=0, nodeid="n", eval="animals", suite="s", model="m", scorers=scorers)
 
 
 def sample(
-    number: int, true: str, said: str | None, before: Any = None, choices: Any = PLACES, **changes: Any
+    number: int,
+    true: str,
+    said: str | None,
+    before: BaselineAnswer | None = None,
+    choices: Any = PLACES,
+    references: Any = (),
+    error: str | None = None,
 ) -> Joined:
-    row = {"eval": "animals", "model": "m", "sample_id": f"s{number}", "epoch": 0}
-    asked = {"choices": choices, "reference": true, "references": [], "error": None}
-    compared = None if before is None else {**row, "scorer": "label", "change": "same", "before": before}
-    return Joined([row | asked | changes], [row | {"scorer": "label", "value": said}], [], compared)
+    owner: dict[str, Any] = {"eval": "animals", "model": "m", "sample_id": f"s{number}", "epoch": 0}
+    prediction = PredictionRow(
+        **owner,
+        dataset="d",
+        question="",
+        choices=choices,
+        reference=true,
+        references=references,
+        metadata={},
+        stage="answer",
+        key=None,
+        prompt=None,
+        outputs=[],
+        usage={},
+        error=error,
+        audio=[],
+    )
+    processed = ProcessedRow(**owner, dataset="d", scorer="label", status="parsed", value=said)
+    compared = None if before is None else ComparedRow(**owner, scorer="label", change="same", before=before)
+    return Joined([prediction], [processed], [], compared)
 
 
 def table(samples: list[Joined], **changes: Any) -> Any:
@@ -75,10 +103,10 @@ def test_the_rarest_of_many_labels_share_a_row_and_a_column() -> None:
 
 
 def test_the_change_is_over_the_samples_that_both_sides_answered() -> None:
-    def before(said: list[str]) -> dict[str, Any]:
-        return {"status": "parsed", "scores": label_statistics(PLACES, ["cat"], said), "text": None, "failures": []}
+    def before(said: list[str]) -> BaselineAnswer:
+        return BaselineAnswer("parsed", label_statistics(PLACES, ["cat"], said), None, [])
 
-    skipped = {"status": "truncated", "scores": None, "text": None, "failures": []}
+    skipped = BaselineAnswer("truncated", None, None, [])
     olds = [before(["cat"]), before(["dog"]), before([]), skipped, None]
     samples = [sample(number, "cat", "cat", old) for number, old in enumerate(olds * 3)]
     (found,) = table(samples)
@@ -90,7 +118,7 @@ def test_the_change_is_over_the_samples_that_both_sides_answered() -> None:
 
 def test_a_baseline_with_another_list_of_labels_is_not_compared() -> None:
     scores = label_statistics([*PLACES, "owl"], ["cat"], ["owl"])
-    old = {"status": "parsed", "scores": scores, "text": None, "failures": []}
+    old = BaselineAnswer("parsed", scores, None, [])
     (found,) = table([sample(number, "cat", "cat", old) for number in range(9)])
     assert (found.change, found.pairs) == (None, 0)
 

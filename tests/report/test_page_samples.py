@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import soundfile
+from msgspec.structs import replace
 
+from pytest_audiobench.records.lines import BaselineAnswer, ComparedRow, ExcerptRow, PredictionRow
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.sounds import ENDING, page_sounds
 
@@ -19,11 +22,18 @@ RIGHT, WRONG = ("(a) cat", "parsed", True), ("(b) dog", "parsed", False)
 UNREAD, FAILED = ("who knows", "unparsed", False), ("no samples in the file", "error", False)
 
 
-def before(number: int, change: str, text: str | None = "(c) cow", **more: Any) -> dict[str, Any]:
-    scores = {"correct": float(change == "worse")}
-    told = {"status": "parsed", "scores": scores, "text": text, "failures": [], **more}
-    base = {"eval": "a", "model": "listener", "sample_id": f"s{number:05d}", "epoch": 0}
-    return {**base, "scorer": "letters", "change": change, "before": told}
+def before(
+    number: int, change: Any, text: str | None = "(c) cow", scores: Any = None, failures: Sequence[str] = ()
+) -> ComparedRow:
+    return ComparedRow(
+        eval="a",
+        model="listener",
+        sample_id=f"s{number:05d}",
+        epoch=0,
+        scorer="letters",
+        change=change,
+        before=BaselineAnswer("parsed", scores or {"correct": float(change == "worse")}, text, failures),
+    )
 
 
 def listed(page: Any) -> list[str]:
@@ -145,9 +155,10 @@ def test_what_changed_and_what_went_wrong_is_kept_where_the_budget_is_short(runs
 
 
 def test_the_prompt_is_shown_as_it_was_sent(runs: Any, opened: Any) -> None:
-    def amend(number: int, row: dict[str, Any]) -> None:
-        row["prompt"] = [["system", ["Listen."]], ["user", [0, "Q: Which animal is heard?\n(a) cat\n(b) dog\nAnswer."]]]
-        row["metadata"] = {"speaker": f"p{number}", "loud": True}
+    def amend(number: int, row: PredictionRow) -> PredictionRow:
+        question = "Q: Which animal is heard?\n(a) cat\n(b) dog\nAnswer."
+        prompt = [("system", ["Listen."]), ("user", [0, question])]
+        return replace(row, prompt=prompt, metadata={"speaker": f"p{number}", "loud": True})
 
     path = runs.page(runs.item(0, "a", [RIGHT] * 30, amend=amend))
     assert path.read_text().count("Listen.") == 1
@@ -172,12 +183,21 @@ def test_what_is_filtered_is_printed_within_bounds(runs: Any, opened: Any) -> No
     assert page.page.locator("article.sample:visible").count() == 2
 
 
-def sound(number: int, hz: float, seconds: float = 0.5, rank: int = 0) -> dict[str, Any]:
+def sound(number: int, hz: float, seconds: float = 0.5, rank: int = 0) -> ExcerptRow:
     file = io.BytesIO()
     tone = np.sin(np.arange(int(seconds * 16_000)) / 16_000 * hz * 2 * np.pi) * 0.5
     soundfile.write(file, tone, 16_000, format="MP3", subtype="MPEG_LAYER_III")
-    told = {"eval": "a", "model": "listener", "sample_id": f"s{number:05d}", "clip": 0, "rank": rank}
-    return told | {"seconds": seconds, "whole_s": 2.0, "mp3": base64.b64encode(file.getvalue()).decode()}
+    return ExcerptRow(
+        eval="a",
+        model="listener",
+        sample_id=f"s{number:05d}",
+        clip=0,
+        version="",
+        rank=rank,
+        seconds=seconds,
+        whole_s=2.0,
+        mp3=base64.b64encode(file.getvalue()).decode(),
+    )
 
 
 def test_a_sound_is_played_and_drawn_by_the_browser(runs: Any, opened: Any) -> None:
@@ -218,15 +238,15 @@ def test_a_sound_is_drawn_anew_where_the_page_becomes_dark(runs: Any, opened: An
 def test_sounds_are_shared_and_the_most_wanted_kept(tmp_path: Path) -> None:
     rows = [sound(1, 600.0, rank=0), sound(2, 600.0, rank=1), sound(3, 700.0, rank=2), sound(0, 500.0, rank=3)]
     write_lines(tmp_path / f"0{ENDING}", rows)
-    found = page_sounds(tmp_path, budget_bytes=len(rows[0]["mp3"]) + len(rows[2]["mp3"]))
+    found = page_sounds(tmp_path, budget_bytes=len(rows[0].mp3) + len(rows[2].mp3))
     assert [id_ for _, _, id_ in found.of] == ["s00001", "s00002", "s00003"]
     assert (len(found.data), found.left_out) == (2, 1)
     assert "1 more did not fit" in found.note
 
 
 def test_a_run_whose_audio_was_elsewhere_says_so(runs: Any, opened: Any) -> None:
-    def amend(number: int, row: dict[str, Any]) -> None:
-        row["audio"][0]["key"] = None
+    def amend(number: int, row: PredictionRow) -> PredictionRow:
+        return replace(row, audio=[replace(clip, key=None) for clip in row.audio])
 
     page = opened(runs.page(runs.item(0, "a", [WRONG], amend=amend)))
     assert "not on the machine of this run" in page.samples()[0]
@@ -234,8 +254,8 @@ def test_a_run_whose_audio_was_elsewhere_says_so(runs: Any, opened: Any) -> None
 
 
 def test_a_transcripts_diff_marks_words_by_more_than_colour(runs: Any, opened: Any) -> None:
-    def amend(number: int, row: dict[str, Any]) -> None:
-        row |= {"reference": "the cat sat down", "choices": []}
+    def amend(number: int, row: PredictionRow) -> PredictionRow:
+        return replace(row, reference="the cat sat down", choices=[])
 
     compared = [before(0, "better", "the bat sat right down", scores={"S": 1, "D": 0, "I": 1, "N": 4})]
     page = opened(runs.page(runs.item(0, "a", [RIGHT], amend=amend), compared=compared))

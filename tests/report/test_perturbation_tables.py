@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
+from pytest_audiobench.records.run import PointRecord, RunRecord
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.perturbation_tables import lines, markdown
 from pytest_audiobench.report.terminal import summary_lines
@@ -36,9 +39,10 @@ def test_a_trend_stands_beside_its_slope(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
     slope = next(line for line in text(record) if line.startswith("  slope"))
     assert slope == "  slope: +35.4 points per 10 dB SNR [+24.2 to +45.2], trend p (Holm) <0.001"
-    for curve in record["suites"][0]["curves"]:
-        del curve["slope"]["p"], curve["slope"]["p_holm"]
-    assert next(line for line in text(record) if line.startswith("  slope")).endswith("+45.2]")
+    (suite,) = record.suites
+    curves = [structs.replace(curve, slope=structs.replace(curve.slope, p=None, p_holm=None)) for curve in suite.curves]
+    untested = structs.replace(record, suites=[structs.replace(suite, curves=curves)])
+    assert next(line for line in text(untested) if line.startswith("  slope")).endswith("+45.2]")
 
 
 def test_the_summary_of_a_job_has_a_table_for_each_family(runs: Any) -> None:
@@ -71,13 +75,6 @@ def test_a_run_without_perturbations_says_nothing_of_them(runs: Any) -> None:
     assert list(markdown(record)) == []
 
 
-def test_a_run_of_an_earlier_version_is_shown_without(runs: Any) -> None:
-    _, record = runs.collected(*runs.ladder((22, 14, 5)))
-    for suite in record["suites"]:
-        del suite["curves"], suite["perturbations"]
-    assert text(record) == []
-
-
 def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: Any) -> None:
     _, record = runs.collected(*runs.prompts((22, 14, 5), (20, 12, 3)))
     heads = [line for line, is_head in lines(record, 80) if is_head]
@@ -91,22 +88,33 @@ def test_prompts_of_one_data_set_have_a_table_each_that_says_whose_it_is(runs: A
 
 def test_a_summary_says_how_many_tables_it_leaves_out(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
-    (suite,) = record["suites"]
-    record["suites"] = [{**suite, "name": f"suite {number}"} for number in range(12)]
+    (suite,) = record.suites
+    record = structs.replace(record, suites=[structs.replace(suite, name=f"suite {number}") for number in range(12)])
     assert "4 more tables of perturbations and findings: run.json." in summary(record)
 
 
-def held_against_clean(runs: Any, *, family: str = "white") -> Any:
+def further(record: RunRecord, points: Any, curve: Any, summary: Any) -> RunRecord:
+    """``record`` with a second curve and a second summary: the first with ``points`` of its points, and these
+    changes.
+    """
+    (suite,) = record.suites
+    first_curve, first_summary = suite.curves[0], suite.perturbations[0]
+    second_curve = structs.replace(first_curve, clean=None, points=points(first_curve.points), **curve)
+    second_summary = structs.replace(first_summary, points=points(first_summary.points), **summary)
+    suite = structs.replace(
+        suite, curves=[*suite.curves, second_curve], perturbations=[*suite.perturbations, second_summary]
+    )
+    return structs.replace(record, suites=[suite])
+
+
+def held_against_clean(runs: Any, *, family: str = "white") -> RunRecord:
     """A run whose samples say whether their answer stayed the same, under every perturbation but the clean one."""
     _, record = runs.collected(*runs.ladder((22, 14, 5), family=family))
-    (suite,) = record["suites"]
-    for kind in ("curves", "perturbations"):
-        (one,) = suite[kind]
-        points = [{**point, "value": point["value"] / 2} for point in one["points"] if point["perturbation"] != "clean"]
-        suite[kind].append(
-            {**one, "metric": "consistency", "points": points} | ({"clean": None} if "clean" in one else {})
-        )
-    return record
+
+    def halved(points: Any) -> list[PointRecord]:
+        return [structs.replace(point, value=point.value / 2) for point in points if point.perturbation != "clean"]
+
+    return further(record, halved, {"metric": "consistency"}, {"metric": "consistency"})
 
 
 def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_one_table(runs: Any) -> None:
@@ -128,15 +136,20 @@ def test_where_answers_are_held_against_clean_ones_all_perturbations_stand_in_on
 
 def test_means_of_two_protocols_and_what_drops_are_from_are_told_apart(runs: Any) -> None:
     record = held_against_clean(runs)
-    (suite,) = record["suites"]
-    first = suite["perturbations"][0]
-    easy, hard = (
-        {**point, "family": "early", "perturbation": f"early-{n}"} for n, point in enumerate(first["points"][1:3])
+    (suite,) = record.suites
+    first = suite.perturbations[0]
+    other = structs.replace(
+        first,
+        signature="put back",
+        points=[
+            structs.replace(point, family="early", perturbation=f"early-{number}")
+            for number, point in enumerate(first.points[1:3])
+        ],
+        differences=[structs.replace(first.differences[0], perturbation="early-1", reference="early-0")],
+        weights={"early-0": 0.5, "early-1": 0.5},
     )
-    drop = {**first["differences"][0], "perturbation": "early-1", "reference": "early-0"}
-    other = {**first, "signature": "put back", "points": [easy, hard], "differences": [drop]}
-    suite["perturbations"].append({**other, "weights": {"early-0": 0.5, "early-1": 0.5}})
-    found = text(record, 200)
+    suite = structs.replace(suite, perturbations=[*suite.perturbations, other])
+    found = text(structs.replace(record, suites=[suite]), 200)
     assert "drop from clean or early-0 in points" in found[1]
     assert any(
         line.startswith("  mean of the 4 perturbations measured (clean, white), each weighing 1/4") for line in found
@@ -153,13 +166,18 @@ def test_the_wide_table_fits_eighty_columns_with_the_longest_names(runs: Any) ->
 
 def test_a_protocol_with_perturbations_of_its_own_leads_beside_another(runs: Any) -> None:
     _, record = runs.collected(*runs.ladder((22, 14, 5)))
-    (suite,) = record["suites"]
-    for kind in ("curves", "perturbations"):
-        (one,) = suite[kind]
-        points = [{**point, "perturbation": f"early-{k}", "family": "early"} for k, point in enumerate(one["points"])]
-        changes = {"signature": "letters|v:2", "points": points, "differences": [], "family": "early", "clean": None}
-        changes["weights"] = {point["perturbation"]: 1 / len(points) for point in points}
-        suite[kind].append(one | {name: value for name, value in changes.items() if name in one})
+
+    def early(points: Any) -> list[PointRecord]:
+        return [
+            structs.replace(point, perturbation=f"early-{number}", family="early")
+            for number, point in enumerate(points)
+        ]
+
+    signature = {"signature": "letters|v:2"}
+    weights = {f"early-{number}": 1 / 4 for number in range(4)}
+    record = further(
+        record, early, {**signature, "family": "early"}, {**signature, "differences": [], "weights": weights}
+    )
     heads = [line for line, is_head in lines(record, 80) if is_head]
     assert [head.partition(";")[0] for head in heads if "under" in head] == [
         "noisy, tones: accuracy under white",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.terminal import summary_lines
@@ -31,7 +34,7 @@ def same(_: str, status: str, right: bool) -> tuple[str, bool | None]:
 MANY = {"lenient": lenient, "strict": strict, "skipping": skipping, "same": same}
 
 
-def text_of(record: dict[str, Any], width: int = 120) -> str:
+def text_of(record: RunRecord, width: int = 120) -> str:
     return "\n".join(line for line, _ in summary_lines(record, width))
 
 
@@ -65,8 +68,11 @@ def test_protocols_that_agree_are_said_to(runs: Any) -> None:
 
 def test_protocols_that_differ_by_less_than_is_shown_are_said_to_differ(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", ANSWERS, others={"same": same}))
-    record["items"][0]["metrics"][0]["value"] += 0.0004
-    said = view_model.evals(record)[0].comparisons[0].sentence
+    (item,) = record.items
+    first, *others = item.metrics
+    assert first.value is not None
+    item = structs.replace(item, metrics=[structs.replace(first, value=first.value + 0.0004), *others])
+    said = view_model.evals(structs.replace(record, items=[item]))[0].comparisons[0].sentence
     assert said == "accuracy by 2 scorers: 60.0 % (same) to 60.0 % (letters), spread under 0.1 points"
 
 
@@ -114,10 +120,10 @@ def test_of_a_few_protocols_all_are(runs: Any) -> None:
 def test_a_headline_that_skips_keeps_one_that_takes_all_beside_it(runs: Any) -> None:
     item = runs.item(0, "a", ANSWERS, others=MANY)
     _, record = runs.collected(item)
-    item_record = record["items"][0]
     order = ["skipping", "letters", "lenient", "strict", "same"]
-    item_record["scorers"].sort(key=lambda scorer: order.index(scorer["name"]))
-    item_record["metrics"].sort(key=lambda metric: order.index(metric["scorer"]))
+    scorers = sorted(record.items[0].scorers, key=lambda scorer: order.index(scorer.name))
+    metrics = sorted(record.items[0].metrics, key=lambda metric: order.index(metric.scorer or ""))
+    record = structs.replace(record, items=[structs.replace(record.items[0], scorers=scorers, metrics=metrics)])
     blocks = view_model.unfolded(view_model.evals(record)[0].blocks)
     assert [(block.scorer, block.skipped) for block in blocks] == [("skipping", "2 skipped"), ("letters", "")]
     text = text_of(record)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import structs
+
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.smallest_flips import MOST_SAMPLES, FlippedSamples, SmallestFlips
 
 
 def found(runs: Any, *items: Any) -> list[SmallestFlips]:
     folder, record = runs.collected(*items)
-    flips = FlippedSamples(record["items"])
+    flips = FlippedSamples(record.items)
     samples = list(flips.watch(joined(folder)))
     assert len(samples) == sum(len(item.answers) for item in items)
     return flips.smallest()
@@ -37,14 +39,10 @@ def test_the_easiest_dose_at_which_any_flips_is_taken_and_no_other(runs: Any) ->
 def test_where_more_is_harder_the_smallest_dose_is_the_least(runs: Any) -> None:
     items = ladder(runs, (5,), (6,), (7,), family="mask", unit="% masked")
     for item in items[1:]:
-        item.perturbation = type(item.perturbation)(*_harder(item.perturbation))
+        item.perturbation = structs.replace(item.perturbation, harder="higher")
     (one,) = found(runs, *items)
     assert one.dose == "0 % masked"
     assert [flip.sample_id for flip in one.flips] == ["s00007"]
-
-
-def _harder(perturbation: Any) -> tuple[Any, ...]:
-    return perturbation.name, perturbation.family, perturbation.dose, perturbation.unit, "higher"
 
 
 def test_nothing_is_found_where_nothing_flips_nothing_is_compared_or_no_dose_is_known(runs: Any) -> None:

@@ -7,9 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, ScorerRecord
 from pytest_audiobench.report.page.rows import MOST_WORDS, word_diff, words_of
 
-ITEM = {"protocol": "transcription", "scorers": [{"name": "wer-basic"}], "options": {}}
+
+def transcription(scorer: str, **options: str) -> ItemRecord:
+    scorers = [ScorerRecord(scorer, f"{scorer}|v:1", CoverageRecord(*[0] * 9))]
+    return ItemRecord(
+        index=0, nodeid="n", eval="e", suite="s", model="m", protocol="transcription", scorers=scorers, options=options
+    )
+
+
+ITEM = transcription("wer-basic")
 words = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=12)
 
 
@@ -32,7 +41,7 @@ def test_counts_that_do_not_fit_make_it_a_diff_of_plain_words() -> None:
 
 
 def test_a_scorer_of_characters_is_a_diff_of_characters() -> None:
-    item = {"protocol": "transcription", "scorers": [{"name": "cer-basic"}], "options": {"language": "zh"}}
+    item = transcription("cer-basic", language="zh")
     found = word_diff("天氣好", "天气好", "cer-basic", words_of(item), {"CS": 1, "CD": 0, "CI": 0, "CN": 3})
     assert found is not None
     assert (found.by, found.joint) == ("cer-basic", "")

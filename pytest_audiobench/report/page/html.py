@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.fields import Record, plain
 from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.atomic_files import write_chunks
 from pytest_audiobench.report.failure_breakdown import failure_sentence
@@ -48,23 +50,23 @@ _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 
-def write_page(folder: Path, record: Mapping[str, Any], budget_bytes: int = BUDGET_BYTES) -> Path:
+def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES) -> Path:
     """Write ``report.html`` into a run's folder from its record and its merged line files; returns its path.
 
     The page holds all numbers, and as many samples as these leave room for within ``budget_bytes``, or within a quarter
     of it where the numbers are so many; samples are shared among the evals. The page says what it left out.
     """
     values = _content(record)
-    frame = page_frame(f"{record['run']} · pytest-audiobench", [PLOT] if _has_plots(values) else [])
+    frame = page_frame(f"{record.run} · pytest-audiobench", [PLOT] if _has_plots(values) else [])
     content = _encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
-    counts, flipped = LabelCounts(record["items"]), _flipped_samples(record)
+    counts, flipped = LabelCounts(record.items), _flipped_samples(record)
     path = folder / PAGE
     with collector_paused():
         samples = counts.watch(joined(folder))
         samples = flipped.watch(samples) if flipped else samples
-        on_page = page_samples(samples, record["items"], max(left - reserve, budget_bytes // 4))
+        on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
         tables = _within(reserve, counts.tables())
         smallest = flipped.smallest() if flipped else []
         listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
@@ -105,11 +107,11 @@ def _page(
     yield frame[1]
 
 
-def _content(record: Mapping[str, Any]) -> dict[str, Any]:
+def _content(record: RunRecord) -> dict[str, Any]:
     changes = baseline_changes(record)
     words = _Words()
     return {
-        **{name: record[name] for name in _OF_RUN},
+        **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
         "several": len(view_model.aliases(record)) > 1,
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
@@ -117,15 +119,15 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "evals": [
             {
                 **{name: getattr(view, name) for name in _OF_EVAL},
-                **{name: item[name] for name in _OF_ITEM},
+                **_members(item, _OF_ITEM),
                 "checks": [asdict(check) for check in view.checks],
                 "failures": [asdict(failure) for failure in view.failures],
                 "comparisons": list(map(_scorer_comparison, view.comparisons)),
                 "blocks": [_block(block, words) for block in view.blocks],
-                "scorers": [scorer["name"] for scorer in item["scorers"]],
+                "scorers": [scorer.name for scorer in item.scorers],
                 "failureSentence": failure_sentence(view.failures),
             }
-            for view, item in zip(view_model.evals(record), record["items"], strict=True)
+            for view, item in zip(view_model.evals(record), record.items, strict=True)
         ],
         "suites": [
             {
@@ -144,6 +146,10 @@ def _content(record: Mapping[str, Any]) -> dict[str, Any]:
         "failures": FAILURES,
         "files": [*LINE_FILES.values(), *([] if changes is None else [COMPARED_FILE])],
     }
+
+
+def _members(record: Record, names: Sequence[str]) -> dict[str, Any]:
+    return {name: plain(getattr(record, name)) for name in names}
 
 
 @dataclass
@@ -195,7 +201,7 @@ def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:
     }
 
 
-def _findings(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _findings(record: RunRecord) -> list[dict[str, Any]]:
     if not view_model.has_findings(record):
         return []
     from pytest_audiobench.report.findings_tables import findings_view
@@ -203,12 +209,12 @@ def _findings(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [asdict(view) for view in findings_view(record)]
 
 
-def _perturbations(record: Mapping[str, Any]) -> dict[str, Any]:
+def _perturbations(record: RunRecord) -> dict[str, Any]:
     if not view_model.has_perturbations(record):
         return {"curves": [], "summaries": [], "more": 0}
     from pytest_audiobench.report import perturbation_view
 
-    curves, summaries = perturbation_view.curves(record), perturbation_view.summaries(record)
+    curves, summaries = perturbation_view.curves(record.suites), perturbation_view.summaries(record.suites)
     return {
         "curves": [asdict(curve) for curve in curves[:_MOST_CURVES]],
         "summaries": [asdict(summary) for summary in summaries[:_MOST_CURVES]],
@@ -216,7 +222,7 @@ def _perturbations(record: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _answer_comparisons(record: Mapping[str, Any]) -> dict[str, Any]:
+def _answer_comparisons(record: RunRecord) -> dict[str, Any]:
     if not view_model.has_comparisons(record):
         return {"comparisons": [], "comparisonColumns": {}}
     from pytest_audiobench.report.answer_comparison import COLUMNS, answer_comparisons
@@ -228,7 +234,7 @@ def _answer_comparisons(record: Mapping[str, Any]) -> dict[str, Any]:
     return {"comparisons": comparisons, "comparisonColumns": COLUMNS}
 
 
-def _grids(record: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _grids(record: RunRecord) -> Iterator[dict[str, Any]]:
     """As grid.js takes them apart; sheets beyond what a page may hold are counted."""
     if not view_model.has_perturbations(record):
         return
@@ -252,12 +258,12 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     return {**heads, "cells": cells}
 
 
-def _flipped_samples(record: Mapping[str, Any]) -> FlippedSamples | None:
-    if all((item.get("perturbation") or {}).get("dose") is None for item in record["items"]):
+def _flipped_samples(record: RunRecord) -> FlippedSamples | None:
+    if all(item.perturbation is None or item.perturbation.dose is None for item in record.items):
         return None
     from pytest_audiobench.report.smallest_flips import FlippedSamples
 
-    return FlippedSamples(record["items"])
+    return FlippedSamples(record.items)
 
 
 def _flips(smallest: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined, played
 
 LONGEST_TEXT = 16_000
@@ -61,9 +63,9 @@ class _Encoded:
 class RowMaker:
     """Makes the rows of one item, no text of them longer than ``longest`` characters."""
 
-    def __init__(self, item: Mapping[str, Any], longest: int = LONGEST_TEXT) -> None:
+    def __init__(self, item: ItemRecord, longest: int = LONGEST_TEXT) -> None:
         self._longest = longest
-        self._scorers = {scorer["name"]: number for number, scorer in enumerate(item["scorers"])}
+        self._scorers = {scorer.name: number for number, scorer in enumerate(item.scorers)}
         self._headline = next(iter(self._scorers), "")
         self._words = words_of(item)
         self._once = _Encoded()
@@ -72,45 +74,42 @@ class RowMaker:
         """The row of a sample of the item."""
         cut, once = self._cut, self._once.of
         first, before = sample.predictions[0], sample.compared
-        choices = tuple(first["choices"][:LONGEST_LIST])
-        references = tuple([text for text in (first["reference"], *first.get("references", ())) if text][:LONGEST_LIST])
-        metadata = first.get("metadata", {})
-        names = tuple(metadata)[:LONGEST_LIST]
-        prompt = tuple([self._prompt(row) for row in sample.predictions if row.get("prompt")])
-        groups = tuple(sample.scored[0]["groups"].items()) if sample.scored else ()
+        choices = tuple(first.choices[:LONGEST_LIST])
+        references = tuple([text for text in (first.reference, *first.references) if text][:LONGEST_LIST])
+        names = tuple(first.metadata)[:LONGEST_LIST]
+        prompt = tuple([self._prompt(row, row.prompt) for row in sample.predictions if row.prompt])
+        groups = tuple(sample.scored[0].groups.items()) if sample.scored else ()
         kinds, results = self._results(sample)
         rest = [
             [
-                [_name(row["stage"]), cut(output["text"]), _name(output["finish"]), _name(row.get("role", ""))]
+                [_name(row.stage), cut(output.text), output.finish, _role(row)]
                 for row in sample.predictions
-                for output in row["outputs"][:LONGEST_LIST]
+                for output in row.outputs[:LONGEST_LIST]
             ],
             # What a judge could not be asked is no failure of the sample's.
-            cut(next((r["error"] for r in sample.predictions if r["error"] is not None and "role" not in r), None)),
+            cut(next((row.error for row in sample.predictions if row.error is not None and not _role(row)), None)),
             results,
-            [cut(str(metadata[name])) for name in names],
+            [cut(str(first.metadata[name])) for name in names],
             [
-                [cut(clip["source"]), clip["duration_s"], clip["truncated_s"], clip["key"] is not None]
-                for clip in played(sample)["audio"][:LONGEST_LIST]
+                [cut(clip.source), clip.duration_s, clip.truncated_s, clip.key is not None]
+                for clip in played(sample).audio[:LONGEST_LIST]
             ],
-            None if before is None else self._before(before["before"]),
+            None if before is None else self._before(before.before),
             # The headline's lines come first.
-            self._diff(first["reference"], sample.processed[0]["value"] or "", sample.scored[0]["scores"])
+            self._diff(first.reference, sample.processed[0].value or "", sample.scored[0].scores)
             if sample.scored and sample.processed
             else None,
-            None
-            if before is None
-            else self._diff(first["reference"], before["before"]["text"], before["before"]["scores"]),
+            None if before is None else self._diff(first.reference, before.before.text, before.before.scores),
         ]
         return PageRow(
-            _name(first["sample_id"]),
-            first["epoch"],
+            _name(first.sample_id),
+            first.epoch,
             change_of(sample),
             wording(sample),
             once(("groups", groups), lambda: {_name(name): _name(value) for name, value in groups}),
             kinds,
             (
-                once(first["question"], lambda: cut(first["question"])),
+                once(first.question, lambda: cut(first.question)),
                 once(("choices", choices), lambda: [cut(choice) for choice in choices]),
                 once(("references", references), lambda: [cut(text) for text in dict.fromkeys(references)]),
                 once(("names", names), lambda: [cut(name) for name in names]),
@@ -121,16 +120,16 @@ class RowMaker:
 
     def _results(self, sample: Joined) -> tuple[tuple[str, ...], list[Any]]:
         """Kinds, and the value and statistics of each, which are None where the scorer leaves the answer out."""
-        scored = {row["scorer"]: row["scores"] for row in sample.scored}
+        scored = {row.scorer: row.scores for row in sample.scored}
         numbers: dict[tuple[Any, ...], list[int]] = {}
         for row in sample.processed:
-            scores = scored.get(row["scorer"])
-            result = (row["status"], row["value"], None if scores is None else tuple(scores.items()))
-            if row["scorer"] in self._scorers:
-                numbers.setdefault(result, []).append(self._scorers[row["scorer"]])
+            scores = scored.get(row.scorer)
+            result = (row.status, row.value, None if scores is None else tuple(scores.items()))
+            if row.scorer in self._scorers:
+                numbers.setdefault(result, []).append(self._scorers[row.scorer])
         kinds, results = [], []
         for (status, value, scores), scorers in numbers.items():
-            kind = (tuple(scorers), _name(status), None if scores is None else right(dict(scores)))
+            kind = (tuple(scorers), status, None if scores is None else right(dict(scores)))
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             results.append([self._cut(value), None if scores is None else _scores(scores)])
         return tuple(kinds), results
@@ -141,28 +140,25 @@ class RowMaker:
         diff = word_diff(reference, answer, self._headline, self._words, scores)
         return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
 
-    def _before(self, before: Mapping[str, Any]) -> list[Any]:
-        scores = before["scores"]
+    def _before(self, before: BaselineAnswer) -> list[Any]:
+        scores = before.scores
         return [
-            _name(before["status"]),
-            self._cut(before["text"]),
+            before.status,
+            self._cut(before.text),
             None if scores is None else _scores(scores.items()),
-            [_name(name) for name in before["failures"][:LONGEST_LIST]],
+            [_name(name) for name in before.failures[:LONGEST_LIST]],
             None if scores is None else right(scores),
         ]
 
-    def _prompt(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    def _prompt(self, row: PredictionRow, prompt: Prompt) -> tuple[Any, ...]:
         """A stage's messages: each part is the number of a clip, or what ``_pieces`` makes of a text."""
         messages = [
-            (
-                _name(role),
-                tuple([part if type(part) is int else self._pieces(part, row) for part in parts[:LONGEST_LIST]]),
-            )
-            for role, parts in row["prompt"][:LONGEST_LIST]
+            (role, tuple([part if isinstance(part, int) else self._pieces(part, row) for part in parts[:LONGEST_LIST]]))
+            for role, parts in prompt[:LONGEST_LIST]
         ]
-        return _name(row["stage"]), _name(row.get("role", "")), tuple(messages)
+        return _name(row.stage), _role(row), tuple(messages)
 
-    def _pieces(self, text: str, row: Mapping[str, Any]) -> tuple[str | int, ...]:
+    def _pieces(self, text: str, row: PredictionRow) -> tuple[str | int, ...]:
         """``text`` with 0 in place of the sample's question and n in place of its n-th choice, where they stand in it.
 
         So the prompts of most samples are one and the same template, which the page holds once. A last number below
@@ -170,7 +166,7 @@ class RowMaker:
         """
         pieces: list[str | int] = []
         rest = text[: self._longest]
-        for number, part in enumerate((row["question"], *row["choices"][:LONGEST_LIST])):
+        for number, part in enumerate((row.question, *row.choices[:LONGEST_LIST])):
             if part and part in rest and len(part) <= self._longest:
                 before, _, rest = rest.partition(part)
                 pieces += [before, number]
@@ -188,24 +184,23 @@ class RowMaker:
 
 def change_of(sample: Joined) -> str:
     """``worse``, ``better`` or ``same``; empty where the baseline has no such sample."""
-    change = sample.compared["change"] if sample.compared else ""
-    return change if change in CHANGES else ""
+    return sample.compared.change if sample.compared else ""
 
 
 def wording(sample: Joined) -> tuple[str, ...]:
     """The classes of failures that every scorer sees; beyond them, each sees the one that is its status."""
     if not sample.scored:
         return ()
-    others = [set(row["failures"]) for row in sample.scored[1:]]
-    return tuple(name for name in sample.scored[0]["failures"] if all(name in failures for failures in others))
+    others = [set(row.failures) for row in sample.scored[1:]]
+    return tuple(name for name in sample.scored[0].failures if all(name in failures for failures in others))
 
 
 def is_failure(sample: Joined) -> bool:
     """Whether the headline scorer counts the answer as wrong or could not parse it, or asking failed."""
     if not sample.scored:
-        return any(row["error"] is not None for row in sample.predictions)
+        return any(row.error is not None for row in sample.predictions)
     first = sample.scored[0]
-    return first["status"] != "parsed" or (first["scores"] is not None and right(first["scores"]) is False)
+    return first.status != "parsed" or (first.scores is not None and right(first.scores) is False)
 
 
 def right(scores: Mapping[str, float]) -> bool | None:
@@ -214,6 +209,11 @@ def right(scores: Mapping[str, float]) -> bool | None:
         return scores["correct"] >= 1
     errors = [scores[name] for name in ("S", "D", "I") if name in scores]
     return sum(errors) == 0 if errors else None
+
+
+def _role(row: PredictionRow) -> str:
+    """Empty for the model, whose rows are most of them."""
+    return "" if row.role == "subject" else row.role
 
 
 def _name(text: str) -> str:
@@ -280,11 +280,11 @@ def word_diff(
     return Diff("", " ", _runs(expected, actual, " ")) if max(len(expected), len(actual)) <= MOST_WORDS else None
 
 
-def words_of(item: Mapping[str, Any]) -> Words | None:
+def words_of(item: ItemRecord) -> Words | None:
     """How the headline scorer of a recorded item takes texts apart, where this installation knows it."""
-    if item["protocol"] != "transcription" or not item["scorers"]:
+    if item.protocol != "transcription" or not item.scorers:
         return None
-    return _words(item["scorers"][0]["name"], str(item["options"].get("language", "en")))
+    return _words(item.scorers[0].name, str(item.options.get("language", "en")))
 
 
 @lru_cache(maxsize=64)

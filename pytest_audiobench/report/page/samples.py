@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.records.lines import PredictionRow
+from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.failure_breakdown import failure_classes
 from pytest_audiobench.report.joined_samples import Joined
 from pytest_audiobench.report.page.rows import CHANGES, PageRow, RowMaker, change_of, is_failure
@@ -120,13 +122,13 @@ class PageSamples:
                 rows, size = [], 0
 
 
-def page_samples(samples: Iterable[Joined], items: Sequence[Mapping[str, Any]], budget_bytes: int) -> PageSamples:
+def page_samples(samples: Iterable[Joined], items: Sequence[ItemRecord], budget_bytes: int) -> PageSamples:
     """The samples that fit into ``budget_bytes``, by ``RANKS``; within one, every item gives as many as another."""
     places = {_owner(item): number for number, item in reversed(list(enumerate(items)))}
     totals: Counter[int] = Counter()
     for item in items:
-        if item["n"]:
-            totals[places[_owner(item)]] += item["n"] * item["epochs"]
+        if item.n:
+            totals[places[_owner(item)]] += item.n * item.epochs
     selection = _Selection(budget_bytes, list(totals.values()))
     ranking: _Ranking | None = None
     for sample in samples:
@@ -147,7 +149,7 @@ def bytes_on_page(text: str) -> int:
 
 
 class _Ranking:
-    def __init__(self, item_number: int, item: Mapping[str, Any]) -> None:
+    def __init__(self, item_number: int, item: ItemRecord) -> None:
         self.item = item_number
         self._examples_left = {failure.name: min(EXAMPLES, failure.answers) for failure in failure_classes(item)}
         self._maker, self._short = RowMaker(item), RowMaker(item, SHORT_TEXT)
@@ -168,7 +170,7 @@ class _Ranking:
         change = change_of(sample)
         if change in ("worse", "better"):
             return CHANGES.index(change) - 1
-        failures = sample.scored[0]["failures"] if sample.scored else ()
+        failures = sample.scored[0].failures if sample.scored else ()
         shows = [name for name in failures if self._examples_left.get(name)]
         for name in shows:
             self._examples_left[name] -= 1
@@ -245,5 +247,5 @@ class _Numbered:
         return [json.loads(text) for text in self._numbers]
 
 
-def _owner(row: Mapping[str, Any]) -> tuple[str, str]:
-    return row["eval"], row["model"]
+def _owner(record: ItemRecord | PredictionRow) -> tuple[str, str]:
+    return record.eval, record.model

@@ -15,14 +15,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
-from pytest_audiobench.report.json_lines import Row, read_lines, write_lines
+from pytest_audiobench.records.lines import ExcerptRow
+from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.rows import LONGEST_NAME, right
 from pytest_audiobench.report.run_writer import stem
 
@@ -56,8 +58,15 @@ class _Candidate(NamedTuple):
     """Whether it should be heard as it was before a perturbation changed it, too."""
 
 
+class _Excerpt(NamedTuple):
+    seconds: float
+    whole_s: float
+    mp3: str
+    """In base64."""
+
+
 class _Version(NamedTuple):
-    name: str
+    name: Literal["", "changed", "clean"]
     """"changed" or "clean" where a perturbation changed it, else empty."""
     clip: Clip
     key: str
@@ -73,11 +82,10 @@ def write_excerpts(
     is no baseline, a few wrong ones are examples.
     MP3 is what every browser plays and libsndfile writes (1.1 and later). Never raises for a clip.
     """
-    rows: list[Row] = []
+    rows: list[ExcerptRow] = []
     failed: list[str] = []
     left = BUDGET_BYTES
     record = evaluation.result.record
-    owner = {"eval": record.eval, "model": record.model}
     for candidate in _candidates(evaluation, which, changes):
         id_ = candidate.sample.sample.id
         for number, version in _versions(candidate):
@@ -87,9 +95,18 @@ def write_excerpts(
             except Exception as error:
                 failed.append(f"{id_}: {error}")
                 continue
-            left -= len(excerpt["mp3"])
-            place = {"sample_id": id_, "clip": number, "version": version.name, "rank": candidate.rank}
-            rows.append({**owner, **place, **excerpt})
+            left -= len(excerpt.mp3)
+            rows.append(
+                ExcerptRow(
+                    eval=record.eval,
+                    model=record.model,
+                    sample_id=id_,
+                    clip=number,
+                    version=version.name,
+                    rank=candidate.rank,
+                    **excerpt._asdict(),
+                )
+            )
         if left <= 0:
             break
     if rows:
@@ -123,6 +140,7 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
 def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
     """A sample's clips with their numbers: as they were played and, where wanted, as they were before."""
     before = candidate.sample.unchanged
+    versions: list[tuple[Literal["", "changed", "clean"], SelectedSample]]
     versions = [("changed" if before else "", candidate.sample)]
     versions += [("clean", before)] if candidate.both and before else []
     for name, selected in versions:
@@ -137,10 +155,10 @@ def _is_wrong(row: ScoredSample) -> bool:
     return row.answer.status != "parsed" or (row.scores is not None and right(row.scores) is False)
 
 
-_cache: OrderedDict[tuple[str, int, float | None], Row] = OrderedDict()
+_cache: OrderedDict[tuple[str, int, float | None], _Excerpt] = OrderedDict()
 
 
-def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> Row:
+def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> _Excerpt:
     """The beginning of what the model was played, as MP3, and how long it was played for in all."""
     if handle.listens:
         task = next(stage.task for stage in evaluation.protocol.stages if stage.role == "subject")
@@ -159,7 +177,7 @@ def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> 
     return excerpt
 
 
-def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None) -> Row:
+def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None) -> _Excerpt:
     from pytest_audiobench.audio.decode import decode
 
     played = decode(version.clip, rate_hz, LONGEST_S if window_s is None else min(window_s, LONGEST_S))
@@ -167,7 +185,7 @@ def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None) ->
     whole_s = length_s if length_s is None or window_s is None else min(length_s, window_s)
     seconds = len(played.samples) / played.rate_hz
     mp3 = base64.b64encode(_mp3(played.samples, played.rate_hz)).decode()
-    return {"seconds": seconds, "whole_s": whole_s or seconds, "mp3": mp3}
+    return _Excerpt(seconds, whole_s or seconds, mp3)
 
 
 def _mp3(samples: Samples, rate_hz: int) -> bytes:
@@ -238,26 +256,26 @@ def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES, first: Collection
     sounds, left = PageSounds(), budget_bytes
     listed, paths = frozenset(first), sorted(parts.glob(f"*{ENDING}"))
     evals = [_ranked(path) for path in paths]
-    listed_rows = [row for path in paths for row in read_lines(path) if _key(row) in listed] if listed else []
+    listed_rows = [row for path in paths if listed for row in read_lines(path, ExcerptRow) if _key(row) in listed]
     others = (row for _, row in heapq.merge(*evals, key=lambda ranked: ranked[0]) if _key(row) not in listed)
     for row in chain(listed_rows, others):
-        text = row["mp3"]
+        text = row.mp3
         if text not in sounds.data:
             if len(text) > left:
                 sounds.left_out += 1
                 continue
             left -= len(text)
             sounds.data[text] = len(sounds.data)
-        sound = Sound(row["clip"], sounds.data[text], row["seconds"], row["whole_s"], row.get("version", ""))
+        sound = Sound(row.clip, sounds.data[text], row.seconds, row.whole_s, row.version)
         sounds.of.setdefault(_key(row), []).append(sound)
     return sounds
 
 
-def _ranked(path: Path) -> Iterator[tuple[tuple[int, int], Row]]:
+def _ranked(path: Path) -> Iterator[tuple[tuple[int, int], ExcerptRow]]:
     """An eval's excerpts, which it left in this order: why each is wanted, and how many were wanted more."""
-    for nth, row in enumerate(read_lines(path)):
-        yield (row["rank"], nth), row
+    for nth, row in enumerate(read_lines(path, ExcerptRow)):
+        yield (row.rank, nth), row
 
 
-def _key(row: Row) -> Key:
-    return row["eval"], row["model"], row["sample_id"][:LONGEST_NAME]
+def _key(row: ExcerptRow) -> Key:
+    return row.eval, row.model, row.sample_id[:LONGEST_NAME]
