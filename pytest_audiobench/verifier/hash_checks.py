@@ -3,92 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from contextlib import suppress
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS
 from pytest_audiobench.identity import digest, digest_of_trusted
 from pytest_audiobench.protocols.protocol import WEIGHING
+from pytest_audiobench.records.lines import PredictionRow
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.rescoring.rescore import protocol_of
 from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok, same
 from pytest_audiobench.verifier.prediction_rows import ItemLines
 
-Json: TypeAlias = Mapping[str, Any]
-
 SUBJECT = "subject"
 
 
-def model_digests(record: Json) -> dict[str, str]:
-    """The digests of a run's models and judges by alias, recomputed from what it says of them, where it says enough."""
+def model_digests(record: RunRecord) -> dict[str, str]:
+    """The digests of a run's models and judges by alias, recomputed from what it says of them."""
     digests = {}
-    for model in record["models"]:
-        try:
-            if "heard" in model and "batches" in model:
-                identity = {name: model[name] for name in ("fingerprint", "heard", "batches")}
-                digests[model["alias"]] = digest(identity)
-            elif str(model["spec"]).startswith("recorded:"):
-                digests[model["alias"]] = digest({"fingerprint": model["fingerprint"]})
-        except (TypeError, ValueError, KeyError):
-            # A fingerprint that no run could have hashed is none to recompute by.
-            continue
+    for model in record.models:
+        played = {} if model.spec.startswith("recorded:") else {"heard": model.heard, "batches": model.batches}
+        # A fingerprint that no run could have hashed is none to recompute by.
+        with suppress(TypeError, ValueError):
+            digests[model.alias] = digest({"fingerprint": model.fingerprint, **played})
     return digests
 
 
-def stages_of(item: Json) -> list[Json] | None:
-    """An item's stages; None for a run that does not keep them, and for what is no list of stages."""
-    stages = item.get("stages")
-    wanted = {"name": str, "role": str, "task": str, "settings": dict, "judge": str}
-    if not stages or not all(
-        isinstance(stage, dict) and all(isinstance(stage.get(name), kind) for name, kind in wanted.items())
-        for stage in stages
-    ):
-        return None
-    return list(stages)
-
-
-def record_checks(item: Json, digests: Mapping[str, str], epochs: int) -> Iterator[tuple[Check, str | None]]:
+def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> Iterator[tuple[Check, str | None]]:
     """The components that the record alone tells, each with its recomputed hash: settings, seeds, model, protocols.
 
     ``epochs`` are those that the lines hold.
     """
-    hashes = item["hashes"]
+    hashes = item.hashes
     yield _settings(item, digests)
     yield _component("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
-    model = digests.get(item["model"])
+    model = digests.get(item.model)
     if model is None:
         yield not_recomputed("model", "run.json does not say what the model's digest is made of"), None
     else:
         yield _component("model", hashes.get("model"), model)
-    signatures = [[str(scorer["name"]).partition("@")[0], scorer["signature"]] for scorer in item["scorers"]]
+    signatures = [[scorer.name.partition("@")[0], scorer.signature] for scorer in item.scorers]
     yield _component("protocols", hashes.get("protocols"), digest_of_trusted(signatures))
 
 
-def _settings(item: Json, digests: Mapping[str, str]) -> tuple[Check, str | None]:
-    recorded, stages = item["hashes"].get("settings"), stages_of(item)
+def _settings(item: ItemRecord, digests: Mapping[str, str]) -> tuple[Check, str | None]:
+    recorded = item.hashes.get("settings")
     if recorded == ABSENT:
         return not_recomputed("settings", "they were not known when these answers were scored"), None
-    if stages is None and item.get("stages"):
-        return fails("settings", "the stages in run.json are none"), None
-    if stages is None:
-        return not_recomputed("settings", "run.json does not keep the stages: an earlier version wrote it"), None
-    answering = [stage for stage in stages if stage["role"] not in WEIGHING]
-    if not all(stage["role"] == SUBJECT or stage["judge"] in digests for stage in answering):
+    answering = [stage for stage in item.stages if stage.role not in WEIGHING]
+    if not all(stage.role == SUBJECT or stage.judge in digests for stage in answering):
         return not_recomputed("settings", "run.json does not say who rewrote what the model was shown"), None
     payload = [
         [
-            *(stage["name"], stage["role"], stage["task"], stage["settings"]),
-            *([] if stage["role"] == SUBJECT else [digests[stage["judge"]], stage.get("version")]),
+            *(stage.name, stage.role, stage.task, stage.settings),
+            *([] if stage.role == SUBJECT else [digests[stage.judge], stage.version]),
         ]
         for stage in answering
     ]
     return _component("settings", recorded, digest_of_trusted(payload))
 
 
-def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | None]]:
+def line_checks(item: ItemRecord, lines: ItemLines) -> Iterator[tuple[Check, str | None]]:
     """The components that the lines tell, each with its recomputed hash: data, audio, prompts, answers."""
     for part, recomputed in lines.hashes.items():
-        recorded = item["hashes"].get(part)
+        recorded = item.hashes.get(part)
         if recorded == ABSENT and (part != "audio" or recomputed == ABSENT):
             why = "no clip's identity is recorded" if part == "audio" else "nobody recorded it"
             yield not_recomputed(part, why), None
@@ -98,35 +77,35 @@ def line_checks(item: Json, lines: ItemLines) -> Iterator[tuple[Check, str | Non
             yield _component(part, recorded, recomputed)
 
 
-def verdict_check(item: Json, lines: ItemLines, digests: Mapping[str, str]) -> tuple[Check, str | None] | None:
+def verdict_check(item: ItemRecord, lines: ItemLines, digests: Mapping[str, str]) -> tuple[Check, str | None] | None:
     """What the judges said; None for an item that has none."""
-    recorded, stages = item["hashes"].get("verdicts"), stages_of(item)
+    recorded = item.hashes.get("verdicts")
     if recorded is None and not lines.verdicts:
         return None
     if recorded is None:
         return not_recomputed("verdicts", "the run's hashes do not cover them"), None
-    judging = [stage for stage in stages or () if stage["role"] in WEIGHING]
-    if stages is None or not all(stage["judge"] in digests for stage in judging):
-        return not_recomputed("verdicts", "run.json does not say how the judges were asked, or who they are"), None
+    judging = [stage for stage in item.stages if stage.role in WEIGHING]
+    if not all(stage.judge in digests for stage in judging):
+        return not_recomputed("verdicts", "run.json does not say who the judges are"), None
     payload = [
         [
-            *(stage["name"].partition("@")[0], stage["role"], stage["settings"]),
-            *(digests[stage["judge"]], lines.verdicts.get(stage["name"], [])),
+            *(stage.name.partition("@")[0], stage.role, stage.settings),
+            *(digests[stage.judge], lines.verdicts.get(stage.name, [])),
         ]
         for stage in judging
     ]
     return _component("verdicts", recorded, digest_of_trusted(payload))
 
 
-def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Check, str | None]]:
+def built_checks(item: ItemRecord, recomputed: Mapping[str, str]) -> Iterator[tuple[Check, str | None]]:
     """The three hashes that are built of components.
 
     A hash holds where it follows from the components as recorded or as recomputed: what is wrong below it is told
     there, and only there.
     """
-    recorded = item["hashes"]
+    recorded = item.hashes
     corrected = {**recorded, **recomputed}
-    input_parts = ("input_hash", (*INPUTS,), {"dataset": item["dataset"]})
+    input_parts = ("input_hash", (*INPUTS,), {"dataset": item.dataset})
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in recorded else []))
     for name, parts, more in (input_parts, ("run_hash", ("input_hash", "answers"), {}), ("score_hash", scored, {})):
         payloads = [{**more, **{part: hashes.get(part) for part in parts}} for hashes in (corrected, recorded)]
@@ -136,23 +115,23 @@ def built_checks(item: Json, recomputed: Mapping[str, str]) -> Iterator[tuple[Ch
         yield check, recorded[name] if check.status == "ok" else candidates[0]
 
 
-def _component(part: str, recorded: Any, recomputed: str) -> tuple[Check, str]:
+def _component(part: str, recorded: str | None, recomputed: str) -> tuple[Check, str]:
     return same(part, recorded, recomputed), recomputed
 
 
-def offered_choices(item: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+def offered_choices(item: ItemRecord) -> Callable[[PredictionRow], Sequence[str]]:
     """A function that tells a row's choices: the sample's own, or what the stage of ``item``'s protocol offers."""
     try:
-        protocol = protocol_of(item["protocol"], item.get("options", {}))
+        protocol = protocol_of(item.protocol, item.options)
     except UsageError:
         # A protocol of a test's own: its stages' offers are not known, the samples' choices are.
-        return lambda row: row["choices"]
+        return lambda row: row.choices
     offers = {stage.name: stage for stage in protocol.stages if stage.offers is not None}
 
-    def choices(row: Mapping[str, Any]) -> Sequence[str]:
-        stage = offers.get(row["stage"])
-        if row["choices"] or stage is None:
-            return list(row["choices"])
-        return stage.choices(Sample(row["sample_id"], (), row["question"], metadata=row["metadata"]))
+    def choices(row: PredictionRow) -> Sequence[str]:
+        stage = offers.get(row.stage)
+        if row.choices or stage is None:
+            return row.choices
+        return stage.choices(Sample(row.sample_id, (), row.question, metadata=row.metadata))
 
     return choices

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import NamedTuple
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
-from pytest_audiobench.records.lines import LINE_FILES
-from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, ScoredRow
+from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
-from pytest_audiobench.rescoring.own_run import run_of
 from pytest_audiobench.verifier.artifact_verification import verify_artifact
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
 from pytest_audiobench.verifier.clip_checks import PART as CLIPS
@@ -28,21 +27,19 @@ from pytest_audiobench.verifier.hash_checks import (
     model_digests,
     offered_choices,
     record_checks,
-    stages_of,
     verdict_check,
 )
 from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
 from pytest_audiobench.verifier.score_checks import (
     Key,
     Numbers,
+    as_read,
     check_findings,
     check_scores,
     count_checks,
     perturbation_checks,
     pooled_metric_checks,
 )
-
-Json: TypeAlias = Mapping[str, Any]
 
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
@@ -58,28 +55,23 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
     Raises UsageError where there is no run, and where its run.json is none of this version's.
     """
     loaded = load_run(run, reports)
-    record = run_of(loaded.folder / LINE_FILES["predictions"])
-    assert record is not None
     try:
-        return _Run(loaded.folder, record, folders).verified()
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, RecursionError) as error:
+        return _Run(loaded.folder, loaded.record, folders).verified()
+    except (LookupError, TypeError, ValueError, RecursionError) as error:
         raise UsageError(
-            f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited, or "
-            "another version wrote it"
+            f"the run {loaded.folder} cannot be verified ({type(error).__name__}: {error}): its record was edited"
         ) from error
 
 
 class _Run:
-    def __init__(self, folder: Path, record: Json, folders: Folders) -> None:
+    def __init__(self, folder: Path, record: RunRecord, folders: Folders) -> None:
         self._folder, self._record, self._folders = folder, record, folders
         self._digests = model_digests(record)
-        for item in record["items"]:
-            _check_item(item)
-        measured = [item for item in record["items"] if item["scorers"]]
-        names = Counter((item["eval"], item["model"]) for item in measured)
+        measured = [item for item in record.items if item.scorers]
+        names = Counter(map(_key, measured))
         # The lines of two evals of one name cannot be distinguished.
         self._twice = {name for name, count in names.items() if count > 1}
-        self._items: dict[Key, Json] = {key: item for item in measured if (key := _key(item)) not in self._twice}
+        self._items: dict[Key, ItemRecord] = {key: item for item in measured if (key := _key(item)) not in self._twice}
         self._checks: dict[Key, list[Check]] = {key: [] for key in self._items}
         self._corrected: dict[Key, dict[str, str]] = {}
         self._files: list[Check] = []
@@ -96,12 +88,11 @@ class _Run:
         return Verification(str(self._folder), checked, [*notes, _NOT_COVERED])
 
     def _item_lines(self) -> dict[Key, ItemLines]:
-        items = {key: ItemLines(item["dataset"], self._requests(item)) for key, item in self._items.items()}
+        items = {key: ItemLines(item.dataset, self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]
-        names = ("eval", "model", "epoch", "sample_id")
         at = 0
         try:
-            for of_sample, rows in groupby(read_lines(path), lambda row: tuple(row[name] for name in names)):
+            for of_sample, rows in groupby(read_lines(path, PredictionRow), _sample):
                 sample_rows = list(rows)
                 at += len(sample_rows)
                 if of_sample[:2] in self._twice:
@@ -115,29 +106,28 @@ class _Run:
         except OSError as error:
             self._files.append(fails(path.name, f"it cannot be read ({error.strerror})"))
             return {}
-        except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            problem = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {problem}"))
+        except ValueError as error:
+            self._files.append(fails(path.name, f"the lines up to {max(at, 1)} are none of this run: {error}"))
             return {}
         self._files.append(ok(path.name))
         return items
 
-    def _requests(self, item: Json) -> Requests:
-        stages = {stage["name"]: stage for stage in stages_of(item) or ()}
+    def _requests(self, item: ItemRecord) -> Requests:
+        stages = {stage.name: stage for stage in item.stages}
         # Keys rest on the model and the settings: where these fail they would only fail along.
         sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
-        named = {stage["judge"] for stage in stages.values()}
+        named = {stage.judge for stage in stages.values()}
         judges = {alias: digest for alias, digest in self._digests.items() if alias in named}
-        digest = self._digests.get(item["model"], "")
-        plain = unperturbed(item["dataset"], item.get("perturbation"))
+        digest = self._digests.get(item.model, "")
+        plain = unperturbed(item.dataset, item.perturbation)
         return Requests(stages if sound and digest else {}, {**judges, "": digest}, offered_choices(item), plain)
 
-    def _of_item(self, key: Key, item: Json, lines: ItemLines) -> Iterator[Check]:
-        lines.check(item.get("n"), item.get("epochs"))
+    def _of_item(self, key: Key, item: ItemRecord, lines: ItemLines) -> Iterator[Check]:
+        lines.check(item.n, item.epochs)
         if "lines" in lines.trouble:
             yield fails("lines", lines.trouble["lines"])
             yield not_recomputed("data, audio, prompts, answers", "the lines are not whole")
-            checked = list(record_checks(item, self._digests, item.get("epochs", 0)))
+            checked = list(record_checks(item, self._digests, item.epochs))
         else:
             yield ok("lines")
             checked = [*line_checks(item, lines), *record_checks(item, self._digests, lines.epochs)]
@@ -180,24 +170,24 @@ class _Run:
 
     def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
         pools: dict[Key, Pool] = {}
-        items = {key: item for key, item in self._items.items() if item["outcome"] != "skipped" and not item["control"]}
+        items = {key: item for key, item in self._items.items() if item.outcome != "skipped" and not item.control}
         for item in items.values():
-            pools.setdefault((item["suite"], item["model"]), Pool(item["suite"], item["model"]))
+            pools.setdefault((item.suite, item.model), Pool(item.suite, item.model))
         sound = self._pooled(pools, items)
-        recorded = {(suite["name"], suite["model"]): suite for suite in self._record["suites"]}
+        recorded = {(suite.name, suite.model): suite for suite in self._record.suites}
         for key in dict.fromkeys([*pools, *recorded]):
-            if any(item["suite"] == key[0] and _key(item) in self._twice for item in self._record["items"]):
+            if any(item.suite == key[0] and _key(item) in self._twice for item in self._record.items):
                 yield CheckedItem("suite", *key, [not_recomputed("all parts", "two of its evals have one name")])
                 continue
             if key not in pools or key not in recorded:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
                 yield CheckedItem("suite", *key, [fails("suite", where)])
                 continue
-            keys = [each for each, item in items.items() if (item["suite"], item["model"]) == key]
-            checks = list(self._pooled_hashes(recorded[key]["hashes"], keys))
+            keys = [each for each, item in items.items() if (item.suite, item.model) == key]
+            checks = list(self._pooled_hashes(recorded[key].hashes, keys))
             if sound is None:
-                recomputed = json.loads(json.dumps(pools[key].record().to_json()))
-                checks += count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"), numbers)
+                recomputed = as_read(pools[key].record())
+                checks.append(count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers")))
                 sound_metrics = self._holding(keys, "lines", "metrics")
                 checks += perturbation_checks(recorded[key], recomputed, sound_metrics, numbers)
                 checks += pooled_metric_checks(recorded[key], recomputed, numbers)
@@ -210,57 +200,54 @@ class _Run:
         failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
         return failing.isdisjoint(parts)
 
-    def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, Json]) -> str | None:
+    def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, ItemRecord]) -> str | None:
         """Add the scored lines to ``pools``; returns why not, where they fail."""
         if not self._holding(list(self._checks), "scored"):
             return "they rest on the scored lines, which fail"
         path = self._folder / LINE_FILES["scored"]
         try:
-            for key, rows in groupby(read_lines(path), lambda row: (row["eval"], row["model"])):
+            for key, rows in groupby(read_lines(path, ScoredRow), _key):
                 if key in items:
-                    pools[items[key]["suite"], key[1]].add(items[key], rows)
-        except (FatalError, OSError, KeyError, TypeError, AttributeError, ValueError):
+                    pools[items[key].suite, key[1]].add(items[key], rows)
+        except (FatalError, OSError, LookupError, ValueError):
             return f"{path.name} cannot be read as a run's"
         return None
 
-    def _pooled_hashes(self, recorded: Any, keys: list[Key] | None = None) -> Iterator[Check]:
+    def _pooled_hashes(self, recorded: PooledHashes, keys: list[Key] | None = None) -> Iterator[Check]:
         if keys is None:
-            items = [item for item in self._record["items"] if item["outcome"] != "skipped"]
+            items = [item for item in self._record.items if item.outcome != "skipped"]
         else:
             items = [self._items[key] for key in keys]
         as_recorded = pooled_hashes(items)
-        corrected = pooled_hashes([{"hashes": self._corrected.get(_key(item), item["hashes"])} for item in items])
+        corrected = pooled_hashes([_Corrected(self._corrected.get(_key(item), item.hashes)) for item in items])
         for name in HASHES:
-            value = recorded.get(name) if isinstance(recorded, dict) else None
-            good = value in (as_recorded[name], corrected[name])
+            good = getattr(recorded, name) in (getattr(as_recorded, name), getattr(corrected, name))
             yield ok(name) if good else fails(name, f"it is not that of the {len(items)} items' hashes")
 
     def _whole(self) -> CheckedItem:
-        checks = [*self._files, *self._pooled_hashes(self._record.get("hashes"))]
+        checks = [*self._files, *self._pooled_hashes(self._record.hashes)]
         for eval_, model in sorted(self._twice):
             checks.append(not_recomputed("items", f"{eval_} by {model} is there twice, and neither was checked"))
-        return CheckedItem("run", str(self._record.get("run")), "", checks)
+        return CheckedItem("run", self._record.run, "", checks)
 
 
 _KEYED = ("settings", "model")
 _ASKED = ("data", "audio", "prompts", "verdicts")
 """What shows in the key of a request: where it fails, the key tells the sample."""
-_OUTCOMES = ("passed", "failed", "skipped", "lost")
 
 
-def _key(item: Json) -> Key:
-    return item["eval"], item["model"]
+class _Corrected(NamedTuple):
+    """Stands for an item whose hashes were recomputed."""
+
+    hashes: Mapping[str, str]
 
 
-def _check_item(item: Json) -> None:
-    """Raises ValueError for values of a record that no run writes, where scoring again does not look at them."""
-    for name, kind in (("n", int), ("epochs", int), ("limited", bool), ("control", bool)):
-        if type(item.get(name)) is not kind:
-            raise ValueError(f"{name} of {item['eval']!r} is {item.get(name)!r}")
-    if item.get("outcome") not in _OUTCOMES:
-        raise ValueError(f"the outcome of {item['eval']!r} is {item.get('outcome')!r}")
-    if not all(isinstance(value, str) for value in item["hashes"].values()):
-        raise ValueError(f"a hash of {item['eval']!r} is no text")
+def _key(record: ItemRecord | ScoredRow) -> Key:
+    return record.eval, record.model
+
+
+def _sample(row: PredictionRow) -> tuple[str, str, int, str]:
+    return row.eval, row.model, row.epoch, row.sample_id
 
 
 def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import math
 import tempfile
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias, TypeVar
 
-from pytest_audiobench.errors import AudiobenchError, FatalError
+import msgspec
+
+from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.curves import TREND
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
-from pytest_audiobench.records.lines import LINE_FILES
+from pytest_audiobench.records.fields import Record, plain
+from pytest_audiobench.records.lines import LINE_FILES, ProcessedRow, ScoredRow
+from pytest_audiobench.records.reading import numbered_lines, read_lines
+from pytest_audiobench.records.run import (
+    FindingMethodsRecord,
+    FindingsRecord,
+    ItemRecord,
+    MetricRecord,
+    RunRecord,
+    SuiteRecord,
+)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
-from pytest_audiobench.report.json_lines import Row, read_lines
 from pytest_audiobench.report.run_writer import runtime
 from pytest_audiobench.rescoring import own_run
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
-from pytest_audiobench.rescoring.rescore import ScoringOptions, protocol_of, rescore
+from pytest_audiobench.rescoring.rescore import ScoringOptions, metric_identity, protocol_of, rescore
 from pytest_audiobench.studies.findings import METRIC, found_of
 from pytest_audiobench.verifier.checks import Check, fails, not_recomputed, ok
 from pytest_audiobench.verifier.differences import Difference, first_difference, json_excerpt
 
-Json: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
 """An item's eval and model."""
 
@@ -47,20 +55,17 @@ class Numbers:
     changed: str
 
     @classmethod
-    def of(cls, record: Json) -> Numbers:
+    def of(cls, record: RunRecord) -> Numbers:
         """For a run whose run.json is ``record``."""
-        there = record.get("runtime", {})
-        there = there if isinstance(there, dict) else {}
-        before, now = there.get("packages"), runtime()
-        before = before if isinstance(before, dict) else {}
+        there, here = record.runtime, runtime()
         changed = [
-            f"{name} {before.get(name, 'unknown')} there, {now['packages'].get(name, 'none')} here"
+            f"{name} {there.packages.get(name, 'unknown')} there, {here.packages.get(name, 'none')} here"
             for name in _PACKAGES
-            if before.get(name) != now["packages"].get(name)
+            if there.packages.get(name) != here.packages.get(name)
         ]
-        if there.get("python") != now["python"]:
-            changed.append(f"Python {there.get('python', 'unknown')} there, {now['python']} here")
-        return cls(", ".join(map(str, changed)))
+        if there.python != here.python:
+            changed.append(f"Python {there.python} there, {here.python} here")
+        return cls(", ".join(changed))
 
     @property
     def but(self) -> str:
@@ -79,22 +84,23 @@ class Numbers:
             return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
         return type(recorded) is not type(recomputed) or recorded != recomputed
 
-    def metrics(self, recorded: Sequence[Json], recomputed: Sequence[Json]) -> str | None:
+    def metrics(self, recorded: Sequence[MetricRecord], recomputed: Sequence[MetricRecord]) -> str | None:
         """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
-        before, after = ({_metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
+        before, after = ({metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
         for about, metric in after.items():
             if about not in before:
                 return f"{_metric_name(metric)} is not in run.json{self.but}"
-            for name, value in metric.items():
-                if self.differ(before[about].get(name), value):
-                    old, what = before[about].get(name), "" if name == "value" else f": its {name}"
+            values = plain(before[about])
+            for name, value in plain(metric).items():
+                if self.differ(values[name], value):
+                    old, what = values[name], "" if name == "value" else f": its {name}"
                     texts = f"{json_excerpt(old, value)} in run.json and {json_excerpt(value, old)} recomputed"
                     return f"{_metric_name(metric)}{what} is {texts}{self.but}"
         extra = next((metric for about, metric in before.items() if about not in after), None)
         return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
 
 
-def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict[Key, list[Check]]:
+def check_scores(folder: Path, record: RunRecord, wanted: Mapping[Key, ItemRecord]) -> dict[Key, list[Check]]:
     """By item, whether scoring its answers again gives what the run holds. Raises FatalError for unreadable lines."""
     numbers = Numbers.of(record)
     with tempfile.TemporaryDirectory() as place:
@@ -111,8 +117,8 @@ def check_scores(folder: Path, record: Json, wanted: Mapping[Key, Json]) -> dict
             checks[key] = [not_recomputed("scorers", left)] if left else []
         parts = {key: rescored[key] for key in alike}
         lines = {
-            kind: _line_differences(folder / LINE_FILES[kind], kind, parts, alike, numbers)
-            for kind in ("processed", "scored")
+            "processed": _line_differences(folder, "processed", ProcessedRow, parts, alike, numbers),
+            "scored": _line_differences(folder, "scored", ScoredRow, parts, alike, numbers),
         }
         for key, same in alike.items():
             if same:
@@ -126,7 +132,7 @@ _BROKEN = "its lines cannot be scored: "
 
 
 def _scored_again(
-    folder: Path, record: Json, wanted: Sequence[Key], place: Path
+    folder: Path, record: RunRecord, wanted: Sequence[Key], place: Path
 ) -> tuple[dict[Key, run_writer.Part], dict[Key, str]]:
     """The items that could be scored again as parts under ``place``, and why the others could not be."""
     if not wanted:
@@ -149,15 +155,15 @@ def _scored_again(
             done.update(parts)
             why.update(reasons)
         return done, why
-    done = {(part.item["eval"], part.item["model"]): part for part in run_writer.whole_parts(part_folder)}
+    done = {(part.item.eval, part.item.model): part for part in run_writer.whole_parts(part_folder)}
     left = [key for key in wanted if key not in done]
     return done, {key: note for key in left for note in results.notes if note.startswith(f"{key[0]} was ")}
 
 
-def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
+def _same_scorers(item: ItemRecord, rescored: ItemRecord) -> tuple[set[str], str]:
     """The scorers that are the same rule here, and why the others cannot be compared."""
-    here = {scorer["name"]: scorer["signature"] for scorer in rescored["scorers"]}
-    there = {scorer["name"]: scorer["signature"] for scorer in item["scorers"]}
+    here = {scorer.name: scorer.signature for scorer in rescored.scorers}
+    there = {scorer.name: scorer.signature for scorer in item.scorers}
     missing = [name for name in there if name not in here]
     other = [name for name in there if name in here and here[name] != there[name]]
     reasons = [f"{', '.join(missing)}: read by a judge, or by a protocol of the test's own"] if missing else []
@@ -165,162 +171,162 @@ def _same_scorers(item: Json, rescored: Json) -> tuple[set[str], str]:
     return {name for name in there if here.get(name) == there[name]}, "; ".join(reasons)
 
 
-def _number_checks(item: Json, rescored: Json, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
-    rescored = json.loads(json.dumps(rescored))
+def _number_checks(item: ItemRecord, rescored: ItemRecord, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
     before, after = (
-        {entry["name"]: entry for entry in each["scorers"] if entry["name"] in same} for each in (item, rescored)
+        {scorer.name: scorer.coverage for scorer in each.scorers if scorer.name in same} for each in (item, rescored)
     )
-    odd = [name for name in after if numbers.differ(before[name].get("coverage"), after[name]["coverage"])]
-    if numbers.differ(item.get("agreement"), rescored["agreement"]) and item["scorers"][0]["name"] in same:
+    odd = [name for name in after if before[name] != after[name]]
+    if numbers.differ(plain(item.agreement), plain(rescored.agreement)) and item.scorers[0].name in same:
         odd.append("the agreement of epochs")
     if odd:
         yield fails("scorers", f"the counts of {odd[0]} are others recomputed than in run.json{numbers.but}")
-    elif len(same) == len(item["scorers"]):
+    elif len(same) == len(item.scorers):
         yield ok("scorers")
-    recorded = [entry for entry in item["metrics"] if entry["scorer"] in same]
-    difference = numbers.metrics(recorded, [entry for entry in rescored["metrics"] if entry["scorer"] in same])
+    recorded = [metric for metric in item.metrics if metric.scorer in same]
+    difference = numbers.metrics(recorded, [metric for metric in rescored.metrics if metric.scorer in same])
     yield fails("metrics", difference) if difference else ok("metrics")
 
 
+_Row = TypeVar("_Row", ProcessedRow, ScoredRow)
+
+
 def _line_differences(
-    file: Path,
+    folder: Path,
     kind: str,
+    row_type: type[_Row],
     rescored: Mapping[Key, run_writer.Part],
     alike: Mapping[Key, Collection[str]],
     numbers: Numbers,
 ) -> dict[Key, str]:
+    file = folder / LINE_FILES[kind]
     differences: dict[Key, str] = {}
     seen: set[Key] = set()
-    for key, lines in groupby(enumerate(read_lines(file), 1), lambda numbered: _key(file, *numbered)):
+    for key, lines in groupby(numbered_lines(file, row_type), _key):
         if key not in rescored or key in differences:
             continue
         if key in seen:
             differences[key] = f"{file.name}, line {next(lines)[0]}: the lines of one eval do not lie together"
             continue
         seen.add(key)
-        expected = _rows_by(rescored[key].lines(kind), alike[key])
+        again = read_lines(rescored[key].lines(kind), row_type)
+        expected = (row for row in again if row.scorer in alike[key])
         for number, row in lines:
-            if row.get("scorer") in alike[key]:
-                difference = _row_difference(number, row, next(expected, None), numbers)
+            if row.scorer in alike[key]:
+                difference = _row_difference(row, next(expected, None), numbers)
                 if difference is not None:
                     differences[key] = f"{file.name}, line {number}: {difference}"
                     break
         else:
             if (missing := next(expected, None)) is not None:
-                differences[key] = f"{file.name} lacks {missing['sample_id']!r} (epoch {missing['epoch']})"
+                differences[key] = f"{file.name} lacks {missing.sample_id!r} (epoch {missing.epoch})"
     unseen = [key for key in rescored if key not in seen and alike[key]]
     return differences | dict.fromkeys(unseen, f"{file.name} holds no line of it")
 
 
-def _rows_by(file: Path, scorers: Collection[str]) -> Iterator[Row]:
-    return (row for row in read_lines(file) if row["scorer"] in scorers)
-
-
-def _row_difference(number: int, row: Row, expected: Row | None, numbers: Numbers) -> str | None:
-    sample = f"{row.get('sample_id')!r}"
+def _row_difference(row: _Row, expected: _Row | None, numbers: Numbers) -> str | None:
+    if row == expected:
+        return None
     if expected is None:
-        return f"{sample} is one line too many"
+        return f"{row.sample_id!r} is one line too many"
     names = ("sample_id", "epoch", "scorer")
-    if any(row.get(name) != expected[name] for name in names):
-        present = " ".join(str(row.get(name)) for name in names)
-        other = " ".join(str(expected[name]) for name in names)
+    if any(getattr(row, name) != getattr(expected, name) for name in names):
+        present, other = (" ".join(str(getattr(each, name)) for name in names) for each in (row, expected))
         return f"{present!r} stands where {other!r} is expected: a line was removed, doubled or moved"
-    for name in {**expected, **row}:
-        if numbers.differ(row.get(name), expected.get(name)):
-            difference = first_difference(row.get(name), expected.get(name), name) or Difference(name, None, None)
+    values, expected_values = plain(row), plain(expected)
+    for name in {**expected_values, **values}:
+        value, other_value = values.get(name), expected_values.get(name)
+        if numbers.differ(value, other_value):
+            difference = first_difference(value, other_value, name) or Difference(name, None, None)
             _, before, after = difference
             texts = f"{json_excerpt(before, after)} in the file and {json_excerpt(after, before)} recomputed"
-            return f"{difference.path} of {sample} is {texts}{numbers.but}"
+            return f"{difference.path} of {row.sample_id!r} is {texts}{numbers.but}"
     return None
 
 
-def _key(file: Path, number: int, row: Row) -> Key:
-    try:
-        return row["eval"], row["model"]
-    except KeyError as error:
-        raise FatalError(f"{file}: line {number} has no {error}: it was edited") from None
+def _key(numbered: tuple[int, ProcessedRow | ScoredRow]) -> Key:
+    _, row = numbered
+    return row.eval, row.model
 
 
-def _metric_identity(metric: Json) -> tuple[object, ...]:
-    return metric["name"], metric["scorer"], metric["signature"], *sorted(metric["group"].items())
+def _metric_name(metric: MetricRecord) -> str:
+    group = f" [{group_text(metric.group)}]" if metric.group else ""
+    return f"{metric.name} by {metric.scorer}{group}"
 
 
-def _metric_name(metric: Json) -> str:
-    group = f" [{group_text(metric['group'])}]" if metric["group"] else ""
-    return f"{metric['name']} by {metric['scorer']}{group}"
+_Record = TypeVar("_Record", bound=Record)
 
 
-def count_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def as_read(record: _Record) -> _Record:
+    """``record`` as it is once it was written and read."""
+    return msgspec.json.decode(msgspec.json.encode(record), type=type(record))
+
+
+def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) -> Check:
     """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
     if not sound:
-        yield not_recomputed("counts", "they rest on an eval's counts, which fail")
-        return
+        return not_recomputed("counts", "they rest on an eval's counts, which fail")
     names = ("n", "evals", "limited", "scorers")
-    odd = [name for name in names if numbers.differ(recorded.get(name), recomputed[name])]
-    yield fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
+    odd = [name for name in names if getattr(recorded, name) != getattr(recomputed, name)]
+    return fails("counts", f"{', '.join(odd)} are not those of the suite's evals") if odd else ok("counts")
 
 
-def perturbation_checks(recorded: Json, recomputed: Json, sound: bool, numbers: Numbers) -> Iterator[Check]:
+def perturbation_checks(
+    recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool, numbers: Numbers
+) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
     for name in ("curves", "perturbations"):
-        if name in recorded and (recorded[name] or recomputed[name]):
+        before, after = plain(getattr(recorded, name)), plain(getattr(recomputed, name))
+        if before or after:
             if not sound:
                 yield not_recomputed(name, "they rest on an eval's metrics, which fail")
-            elif numbers.differ(recorded[name], _without_later_tests(recorded[name], recomputed[name])):
+            elif numbers.differ(before, after):
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
 
 
-def _without_later_tests(recorded: Any, recomputed: Any) -> Any:
-    """``recomputed`` without the tests of trend that runs did not record before there were any."""
-    slopes = [curve.get("slope") for curve in recorded if isinstance(curve, dict)] if isinstance(recorded, list) else []
-    if any(not isinstance(slope, dict) or "p" in slope for slope in slopes) or not slopes:
-        return recomputed
-    untested = []
-    for curve in recomputed:
-        slope = {name: value for name, value in curve["slope"].items() if name not in ("p", "p_holm")}
-        untested.append({**curve, "slope": {**slope, "method": slope["method"].partition(TREND)[0]}})
-    return untested
-
-
-def pooled_metric_checks(recorded: Json, recomputed: Json, numbers: Numbers) -> Iterator[Check]:
+def pooled_metric_checks(recorded: SuiteRecord, recomputed: SuiteRecord, numbers: Numbers) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
-    metrics = [metric for metric in recorded["metrics"] if metric["scorer"] is not None]
-    known = {metric["name"] for metric in recomputed["metrics"]}
-    difference = numbers.metrics([metric for metric in metrics if metric["name"] in known], recomputed["metrics"])
+    metrics = [metric for metric in recorded.metrics if metric.scorer is not None]
+    known = {metric.name for metric in recomputed.metrics}
+    difference = numbers.metrics([metric for metric in metrics if metric.name in known], recomputed.metrics)
     yield fails("metrics", difference) if difference else ok("metrics")
-    if left := sorted({metric["name"] for metric in metrics} - known):
+    if left := sorted({metric.name for metric in metrics} - known):
         yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")
 
 
 _FINDINGS = "findings"
 
 
-def check_findings(file: Path, key: Key, item: Mapping[str, Any], numbers: Numbers) -> Check | None:
+def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
-    recorded = item.get("findings")
-    if not isinstance(recorded, Mapping) or not any(map(recorded.get, (_FINDINGS, "findings_methods"))):
+    findings = item.findings
+    if findings is None or not (findings.findings or findings.findings_methods):
         return None
+    if findings.findings_methods is None:
+        return not_recomputed(_FINDINGS, "run.json does not say how they were found")
     try:
-        methods = recorded["findings_methods"]
-        by, seed = methods["by"], methods["split"]["seed"]
-        recomputed = json.loads(json.dumps(asdict(found_of(_finding_rows(file, key, item), by, int(seed)))))
-    except (AudiobenchError, KeyError, TypeError, ValueError, StopIteration) as error:
+        recomputed = _found_again(file, key, item, findings.findings_methods)
+    except (AudiobenchError, LookupError, TypeError, ValueError, StopIteration) as error:
         return not_recomputed(_FINDINGS, f"they cannot be drawn again here ({type(error).__name__}: {error})")
-    difference = first_difference(dict(recorded), recomputed, _FINDINGS)
-    if difference is None or not numbers.differ(dict(recorded), recomputed):
+    before, after = plain(findings), plain(recomputed)
+    difference = first_difference(before, after, _FINDINGS)
+    if difference is None or not numbers.differ(before, after):
         return ok(_FINDINGS)
     excerpts = json_excerpt(difference.before, difference.after), json_excerpt(difference.after, difference.before)
     return fails(_FINDINGS, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
 
 
-def _finding_rows(file: Path, key: Key, item: Mapping[str, Any]) -> list[ScoredSample]:
+def _found_again(file: Path, key: Key, item: ItemRecord, methods: FindingMethodsRecord) -> FindingsRecord:
+    return as_read(found_of(_finding_rows(file, key, item), methods.by, int(methods.split.seed)))
+
+
+def _finding_rows(file: Path, key: Key, item: ItemRecord) -> list[ScoredSample]:
     answered = [sample_answers(row) for row in own_run.read(file, {key})]
-    protocol = protocol_of(item["protocol"], item.get("options", {}))
-    names = [scorer["name"] for scorer in item["scorers"] if scorer["name"] in protocol.available]
+    protocol = protocol_of(item.protocol, item.options)
+    names = [scorer.name for scorer in item.scorers if scorer.name in protocol.available]
     scorer = next(name for name in names if METRIC in protocol.available[name].metrics)
-    rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item["cluster"]))
+    rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item.cluster))
     return list(rows[scorer])
 
 
