@@ -133,9 +133,7 @@ class Lab:
                     role="subject",
                     batching="opaque",
                     device="cpu",
-                    fingerprint=scripted.fingerprint(),
-                    heard="",
-                    batches="",
+                    **ModelHandle(model or name, scripted).identity,
                     hearing=None,
                     noise=None,
                 )

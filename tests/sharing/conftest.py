@@ -44,7 +44,7 @@ def keys(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def signed_file(keys):
-    """Makes the file of a payload, JSON values whatever they are, with digest and signature as a signer who lies would."""
+    """Makes the file of a payload, whatever its JSON values are, digested and signed as by a signer who lies."""
     pytest.importorskip("cryptography")
     from pytest_audiobench.sharing.private_keys import load_key
     from pytest_audiobench.sharing.sshsig import sign

@@ -313,7 +313,10 @@ def of_top(change):
             "findings of",
         ),
         (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
-        (lambda one: one["findings"][0].update(eval="phantoms/none"), "findings of an eval that is none of the suite's"),
+        (
+            lambda one: one["findings"][0].update(eval="phantoms/none"),
+            "findings of an eval that is none of the suite's",
+        ),
         (lambda one: one["findings"][0].update(findings_methods=None), "do not say how they were found"),
         (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="x"), "not as a run records them"),
         (lambda one: one["top_finding"].update(samples=["s000"]), "it is not the first that stands"),
@@ -352,14 +355,17 @@ DAMAGE = {
     "no JSON": (lambda text: "submissions", "is no submission: write one with audiobench push"),
     "cut": (lambda text: text[:-200], "it ends too early"),
     "a name twice": (lambda text: text.replace('"suite":', '"suite": "a", "suite":', 1), "has 'suite' twice"),
-    "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "n must be a whole number, not 40.0"),
+    "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "payload.headline.n is 40.0 and must be 40: fetch"),
     "an infinity": (lambda text: text.replace('"n": 40', '"n": Infinity'), "holds Infinity, which is no number"),
     "an unknown member": (
         lambda text: text.replace('"notes":', '"note": "", "notes":', 1),
         "has the unknown 'note' (is it 'notes'?)",
     ),
     "a member less": (lambda text: text.replace('"tags": []', '"tag": []', 1), "has the unknown 'tag'"),
-    "no evals": (lambda text: re.sub(r'"items": \[.*?\n  \]', '"items": []', text, flags=re.DOTALL), "of length at least 1"),
+    "no evals": (
+        lambda text: re.sub(r'"items": \[.*?\n  \]', '"items": []', text, flags=re.DOTALL),
+        "of length at least 1",
+    ),
     "a time that is none": (
         lambda text: re.sub(r'"submitted_at": "[^"]*"', '"submitted_at": "today"', text),
         "submitted_at must be a time such as 2026-11-21T19:06:00Z, not 'today'",
@@ -436,7 +442,10 @@ def test_what_is_no_submission_is_one_sentence(change, says, made):
         (of_top(lambda finding: finding.pop("slice")), "findings 'hallucination-rate:single' has no 'slice'"),
         (of_top(lambda finding: finding.update(slice=["single"])), "slice must be an object, not a list"),
         (of_top(lambda finding: finding.update(holdout=[1])), "holdout must be an object, not a list"),
-        (lambda payload: payload["findings"][0].update(findings_methods=[]), "findings_methods must be an object or null"),
+        (
+            lambda payload: payload["findings"][0].update(findings_methods=[]),
+            "findings_methods must be an object or null",
+        ),
         (lambda payload: payload.update(top_finding={"eval": "a", "id": "x"}), "top_finding has no 'finding'"),
     ],
 )
