@@ -15,7 +15,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 @pytest.mark.parametrize("name", FILES)
 def test_the_schema_in_the_docs_is_that_of_the_records(name: str) -> None:
-    assert json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")) == json.loads(json.dumps(schema(name)))
+    assert json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")) == json.loads(
+        json.dumps(schema(name))
+    )
 
 
 @pytest.mark.parametrize("name", FILES)

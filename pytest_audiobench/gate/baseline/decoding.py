@@ -13,7 +13,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
-from pytest_audiobench.io.strict_json import FieldError, FileKind, short_repr, strict_json
+from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.baseline import (
@@ -39,6 +39,13 @@ _OTHER_FILES = {
     "audiobench.submission/": "a submission, which holds a baseline as text: write its payload.evidence into a file, "
     "and name that",
 }
+
+
+class _Mistake(Exception):
+    """``place`` in a baseline does not fit to the rest of it; the message says how."""
+
+    def __init__(self, place: str, says: str) -> None:
+        super().__init__(f"{place} {says}")
 
 
 def read_bounded(path: Path) -> bytes:
@@ -78,7 +85,7 @@ def decode_baseline(content: bytes, name: str) -> Contents:
             },
             missing=tuple(file.missing),
         )
-    except FieldError as error:
+    except _Mistake as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
 
 
@@ -104,8 +111,8 @@ def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> 
     for line in entry.samples:
         try:
             rows.append(_row(line, entry, parsed))
-        except FieldError as error:
-            raise FieldError(f"{place}, sample {short_repr(line.id)},", str(error)) from None
+        except _Mistake as error:
+            raise _Mistake(f"{place}, sample {short_repr(line.id)},", str(error)) from None
     _check_unique(f"{place}, sample and epoch", [row.identity for row in rows])
     for scorer in entry.scorers:
         _check_statistics(scorer, rows, place)
@@ -133,27 +140,27 @@ def _check_unique(what: str, names: Iterable[Hashable]) -> None:
     for name in names:
         if name in known:
             shown = f"{short_repr(name[0])} (epoch {name[1]})" if isinstance(name, tuple) else short_repr(name)
-            raise FieldError(f"{what} {shown}", "is there twice")
+            raise _Mistake(f"{what} {shown}", "is there twice")
         known.add(name)
 
 
 def _row(line: SampleLine, entry: BaselineEval, parsed: Mapping[str, Status]) -> ComparableSample:
     if line.epoch >= entry.epochs:
-        raise FieldError("epoch", f"must be below the eval's {entry.epochs} epochs, not {line.epoch}")
+        raise _Mistake("epoch", f"must be below the eval's {entry.epochs} epochs, not {line.epoch}")
     if line.prompt == COMMON and entry.prompt is None:
-        raise FieldError("prompt", "is the eval's, which has none")
+        raise _Mistake("prompt", "is the eval's, which has none")
     if line.groups is not None and line.groups not in entry.groups:
-        raise FieldError("groups", f"must be null or a key of the eval's groups, not {short_repr(line.groups)}")
+        raise _Mistake("groups", f"must be null or a key of the eval's groups, not {short_repr(line.groups)}")
     statuses = line.uncommon.statuses
     for name, entries in (("scores", line.scores), ("statuses", statuses)):
         if entries is not None and len(entries) != len(entry.scorers):
-            raise FieldError(name, f"must have an entry for each of the {len(entry.scorers)} scorers")
+            raise _Mistake(name, f"must have an entry for each of the {len(entry.scorers)} scorers")
     scores = {
         scorer.name: _statistics(entries, scorer) for scorer, entries in zip(entry.scorers, line.scores, strict=True)
     }
     by_scorer = parsed if statuses is None else dict(zip(parsed, statuses, strict=True))
     if any(status == "error" and scores[name] is not None for name, status in by_scorer.items()):
-        raise FieldError("scores", "must be null where the status is error")
+        raise _Mistake("scores", "must be null where the status is error")
     return ComparableSample(
         sample_id=line.id,
         epoch=line.epoch,
@@ -175,12 +182,12 @@ def _statistics(entries: Sequence[float] | Mapping[str, float] | None, scorer: B
     place, names = f"scores by {short_repr(scorer.name)}", scorer.statistics
     if isinstance(entries, Mapping):
         if names is not None:
-            raise FieldError(place, "must be a list, since the scorer names the statistics")
+            raise _Mistake(place, "must be a list, since the scorer names the statistics")
         return entries
     if names is None:
-        raise FieldError(place, "must be an object, since the scorer's statistics are null, not a list")
+        raise _Mistake(place, "must be an object, since the scorer's statistics are null, not a list")
     if len(entries) != len(names):
-        raise FieldError(place, f"must be {len(names)} numbers ({', '.join(names)[:200]})")
+        raise _Mistake(place, f"must be {len(names)} numbers ({', '.join(names)[:200]})")
     return dict(zip(names, entries, strict=True))
 
 
@@ -194,7 +201,7 @@ def _check_statistics(scorer: BaselineScorer, rows: Sequence[ComparableSample], 
         varies = scorer.statistics is None and (kind.parts or kind.summed)
         for row, scores in scored if varies else scored[:1]:
             if missing := _missing_statistic(kind, scores):
-                raise FieldError(
+                raise _Mistake(
                     f"{place}, sample {short_repr(row.sample_id)}",
                     f"has no {short_repr(missing)}, of which {figure.name} by {short_repr(scorer.name)} is made",
                 )
