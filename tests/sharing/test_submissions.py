@@ -24,7 +24,7 @@ from pytest_audiobench.report.run_writer import finish, runtime
 from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
 from pytest_audiobench.sharing.submission import Submission, decimals, decoded
-from pytest_audiobench.sharing.submission_checks import text, verified, verify_submission
+from pytest_audiobench.sharing.submission_checks import as_json, text, verified, verify_submission
 from pytest_audiobench.studies.findings import found_of
 from pytest_audiobench.verifier.score_checks import _finding_rows
 
@@ -481,6 +481,49 @@ def test_no_damage_gets_past_scorer_and_verifying(data, submission_bytes, keys):
         assert found == decoded(submission_bytes, "x") or verified(found, "x", read_signers(keys / "signers")).failing
     except UsageError:
         pass
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-99, 99)
+    | st.text(max_size=5)
+    | st.sampled_from(["nan", "0.5", "-1", "single"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(value, path=()):
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in inner:
+        yield from places(member, (*path, key))
+
+
+@given(data=st.data())
+def test_any_value_in_any_place_is_a_sentence_or_a_report(data, found_once, signed_file, signers_once):
+    payload = payload_in(found_once)
+    *path, last = data.draw(st.sampled_from(list(places(payload))))
+    holder = payload
+    for key in path:
+        holder = holder[key]
+    if isinstance(last, int) or data.draw(st.booleans()):
+        holder[last] = data.draw(VALUES)
+    else:
+        del holder[last]
+    try:
+        report = verified(decoded(signed_file(payload), "x"), "x", signers_once)
+    except UsageError:
+        return
+    assert text(report).endswith("\nverified\n" if report.holds else "\nNOT VERIFIED\n")
+    assert json.loads(as_json(report))["status"] == ("ok" if report.holds else "fails")
+
+
+@pytest.fixture(scope="module")
+def signers_once(keys):
+    return read_signers(keys / "signers")
 
 
 @pytest.fixture(scope="module")
