@@ -69,8 +69,16 @@ def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool
         return msgspec.convert(value, record, strict=strict)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name}: {mistake(str(error), value, record, strict)}: {kind.remedy}") from None
+    except UnicodeEncodeError as error:
+        raise UsageError(f"{name}: {short_repr(error.object)} has half of a surrogate pair: {kind.remedy}") from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deep for a {kind.what}: {kind.remedy}") from None
+
+
+def schema_of(record: type[Record]) -> str:
+    """The name of the schema that the files of ``record`` have."""
+    (schema,) = get_args(get_type_hints(record)["schema"])
+    return str(schema)
 
 
 def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
@@ -176,8 +184,10 @@ def mistake(error: str, value: Any, record: Any, strict: bool = True) -> str:
     expected, _, _ = what.removeprefix("Expected ").partition(", got ")
     types, _, bound = expected.partition("` ")
     words = " or ".join(_WORDS.get(name, name) for name in types.strip("`").split(" | "))
-    if inner is not None and isinstance(inner, float) and not math.isfinite(inner):
+    if (isinstance(inner, float) and not math.isfinite(inner)) or what == "Number out of range" or _LARGEST in bound:
         words, bound = "a finite number", ""
+    elif what == "Integer value out of range":
+        words = "a whole number below 2**53"
     for sign, text in _BOUNDS:
         bound = bound.replace(sign, text)
     if (pattern := bound.removeprefix("matching regex ")) != bound:
