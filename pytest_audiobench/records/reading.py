@@ -100,6 +100,11 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
     )
 
 
+def as_read(record: RecordType) -> RecordType:
+    """``record`` as it is once it was written and read: with floats for whole numbers, and lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(record), type=type(record))
+
+
 def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:
     """The rows of a line file, one at a time.
 
