@@ -182,7 +182,7 @@ class _Item:
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
-            stages=first.stored.get("stages") or {stage.name: stage.role for stage in protocol.stages},
+            stages=first.roles or {stage.name: stage.role for stage in protocol.stages},
             unchanged=unchanged_stages(protocol),
             groups=first.groups or (),
             cluster=first.cluster,
