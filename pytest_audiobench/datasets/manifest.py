@@ -94,10 +94,8 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
     known = {field for sample in samples for field in sample.metadata}
     for group in groups:
         if group not in known:
-            names = ", ".join(sorted(known)) or "none"
-            mistakes.add(
-                f"{file} has no metadata field {group!r} to group by; {nearest(group, known, f'it has {names}')}"
-            )
+            advice = nearest(group, known, f"it has {', '.join(sorted(known)) or 'none'}")
+            mistakes.add(f"{file} has no metadata field {group!r} to group by; {advice}")
     mistakes.check()
     return samples
 
@@ -199,7 +197,8 @@ def _references(row: Row, choices: tuple[str, ...]) -> tuple[str, ...]:
         return (_reference(_text(row, "answer"), choices),)
     if not written or not _only_texts(written):
         raise RowError("has a list as its answer that is empty or holds something other than texts; write texts")
-    answers, wrong = [], []
+    answers: list[str] = []
+    wrong: list[str] = []
     for text in written:
         try:
             answers.append(_reference(text, choices))

@@ -63,7 +63,7 @@ class Mistakes:
         meant: set[str] = set()
         for key in table:
             if key not in known:
-                meant.update(_near(key, known))
+                meant.update(_near(key, known)[:1])
                 advice = nearest(key, known, otherwise or f"allowed: {', '.join(known)}")
                 self.add(f"{place} has the unknown key {key[:80]!r}; {advice}")
         return meant - table.keys()
@@ -85,4 +85,4 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def _near(name: str, known: Collection[str]) -> list[str]:
-    return difflib.get_close_matches(name[:80], known, n=3)
+    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.5)

@@ -39,7 +39,7 @@ def test_a_declarative_file_is_an_eval(suite, workers):
         ('manifest = "x.jsonl"\nprotocol = "translation"\ntarget = 3', "*takes a string or none as its target, not 3*"),
         (
             'manifest = "x.jsonl"\nprotocol = "translation"\nlanguage = "de"',
-            "*unknown key 'language'; allowed are * and for translation target, prompt, system, max_new_tokens*",
+            "*unknown key 'language'; allowed: * and for translation target, prompt, system, max_new_tokens*",
         ),
         ('manifest = "x.jsonl"\nrequire = ["acuracy >= 1"]', "*acuracy*"),
         ('protocol = "transcription"', "*either a manifest or a dataset*"),

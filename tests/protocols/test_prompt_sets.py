@@ -56,7 +56,7 @@ def test_a_copy_elsewhere_is_the_same_set(written, tmp_path):
         ("version: v\nparaphrases: [a, 3]\n", r"paraphrases\[1\] must be a text"),
         ("version: v\nparaphrases: [a, b, a]\n", r"paraphrases\[2\] repeats paraphrases\[0\]"),
         ("version: v\nparser_version: 1\nparaphrases: [a]\n", "parser_version must be a text"),
-        ("version: v\nparaphrase: [a]\n", "a prompt set has no 'paraphrase'; it has version, "),
+        ("version: v\nparaphrase: [a]\n", "has the unknown key 'paraphrase'; did you mean 'paraphrases'"),
         (f"version: v\nparaphrases: [{'x' * 4_001}]\n", r"paraphrases\[0\] must be a text of 1 to 4,000 characters"),
         (f"version: v\nparaphrases: [{','.join(map(str, range(200)))}]\n", "a list of 1 to 100 wordings"),
         ("version: [\n", "prompts.yaml"),

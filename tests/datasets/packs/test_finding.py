@@ -123,7 +123,7 @@ def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
 
 def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
     with pytest.raises(
-        DataNotFound, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
+        DataNotFound, match=r"the pack hom is not on this machine .did you mean 'home'\?.; .*--ab-data hom=FOLDER"
     ):
         find_pack("hom", places)
 
@@ -155,13 +155,13 @@ def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
         ({"labels": "cat"}, "pack.json: its 'labels' is no list of texts; list what is heard"),
         ({"labels": ["cat", "Cat"]}, "its 'labels' holds 'cat' twice; keep one"),
         ({"labels": ["?"]}, "its 'labels' holds '.', which has no letter or digit; name the sound"),
-        ({"lables": ["cat"]}, "has a field 'lables' that packs do not have; the nearest is labels"),
+        ({"lables": ["cat"]}, "has the unknown key 'lables'; did you mean 'labels'"),
         ({"id": "hut"}, "its 'id' is 'hut' and it is named 'home'; make them the same"),
         ({"id": "../x"}, "its 'id' is '../x'; name the pack with letters"),
         ({"title": 3}, "its 'title' is no text of at most 2000 characters; write it as text"),
         ({"clip_resolver": "web"}, "its 'clip_resolver' is 'web'; write user-cache or procedural"),
         ({"cache_subdir": "../up"}, "its 'cache_subdir' cannot be used: the path '../up' leaves its folder"),
-        ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; the conditions are solo, pair"),
+        ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; did you mean 'solo'"),
         ({"mixture_counts": {"solo": -1}}, "its 'mixture_counts' gives -1 for solo; write 0 to 10000"),
         ({"mixture_counts": [3]}, "its 'mixture_counts' is no object; write"),
         ({"distractor_count": 1.5}, "its 'distractor_count' is 1.5; write a whole number from 0 to 10000"),

@@ -84,10 +84,7 @@ def test_a_line_that_is_no_mixture_is_told_in_one_sentence(text, said):
         ("siren", "mixture 1 is no object; write its name and labels"),
         ({"labels": "siren"}, "its 'labels' are no list of texts"),
         ({"labels": [True]}, "its 'labels' are no list of texts"),
-        (
-            {"labels": ["siren"], "level": 3},
-            "has a field 'level' that recipes do not have; the nearest are label_levels, labels",
-        ),
+        ({"labels": ["siren"], "level": 3}, "the unknown key 'level'; did you mean 'label_levels' or 'labels'"),
         ({"labels": ["siren"], "snr_db": "loud"}, "its 'snr_db' is 'loud'; write a number of dB"),
         ({"labels": ["siren"], "snr_db": True}, "its 'snr_db' is 'True'; write a number of dB"),
         ({"labels": ["siren"], "label_levels": {"rain": 1}}, "its 'label_levels' names 'rain', which is not in it"),

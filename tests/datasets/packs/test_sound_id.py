@@ -79,7 +79,7 @@ def test_a_pin_that_names_no_file_stands_for_a_clip_by_its_sha256(places, tmp_pa
 @pytest.mark.parametrize(
     ("recipe", "said"),
     [
-        ({"labels": ["cat", "dig bark"]}, "the pack home has no label 'dig_bark'; the nearest is dog_bark"),
+        ({"labels": ["cat", "dig bark"]}, "the pack home has no label 'dig_bark'; did you mean 'dog_bark'"),
         ({"labels": ["cat"], "pin": {"cat": "9.wav"}}, "its 'pin' of cat is '9.wav', which is none of its clips"),
     ],
 )
