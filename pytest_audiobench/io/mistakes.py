@@ -85,4 +85,5 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 
 
 def _near(name: str, known: Collection[str]) -> list[str]:
-    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.5)
+    # Above two letters of three (dig and dog), below what two words have in common by chance (colour and cluster).
+    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)

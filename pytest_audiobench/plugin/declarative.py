@@ -33,7 +33,7 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = _read_file(self.path)
+            table, lines = read_declaration(self.path)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
@@ -67,7 +67,7 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
+def read_declaration(path: Path) -> tuple[Mapping[str, Any], int]:
     """The file's table, and how many regression lines it declares. Raises UsageError with all that is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -346,7 +346,12 @@ def test_a_line_after_which_nothing_can_be_read_is_named_behind_the_mistakes_bef
 def test_all_mistakes_of_a_csv_are_named_at_once(tmp_path):
     rows = ["id,audio,choices,answer", 's1,a.wav,"a"|b,a', "s2,b.wav,a|b", "s3,../c.wav,a|b,c", "s4,d.wav,a|b,B"]
     sentences = mistakes(write(tmp_path, *rows, name="set.csv"))
-    expected = ["line 2 is not CSV", "line 3 has 3 cells", "line 4 (id 's3') has the answer", "line 4 (id 's3') has an aud"]
+    expected = [
+        "line 2 is not CSV",
+        "line 3 has 3 cells",
+        "line 4 (id 's3') has the answer",
+        "line 4 (id 's3') has an aud",
+    ]
     assert [said in sentence for said, sentence in zip(expected, sentences, strict=True)] == [True] * 4
 
 

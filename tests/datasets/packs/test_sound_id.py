@@ -89,6 +89,19 @@ def test_a_recipe_that_the_pack_cannot_serve_is_told_in_one_sentence(places, tmp
         sound_id("home", recipes="a.json").read(places)
 
 
+def test_all_that_the_pack_cannot_serve_is_named_at_once(places, tmp_path):
+    mixtures = [{"labels": ["kat", "rian"]}, {"labels": ["cat"]}, {"labels": ["cat", "tap"], "pin": {"tap": "9.wav"}}]
+    (tmp_path / "a.json").write_text(json.dumps({"mixtures": mixtures}))
+    with pytest.raises(UsageError) as refused:
+        sound_id("home", recipes="a.json").read(places)
+    where = f"{tmp_path / 'a.json'}, mixture 'recipe-"
+    assert [sentence.removeprefix(where) for sentence in str(refused.value).splitlines()] == [
+        "1': the pack home has no label 'kat'; did you mean 'cat'?",
+        "1': the pack home has no label 'rian'; did you mean 'rain'?",
+        "3': its 'pin' of tap is '9.wav', which is none of its clips; did you mean '1.wav' or '0.wav'?",
+    ]
+
+
 def test_what_is_asked_for_and_cannot_be_is_told(places):
     with pytest.raises(UsageError, match="there is no condition 'duo'; there are solo, pair, triple, quad and custom"):
         sound_id("demo", "duo")
