@@ -125,8 +125,8 @@ def test_all_mistakes_of_a_file_are_named_at_once(write):
     assert [sentence.partition(": write")[0][:100] for sentence in str(raised.value).splitlines()] == [
         "audiobench.toml has the unknown key 'gate'; allowed: threshold",
         "audiobench.toml, [[threshold]] number 1 has the unknown key 'modle'; did you mean 'model'?",
-        "audiobench.toml, [[threshold]] number 1: the threshold 'acc >= 1' names what is not measured: no m",
-        "audiobench.toml, [[threshold]] number 1: the threshold 'wer = 1' should have one of >=, >, <=, < a",
+        "audiobench.toml, [[threshold]] number 1: the threshold 'acc >= 1' names what is not measured: no met",
+        "audiobench.toml, [[threshold]] number 1: the threshold 'wer = 1' should have one of >=, >, <=, < at ",
         'audiobench.toml, [[threshold]] number 1: eval must be a pattern such as "sakura*", not 3',
         "audiobench.toml, [[threshold]] number 1: max_drop: 2 is no text",
         "audiobench.toml, [[threshold]] number 2 has no eval",
