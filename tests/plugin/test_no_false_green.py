@@ -264,6 +264,19 @@ def test_mistakes_in_thresholds_are_usage_errors_before_the_first_request(tones,
     assert not tones.runs()
 
 
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_all_mistakes_in_thresholds_are_shown_and_all_patterns_that_match_nothing(tones, workers):
+    rule = '[[threshold]]\neval = "{}"\nrequire = ["{} >= 0.5"]\n'
+    (tones.path / "audiobench.toml").write_text(rule.format("tones", "acuracy") + rule.format("tones", "wr"))
+    result = tones.run(workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR:*number 1: *'acuracy'*", "audiobench.toml*number 2: *'wr'*"])
+    (tones.path / "audiobench.toml").write_text(rule.format("tonnes", "accuracy") + rule.format("zoo", "accuracy"))
+    result = tones.run(workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR:*no eval matches 'tonnes'*did you mean 'tones'[?]", "*no eval matches 'zoo'*"])
+
+
 def test_a_threshold_that_k_leaves_out_is_listed(tones):
     tones.write(test_other="def test_other():\n    pass\n" + (tones.path / "test_tones.py").read_text())
     (tones.path / "audiobench.toml").write_text('[[threshold]]\neval = "other/*"\nrequire = ["accuracy >= 0.5"]\n')

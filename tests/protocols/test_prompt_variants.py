@@ -179,6 +179,15 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
         with_prompt_variants(multiple_choice(), "yesno")
 
 
+def test_all_wordings_that_a_family_cannot_ask_are_named_at_once():
+    chosen = PromptSet("v", ("Do you hear a dog?", "Do you hear a {label}?", "Is there a {thing}?"))
+    with pytest.raises(UsageError) as raised:
+        with_prompt_variants(presence(), chosen)
+    first, second = str(raised.value).splitlines()
+    assert first.startswith("the prompt set 'v', paraphrases[0]: ")
+    assert second.startswith("the prompt set 'v', paraphrases[2]: ")
+
+
 def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():
     plain = presence("ab-yesno", max_new_tokens=9)
     asked = with_other_prompts(
