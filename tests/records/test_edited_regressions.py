@@ -78,7 +78,7 @@ def test_lines_as_they_were_written_are_taken() -> None:
         ({"left_out": {"audio": "two"}}, "left_out, 'audio' must be a whole number"),
         ({"examples": {"audio": "s1"}}, "examples, 'audio' must be a list"),
         ({"examples": None}, "examples must be an object, not null"),
-        ({"method": "x" * 100_001}, "method must be a text of length at most 100000, not 100001"),
+        ({"method": "x" * 100_001}, "method must be a text of length at most 100000, not of 100001"),
         ({"methods": ""}, "has the unknown 'methods' (is it 'method'?)"),
     ],
 )

@@ -222,7 +222,7 @@ EDITS = {
     "a limit of nothing": (lambda v: v.update(limit=0), "limit must be a whole number of at least 1, not 0"),
     "epochs that are true": (lambda v: v.update(epochs=True), "epochs must be a whole number, not true"),
     "a model that is a list": (lambda v: v.update(model=[]), "model must be an object, not a list"),
-    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, a member must be"),
+    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, 'w' must be"),
     "a noise floor of text": (
         lambda v: v["model"].update(noise={"same_answers": "all", "score_shift": 0, "measured": []}),
         "model, noise, same_answers must be a number, not 'all'",
