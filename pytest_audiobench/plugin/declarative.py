@@ -32,7 +32,7 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = _read_file(self.path)
+            table, lines = _read_file(self.path, self.config)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
@@ -44,7 +44,7 @@ class DeclarativeFile(pytest.Module):
 def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
     def test(evaluate: Any) -> None:
         from pytest_audiobench.datasets.manifest import manifest
-        from pytest_audiobench.protocols.catalogue import family
+        from pytest_audiobench.protocols.catalogue import protocol
 
         dataset = table.get("dataset") or manifest(
             table["manifest"],
@@ -53,7 +53,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
         )
         evaluate.require(*table.get("require", ()))
         name, options = _protocol(table)
-        evaluate(dataset, family(name, **options), scorers=table.get("scorers"))
+        evaluate(dataset, protocol(name, **options), scorers=table.get("scorers"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     setattr(test, DECLARED_LINES, lines)
@@ -66,7 +66,7 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
+def _read_file(path: Path, config: pytest.Config) -> tuple[Mapping[str, Any], int]:
     """The file's table, and how many regression lines it declares. Raises UsageError, with what is allowed."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -79,7 +79,7 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
             raise UsageError(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
     if ("manifest" in table) == ("dataset" in table):
         raise UsageError(f"{path}: name either a manifest or a dataset")
-    _check_protocol(path, table)
+    _check_protocol(path, table, config)
     from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
     lines = 0
@@ -91,12 +91,18 @@ def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
     return table, lines
 
 
-def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
+def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config) -> None:
+    from pytest_audiobench.extensions import load, suggestion
+    from pytest_audiobench.plugin.hookspecs import call_register_hooks
     from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
     name, options = _protocol(table)
     if name not in FAMILIES:
-        raise UsageError(f"{path}: unknown protocol {name!r}; there are {', '.join(FAMILIES)}")
+        load()
+    if name not in FAMILIES:
+        call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
+    if name not in FAMILIES:
+        raise UsageError(f"{path}: unknown protocol {name!r}; {suggestion(name, FAMILIES)}")
     allowed = options_of(name)
     if unknown := [key for key in options if key not in allowed]:
         raise UsageError(

@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
+from pytest_audiobench import extensions
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
@@ -176,6 +178,21 @@ class Scorer:
     """The stage whose text it reads, and failures are looked for in: "" the answering one, None for several."""
 
 
+_registered_scorers: dict[str, dict[str, Scorer]] = {}
+
+
+def register_scorer(family: str, scorer: Scorer) -> None:
+    """Make ``scorer`` one of those of every protocol of the ``family``.
+
+    Raises UsageError for a name that means another of these, by the scorer's signature.
+    """
+    scorers = _registered_scorers.setdefault(family, {})
+    known = scorers.get(scorer.name, scorer)
+    if known.signature != scorer.signature:
+        raise UsageError(f"two scorers of {family} are registered as {scorer.name!r}: rename one")
+    scorers[scorer.name] = scorer
+
+
 @dataclass(frozen=True)
 class Judging:
     """What a judge is asked about an answer, and the scorers of its verdicts (``earlier[name]``).
@@ -216,6 +233,8 @@ def with_recorded_options(family: Callable[P, Protocol]) -> Callable[P, Protocol
             elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
                 options[name] = list(value)
         protocol = family(*args, **kwargs)
+        # What the family itself put on record of an option that cannot be kept as it came goes before.
+        options.update(protocol.options)
         return replace(protocol, options=options) if protocol.name == family.__name__ else protocol
 
     return recording_family
@@ -241,6 +260,11 @@ class Protocol:
     swept: frozenset[str] = frozenset()
     """The scorers that "all" chose and nobody named."""
 
+    def __post_init__(self) -> None:
+        registered = _registered_scorers.get(self.name, {})
+        if further := {name: scorer for name, scorer in registered.items() if name not in self.available}:
+            object.__setattr__(self, "available", MappingProxyType({**self.available, **further}))
+
     @property
     def answering(self) -> Stage:
         """The stage whose output is the model's answer: the last that the subject is asked in the first wording."""
@@ -258,6 +282,16 @@ class Protocol:
         A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
         is not among ``available``, and for a named scorer whose parts are not installed.
         """
+        if not self.available.keys() >= set(names):
+            return self.extended()._with_scorers(names)
+        return self._with_scorers(names)
+
+    def extended(self) -> Protocol:
+        """The same with the scorers of every installed extension."""
+        extensions.load()
+        return replace(self)
+
+    def _with_scorers(self, names: Sequence[str]) -> Protocol:
         chosen: dict[str, None] = {}
         unavailable = self._unavailable() if ALL in names else {}
         for name in names:
@@ -309,7 +343,8 @@ class Protocol:
 
     def _scorer(self, name: str) -> Scorer:
         if name not in self.available:
-            raise UsageError(f"{self.name} has no scorer {name!r}; it has {', '.join(sorted(self.available))}")
+            there = "; ".join([", ".join(sorted(self.available)), *extensions.load()])
+            raise UsageError(f"{self.name} has no scorer {name!r}; it has {there}")
         if why := self.available[name].missing_parts():
             raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return self.available[name]

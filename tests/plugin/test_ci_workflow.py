@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
 ARTIFACT = "https://github.com/lab/models/actions/runs/7/artifacts/1"
 EVAL = """
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.bundled import bundled
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice())"""

@@ -6,13 +6,14 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from pytest_audiobench import captioning, embedded, translation
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols import embedding_similarity as home
-from pytest_audiobench.protocols.embedding_similarity import fense
+from pytest_audiobench.protocols.captioning.task import captioning
+from pytest_audiobench.protocols.embedding_similarity import embedded, fense
 from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.translation.task import translation
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 AXES = ("dog", "rain", "man")

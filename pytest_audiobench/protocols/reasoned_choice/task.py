@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
@@ -16,6 +18,7 @@ from pytest_audiobench.protocols.protocol import (
     CLEAN,
     CONDITIONED,
     Earlier,
+    Option,
     Protocol,
     Scorer,
     Stage,
@@ -92,7 +95,7 @@ _NOTHING = Response()
 def conditioned_choice(
     *scorers: str,
     style: StyleName = "plain",
-    change: Change = "",
+    change: Change | Perturbation = "",
     template: str | None = None,
     forced_template: str | None = None,
     system: str | None = None,
@@ -101,8 +104,9 @@ def conditioned_choice(
     """Ask as :func:`reasoned_choice` does, put the reasoning back into the prompt and have one option chosen.
 
     The stages are ``answer`` (the very request of ``reasoned_choice``), ``conditioned`` (the same question with the
-    model's own reasoning) and, with a ``change``, ``changed`` (with the reasoning changed). Without a change the
-    conditioned answer is scored and compared with the first; with one, the changed answer with the conditioned one.
+    model's own reasoning) and, with a ``change`` (or the perturbation that marks the samples for it), ``changed``
+    (with the reasoning changed). Without a change the conditioned answer is scored and compared with the first;
+    with one, the changed answer with the conditioned one.
     Only the forced answers are read for it, never the reasoning. Reasoning that is missing is put back as nothing and
     counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
     (``cut_reasoning``).
@@ -116,6 +120,9 @@ def conditioned_choice(
     ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
     Raises UsageError for an unknown scorer, style, change or placeholder.
     """
+    recorded: dict[str, Option] = {}
+    if isinstance(change, Perturbation):
+        change = recorded["change"] = cast(Change, reasoning_change(change))
     if change not in get_args(Change):
         known = ", ".join(filter(None, get_args(Change)))
         raise UsageError(f"reasoning cannot be changed as {change!r}; there are {known}")
@@ -136,7 +143,7 @@ def conditioned_choice(
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_scorers(kind, "|".join(how)))
-    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, "option", recorded)
     return protocol.with_scorers(*scorers) if scorers else protocol
 
 
