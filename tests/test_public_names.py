@@ -119,4 +119,4 @@ def test_an_unknown_name_or_argument_is_refused_in_one_sentence(call, sentence):
 def test_named_things_are_those_of_their_own_functions():
     assert dataset("sakura", "animal", hop="single").name == "sakura/animal/single"
     assert [step.name for step in perturbations("ladder", "white", 20, 10)] == ["white-20dB", "white-10dB"]
-    assert protocol("captioning", "spider").scorers[0].name == "spider"
+    assert protocol("multiple_choice", "mmau-string").scorers[0].name == "mmau-string"

@@ -233,8 +233,9 @@ def with_recorded_options(family: Callable[P, Protocol]) -> Callable[P, Protocol
             elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
                 options[name] = list(value)
         protocol = family(*args, **kwargs)
-        # What the family itself put on record of an option that cannot be kept as it came goes before.
-        options.update(protocol.options)
+        # Of an option that cannot be kept as it came, what the family itself put on record.
+        others = (kwargs.keys() - options.keys()) & protocol.options.keys()
+        options.update({name: protocol.options[name] for name in sorted(others)})
         return replace(protocol, options=options) if protocol.name == family.__name__ else protocol
 
     return recording_family
