@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.stats
 from measure import here, table_row, yardstick
 
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.metric import Clusters, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind

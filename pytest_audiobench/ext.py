@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.judged.default_judgings import score_yes_no as score_yes_no
     from pytest_audiobench.protocols.judged.verdicts import marked as marked
     from pytest_audiobench.protocols.judged.verdicts import verdict_scorers as verdict_scorers
+    from pytest_audiobench.protocols.multiple_choice.letters import read_choice as read_choice
     from pytest_audiobench.protocols.multiple_choice.task import option_lines as option_lines
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.protocol import Stage as Stage
     from pytest_audiobench.serving.options import ServeOptions as ServeOptions
     from pytest_audiobench.serving.server import serve as serve
+    from pytest_audiobench.stats.intervals import mean_interval as mean_interval
 
 _PLACES = {
     "Answer": "protocols.protocol:Answer",
@@ -129,13 +131,13 @@ _PLACES = {
     "first_available_voices": "datasets.voices:first_available_voices",
     "letter_of": "datasets.sample:letter_of",
     "marked": "protocols.judged.verdicts:marked",
-    "mean_interval": "stats.intervals:mean",
+    "mean_interval": "stats.intervals:mean_interval",
     "option_lines": "protocols.multiple_choice.task:option_lines",
     "pack_from_labels": "datasets.packs.discovery:pack_from_labels",
     "parse_yes_no": "protocols.judged.default_judgings:parse_yes_no",
     "per_clip": "datasets.perturbations.perturbation:per_clip",
     "prompt_set": "protocols.prompt_sets:prompt_set",
-    "read_choice": "protocols.multiple_choice.letters:read",
+    "read_choice": "protocols.multiple_choice.letters:read_choice",
     "score_yes_no": "protocols.judged.default_judgings:score_yes_no",
     "seed": "identity:seed",
     "serve": "serving.server:serve",

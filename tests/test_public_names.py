@@ -80,7 +80,8 @@ def test_what_users_read_imports_from_the_public_modules_alone(page):
 
 
 def test_an_import_of_anything_else_is_seen():
-    page = "```python\nfrom pytest_audiobench.audio import (\n    edits,\n    clip,\n)\n>>> import pytest_audiobench.gate\n"
+    page = "```python\nfrom pytest_audiobench.audio import (\n    edits,\n    clip,\n)\n"
+    page += ">>> import pytest_audiobench.gate\n"
     assert set(imports_of(page)) == {
         ("pytest_audiobench.audio", "edits"),
         ("pytest_audiobench.audio", "clip"),

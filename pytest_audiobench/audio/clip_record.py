@@ -44,10 +44,10 @@ def recipe_of(clip: Clip) -> Recipe:
     """The recipe of ``clip``; None for a plain file, and for a clip that was recorded without one."""
     if isinstance(clip.source, RecordedSource):
         return clip.source.recipe
-    return None if isinstance(clip.source, FileSource) and not clip.edits else _described(clip)
+    return None if isinstance(clip.source, FileSource) and not clip.edits else _recipe(clip)
 
 
-def _described(clip: Clip) -> Recipe:
+def _recipe(clip: Clip) -> Recipe:
     source = _source(clip.source)
     return {"source": source, "edits": [edit.payload for edit in clip.edits]} if clip.edits else source
 
@@ -59,7 +59,7 @@ def _source(source: Source) -> Recipe:
         return {"array": source.digest}
     if isinstance(source, SynthesisSource):
         return source.payload
-    return source.payload([_described(clip) for clip in source.clips])
+    return source.payload([_recipe(clip) for clip in source.clips])
 
 
 def clip_of(recipe: Recipe, file: Callable[[str], FileSource]) -> Clip:

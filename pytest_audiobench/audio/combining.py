@@ -72,12 +72,12 @@ def mixture(
     if length not in ("longest", "shortest"):
         raise UsageError(f"a mixture is as long as its 'longest' or its 'shortest' clip, not {length!r}")
     levels = " ".join(decimal("levels_db", level) for level in levels_db)
-    return _combined("mixture", clips, rate_hz, (("levels_db", levels), ("length", length)))
+    return _combination("mixture", clips, rate_hz, (("levels_db", levels), ("length", length)))
 
 
 def at_rate(clip: Clip, rate_hz: int = RATE_HZ) -> Clip:
     """``clip`` alone, resampled: edits that follow act at ``rate_hz``, whatever the rate of its file is."""
-    return _combined("alone", (clip,), rate_hz, ())
+    return _combination("alone", (clip,), rate_hz, ())
 
 
 def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 0, rate_hz: int = RATE_HZ) -> Clip:
@@ -89,7 +89,7 @@ def with_noise(clip: Clip, under: Clip, snr_db: float, seed: int | str | None = 
     Not defined where the clip or the excerpt of the noise is silent.
     """
     drawn = None if seed is None else str(seed)
-    return _combined("noise", (clip, under), rate_hz, (("snr_db", decimal("snr_db", snr_db)),), drawn)
+    return _combination("noise", (clip, under), rate_hz, (("snr_db", decimal("snr_db", snr_db)),), drawn)
 
 
 def in_room(clip: Clip, response: Clip, rate_hz: int = RATE_HZ) -> Clip:
@@ -99,7 +99,7 @@ def in_room(clip: Clip, response: Clip, rate_hz: int = RATE_HZ) -> Clip:
     2017 and those after them take it), so that nothing comes later than it did; cut to the clip's length and brought to
     its RMS. A peak that 16 bits cannot hold makes it softer as a whole. Not defined for a silent response.
     """
-    return _combined("room", (clip, response), rate_hz, ())
+    return _combination("room", (clip, response), rate_hz, ())
 
 
 def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -> Clip:
@@ -111,7 +111,7 @@ def babble(clips: Sequence[Clip], seed: int | str = 0, rate_hz: int = RATE_HZ) -
     """
     if len(clips) < 2:
         raise UsageError(f"babble is made of several voices, not of {len(clips)}; give at least two clips")
-    return _combined("babble", clips, rate_hz, (), str(seed))
+    return _combination("babble", clips, rate_hz, (), str(seed))
 
 
 def preceded(clip: Clip, by: Clip, gap_s: float = 0.25, level_db: float = 0.0, rate_hz: int = RATE_HZ) -> Clip:
@@ -124,7 +124,7 @@ def preceded(clip: Clip, by: Clip, gap_s: float = 0.25, level_db: float = 0.0, r
     if gap_s > LONGEST_GAP_S:
         raise UsageError(f"gap_s={gap_s:g} is beyond {LONGEST_GAP_S:g}, the longest pause between clips; give less")
     gap = ("gap_s", decimal("gap_s", gap_s, least=0.0))
-    return _combined("preceded", (clip, by), rate_hz, (gap, ("level_db", decimal("level_db", level_db))))
+    return _combination("preceded", (clip, by), rate_hz, (gap, ("level_db", decimal("level_db", level_db))))
 
 
 def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ) -> Clip:
@@ -134,7 +134,7 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
     ratio holds while both sound, however short the one is (:func:`mixture` counts the silence after it). A sum that 16
     bits cannot hold is made softer as a whole. Not defined where one is silent.
     """
-    return _combined("overlaid", (clip, by), rate_hz, (("level_db", decimal("level_db", level_db)),))
+    return _combination("overlaid", (clip, by), rate_hz, (("level_db", decimal("level_db", level_db)),))
 
 
 def rule_of(source: CombinedSource) -> Rule:
@@ -142,7 +142,9 @@ def rule_of(source: CombinedSource) -> Rule:
     return registered("rule", _RULES, source.rule, source.version)
 
 
-def _combined(rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parameters, seed: str | None = None) -> Clip:
+def _combination(
+    rule: str, clips: Sequence[Clip], rate_hz: int, parameters: Parameters, seed: str | None = None
+) -> Clip:
     if len(clips) > MOST_CLIPS:
         raise UsageError(f"a {rule} of {len(clips)} clips is more than the {MOST_CLIPS} that are combined; give fewer")
     if not LOWEST_RATE_HZ <= rate_hz <= HIGHEST_RATE_HZ:
@@ -205,21 +207,21 @@ def _babble(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed
     return signals.within_full_scale(signals.scaled_to_rms(total, _BABBLE_RMS))
 
 
-def _preceded(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+def _sequence(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     clip, by = clips
     gap = np.zeros(round(number(parameters, "gap_s") * rate_hz))
-    return signals.within_full_scale(np.concatenate([_levelled(by, clip, parameters), gap, clip]))
+    return signals.within_full_scale(np.concatenate([_at_level(by, clip, parameters), gap, clip]))
 
 
-def _overlaid(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+def _overlay(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     clip, by = clips
     total = np.zeros(max(len(clip), len(by)))
     total[: len(clip)] = clip
-    total[: len(by)] += _levelled(by, clip, parameters)
+    total[: len(by)] += _at_level(by, clip, parameters)
     return signals.within_full_scale(total)
 
 
-def _levelled(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
+def _at_level(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
     levels = signals.rms(clip), signals.rms(by)
     if not all(levels):
         raise ValueError(_silent(1 + levels.index(0.0), len(levels)))
@@ -256,7 +258,7 @@ _RULES = {
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),
         Rule("babble", 1, _babble, _longest),
-        Rule("preceded", 1, _preceded, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
-        Rule("overlaid", 1, _overlaid, _longest),
+        Rule("preceded", 1, _sequence, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
+        Rule("overlaid", 1, _overlay, _longest),
     )
 }

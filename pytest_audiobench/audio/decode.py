@@ -53,7 +53,7 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
     infinite; UsageError for an edit or recipe that does not exist.
     """
     window_s = None if max_s is None else max_s + _TAIL_S
-    sound, played = _played(clip, rate_hz, window_s, most_values)
+    sound, played = _source_and_samples(clip, rate_hz, window_s, most_values)
     return _cut_to_window(
         str(clip), sound, played, edits.length_s(clip.edits, sound.frames / sound.rate_hz), rate_hz, max_s
     )
@@ -65,20 +65,22 @@ def decode_bytes(
     """:func:`decode` for a file's bytes in memory, such as a server receives; ``name`` stands for them in messages."""
     sound = read_bytes(name, data, None if max_s is None else max_s + _TAIL_S, most_values)
     _check(name, sound.samples)
-    played = _resampled(name, sound, sound.samples, rate_hz)
+    played = _resample(name, sound, sound.samples, rate_hz)
     return _cut_to_window(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
 
 
-def _played(clip: Clip, rate_hz: int, window_s: float | None, most_values: int) -> tuple[SourceSound, Samples]:
+def _source_and_samples(
+    clip: Clip, rate_hz: int, window_s: float | None, most_values: int
+) -> tuple[SourceSound, Samples]:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
     reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     excerpt = _excerpt(clip, reach_s, most_values)
     sound = excerpt or _source_sound(clip, rate_hz, reach_s, most_values)
     left = clip.edits[1:] if excerpt else clip.edits
-    return sound, _resampled(str(clip), sound, _edited(clip, sound, left), rate_hz)
+    return sound, _resample(str(clip), sound, _apply(clip, sound, left), rate_hz)
 
 
-def _resampled(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> Samples:
+def _resample(name: str, sound: SourceSound, edited: Samples, rate_hz: int) -> Samples:
     played = edited
     if sound.rate_hz != rate_hz:
         played = soxr.resample(edited, sound.rate_hz, rate_hz, quality="HQ")
@@ -120,9 +122,9 @@ def _source_sound(clip: Clip, rate_hz: int, reach_s: float | None, most_values: 
         shared.flags.writeable = False
         return SourceSound(shared, source.rate_hz, len(shared))
     if isinstance(source, SynthesisSource):
-        return made_sound(source, rate_hz, lambda: _rendered(clip, source, rate_hz))
+        return made_sound(source, rate_hz, lambda: _synthesis(clip, source, rate_hz))
     if isinstance(source, CombinedSource):
-        return made_sound(source, source.rate_hz, lambda: _combined(source, most_values))
+        return made_sound(source, source.rate_hz, lambda: _combination(source, most_values))
     return file_sound(source, reach_s, most_values)
 
 
@@ -135,7 +137,7 @@ def _excerpt(clip: Clip, reach_s: float | None, most_values: int) -> SourceSound
     return file_excerpt(clip.source, start_s, min(end_s, reach_s), most_values)
 
 
-def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
+def _synthesis(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
     from pytest_audiobench.audio import synthesis  # few runs play sounds that are made
 
     try:
@@ -145,12 +147,12 @@ def _rendered(clip: Clip, source: SynthesisSource, rate_hz: int) -> SourceSound:
     return SourceSound(samples, rate_hz, len(samples))
 
 
-def _combined(source: CombinedSource, most_values: int) -> SourceSound:
+def _combination(source: CombinedSource, most_values: int) -> SourceSound:
     rule = combining.rule_of(source)
     left = min(most_values, MOST_VALUES_OF_PARTS)
     played: list[Samples] = []
     for clip in source.clips:
-        played.append(_played(clip, source.rate_hz, None, left)[1])
+        played.append(_source_and_samples(clip, source.rate_hz, None, left)[1])
         left -= 2 * len(played[-1])
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -160,7 +162,7 @@ def _combined(source: CombinedSource, most_values: int) -> SourceSound:
     return SourceSound(samples, source.rate_hz, len(samples))
 
 
-def _edited(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
+def _apply(clip: Clip, sound: SourceSound, left: Sequence[Edit]) -> Samples:
     samples = sound.samples
     _check(str(clip.source), samples)
     for edit in left:

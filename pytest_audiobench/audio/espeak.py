@@ -80,7 +80,7 @@ def validated_text(text: str) -> str:
 @cache
 def release() -> str:
     """The release of espeak-ng on this machine. Raises DataNotFound where it is not installed or does not run."""
-    version, _ = _run("en-us", SLOWEST_WPM, [])
+    version, _ = _espeak_outcomes("en-us", SLOWEST_WPM, [])
     if not version:
         raise DataNotFound(f"espeak-ng tells no release, so that its speech could not be named; {_EXTRA}")
     return version
@@ -96,11 +96,11 @@ def speak(voice: Voice, texts: Sequence[str]) -> list[Pcm]:
         raise DataNotFound(
             f"espeak-ng {voice.release} is not on this machine, which has {release()}; install it: {_EXTRA}"
         )
-    _, answers = _run(voice.name, voice.rate_wpm, texts)
-    return [_trimmed(voice, text, outcome, pcm) for text, (outcome, pcm) in zip(texts, answers, strict=True)]
+    _, answers = _espeak_outcomes(voice.name, voice.rate_wpm, texts)
+    return [_without_silence(voice, text, outcome, pcm) for text, (outcome, pcm) in zip(texts, answers, strict=True)]
 
 
-def _trimmed(voice: Voice, text: str, outcome: Outcome, pcm: bytes) -> Pcm:
+def _without_silence(voice: Voice, text: str, outcome: Outcome, pcm: bytes) -> Pcm:
     if outcome is Outcome.NO_VOICE:
         raise _no_voice(voice.name)
     if outcome is Outcome.TOO_LONG:
@@ -124,7 +124,7 @@ def _places() -> tuple[Path, Path]:
     return Path(espeakng_loader.get_library_path()), Path(espeakng_loader.get_data_path())
 
 
-def _run(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[Outcome, bytes]]]:
+def _espeak_outcomes(name: str, rate_wpm: int, texts: Sequence[str]) -> tuple[str, list[tuple[Outcome, bytes]]]:
     command = [sys.executable, "-I", "-S", espeak_process.__file__, *map(str, _places())]
     request = json.dumps({"voice": name, "rate_wpm": rate_wpm, "texts": list(texts)}).encode()
     environment = {**os.environ, "LC_ALL": "C"}

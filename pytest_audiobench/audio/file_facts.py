@@ -91,7 +91,7 @@ class FileMemory:
 
     def __init__(self, path: Path | None) -> None:
         self._lock = threading.Lock()
-        self._database, self.is_persistent = _opened(path)
+        self._database, self.is_persistent = _open_database(path)
 
     def recall(self, keys: Sequence[FileKey]) -> dict[FileKey, FileFacts]:
         """What is known of ``keys``, in one query."""
@@ -101,7 +101,7 @@ class FileMemory:
             try:
                 rows = self._database.execute(_RECALL, (inodes,)).fetchall()
             except sqlite3.Error:
-                rows = self._emptied().execute(_RECALL, (inodes,)).fetchall()
+                rows = self._new_database().execute(_RECALL, (inodes,)).fetchall()
         facts = {row[:5]: row[5:] for row in rows}
         return {key: FileFacts(*facts[key]) for key in wanted if key in facts}
 
@@ -114,19 +114,19 @@ class FileMemory:
             try:
                 _write(self._database, rows)
             except sqlite3.Error:
-                _write(self._emptied(), rows)
+                _write(self._new_database(), rows)
 
     def close(self) -> None:
         with self._lock:
             self._database.close()
 
-    def _emptied(self) -> sqlite3.Connection:
+    def _new_database(self) -> sqlite3.Connection:
         self._database.close()
-        self._database, self.is_persistent = _opened(None)
+        self._database, self.is_persistent = _open_database(None)
         return self._database
 
 
-def _opened(path: Path | None) -> tuple[sqlite3.Connection, bool]:
+def _open_database(path: Path | None) -> tuple[sqlite3.Connection, bool]:
     if path is not None:
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

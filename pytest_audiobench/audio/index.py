@@ -62,7 +62,7 @@ class AudioIndex:
         Raises UsageError for an edit or recipe that does not exist.
         """
         sources = {_place(source): source for clip in clips for source in _files(clip)}
-        located, errors = _located(sources)
+        located, errors = _locations(sources)
         facts = {**errors, **self._facts(located, sources)}
         return [_clip_facts(clip, facts) for clip in clips]
 
@@ -116,7 +116,7 @@ def _place(source: FileSource) -> _Place:
     return os.fspath(source.root.folder), source.path
 
 
-def _located(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
+def _locations(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
     locator = Locator()
     located: dict[_Place, Located] = {}
     errors: dict[_Place, AudioError] = {}
@@ -158,13 +158,13 @@ def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> C
         parts = [_clip_facts(part, files) for part in source.clips]
         if (error := next((part for part in parts if isinstance(part, AudioError)), None)) is not None:
             return error
-        source_digest, duration_s = _combined(source, [part for part in parts if isinstance(part, ClipFacts)])
+        source_digest, duration_s = _combination_facts(source, [part for part in parts if isinstance(part, ClipFacts)])
     else:
         source_digest, duration_s = source.digest, source.duration_s
     return ClipFacts(source_digest, duration_s if duration_s is None else edits.length_s(clip.edits, duration_s))
 
 
-def _combined(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, float | None]:
+def _combination_facts(source: CombinedSource, parts: Sequence[ClipFacts]) -> tuple[str, float | None]:
     keys = [clip.key_from(facts.digest) for clip, facts in zip(source.clips, parts, strict=True)]
     lengths_s = [facts.duration_s for facts in parts if facts.duration_s is not None]
     whole = len(lengths_s) == len(parts)

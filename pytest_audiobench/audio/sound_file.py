@@ -70,11 +70,11 @@ class Recording(NamedTuple):
 
     def serves(self, reach_s: float | None) -> bool:
         """Whether ``reach_s`` seconds, all when None, were read."""
-        return self.is_whole or len(self.samples) >= _wanted(self.promised, self.rate_hz, reach_s)
+        return self.is_whole or len(self.samples) >= _frames_within(self.promised, self.rate_hz, reach_s)
 
     def sound(self, name: str, reach_s: float | None, most_values: int) -> SourceSound:
         """The first ``reach_s`` seconds. Raises AudioError as if they were read now."""
-        wanted = _wanted(self.promised, self.rate_hz, reach_s)
+        wanted = _frames_within(self.promised, self.rate_hz, reach_s)
         _check_amount(name, wanted, self.channels, self.rate_hz, most_values)
         samples = self.samples[:wanted]
         reaches_end = wanted == self.promised or len(samples) < wanted
@@ -123,7 +123,7 @@ def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, 
         ) from None
     try:
         # By descriptor: a name ending in .raw would be taken for headerless samples.
-        with _opened(str(source), descriptor) as sound, open(path, "rb") as file:
+        with _open(str(source), descriptor) as sound, open(path, "rb") as file:
             yield sound, file
     finally:
         os.close(descriptor)
@@ -133,19 +133,19 @@ def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int) 
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
     if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
-        wanted = _wanted(plain.frames, plain.rate_hz, reach_s)
+        wanted = _frames_within(plain.frames, plain.rate_hz, reach_s)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
-    with _opened(name, BytesIO(data)) as sound:
+    with _open(name, BytesIO(data)) as sound:
         return _read(name, sound, BytesIO(data), reach_s, most_values).sound(name, reach_s, most_values)
 
 
-def _wanted(frames: int, rate_hz: int, reach_s: float | None) -> int:
+def _frames_within(frames: int, rate_hz: int, reach_s: float | None) -> int:
     return frames if reach_s is None else min(frames, ceil(reach_s * rate_hz) + 1)
 
 
 def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, most_values: int) -> Recording:
     _check_header(name, file, sound)
-    wanted = _wanted(sound.frames, sound.samplerate, reach_s)
+    wanted = _frames_within(sound.frames, sound.samplerate, reach_s)
     _check_amount(name, wanted, sound.channels, sound.samplerate, most_values)
     samples = _mono(name, sound, wanted)
     if len(samples) < wanted and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
@@ -165,7 +165,7 @@ def _check_amount(name: str, frames: int, channels: int, rate_hz: int, most_valu
         )
 
 
-def _opened(name: str, file: int | BinaryIO) -> soundfile.SoundFile:
+def _open(name: str, file: int | BinaryIO) -> soundfile.SoundFile:
     try:
         return soundfile.SoundFile(file, closefd=False)
     except soundfile.SoundFileError as error:
@@ -197,7 +197,7 @@ def _mono(name: str, sound: soundfile.SoundFile, wanted: int) -> Samples:
             block = sound.read(min(left, _BLOCK_VALUES // sound.channels), dtype="float32", always_2d=True)
             if not len(block):
                 break
-            blocks.append(_averaged(block))
+            blocks.append(_mean_of_channels(block))
             left -= len(block)
     except soundfile.SoundFileError as error:
         reason = str(error).rpartition(": ")[2].rstrip(".")
@@ -207,7 +207,7 @@ def _mono(name: str, sound: soundfile.SoundFile, wanted: int) -> Samples:
     return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.float32)
 
 
-def _averaged(block: Samples) -> Samples:
+def _mean_of_channels(block: Samples) -> Samples:
     """Channel by channel: a tenth of the time that ``mean(axis=1)`` takes over so short an axis."""
     if block.shape[1] == 1:
         return block[:, 0]

@@ -42,7 +42,7 @@ def frames_of(voice: Voice, texts: Sequence[str]) -> list[int]:
     frames = {text: _frames(path) for text, path in paths.items()}
     if None in frames.values():
         try:
-            with _locked(folder):
+            with _folder_lock(folder):
                 _speak(voice, {text: path for text, path in paths.items() if _frames(path) is None})
         except OSError as error:
             raise FatalError(
@@ -54,14 +54,14 @@ def frames_of(voice: Voice, texts: Sequence[str]) -> list[int]:
 
 def pcm_of(voice: Voice, text: str) -> Pcm:
     """What ``voice`` says, shape (frames,) at 22.05 kHz. Raises as :func:`frames_of` does."""
-    wav = _stored(_path(_folder(), voice, text))
+    wav = _stored_speech(_path(_folder(), voice, text))
     if wav is None:
         return speak(voice, [text])[0]
     pcm: Pcm = np.rint(wav.samples(wav.frames) * np.float32(32768)).astype(np.int16)
     return pcm
 
 
-def _stored(path: Path) -> PlainWav | None:
+def _stored_speech(path: Path) -> PlainWav | None:
     """The speech at ``path``, unless something happened to it."""
     try:
         wav = plain_wav(path.read_bytes())
@@ -71,7 +71,7 @@ def _stored(path: Path) -> PlainWav | None:
 
 
 def _frames(path: Path) -> int | None:
-    wav = _stored(path)
+    wav = _stored_speech(path)
     return None if wav is None else wav.frames
 
 
@@ -89,7 +89,7 @@ def _path(folder: Path, voice: Voice, text: str) -> Path:
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _folder_lock(folder: Path) -> Iterator[None]:
     """No other process speaks into ``folder``; where files cannot be locked, some texts are spoken twice."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / ".lock", "wb") as file:

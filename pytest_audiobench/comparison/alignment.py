@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 
 

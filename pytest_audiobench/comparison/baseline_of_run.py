@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
 from pytest_audiobench.metrics.tokenizers import library_version

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.report.run_reader import Run, load_run

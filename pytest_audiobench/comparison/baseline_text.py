@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents, Figure
@@ -100,7 +100,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     counted = [
         f"{number} {what}"
         for number, what in (
-            *_moved(now.name, right.headline, pairs.rows),
+            *_counts_of_changes(now.name, right.headline, pairs.rows),
             *((pairs.left_out.get(reason, 0), what) for reason, what in _LEFT_OUT.items()),
             (pairs.not_run, "not in this run"),
         )
@@ -118,7 +118,7 @@ def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str)
     return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
-def _moved(
+def _counts_of_changes(
     metric: str, scorer: str, pairs: Sequence[tuple[ComparableSample, ComparableSample]]
 ) -> list[tuple[int, str]]:
     """How many samples' own scores became worse and better, or changed in a metric that says not which way."""

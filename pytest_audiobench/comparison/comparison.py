@@ -89,7 +89,7 @@ def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) ->
         for contender in contenders
         for eval_, side in contender.sides.items()
         if side.limited and sum(eval_ in other.sides for other in contenders) > 1
-    }.difference(*(evals for _, _, evals in _unpaired(contenders)))
+    }.difference(*(evals for _, _, evals in _contenders_without_pairs(contenders)))
     components: dict[str, set[str]] = {}
     for _, mismatch in differing:
         components.setdefault(mismatch.eval, set()).add(mismatch.component)
@@ -129,14 +129,14 @@ def _artifact_warnings(contenders: Sequence[Contender]) -> Iterator[str]:
         if run_hash(artifact) not in (None, artifact.content["run_hash"]):
             name, source = contender.name, contender.source
             yield f"EDITED: the run_hash of {name} is not that of its answers: audiobench verify {source}"
-    for contender, other, evals in _unpaired(contenders):
+    for contender, other, evals in _contenders_without_pairs(contenders):
         yield (
             f"NOT PAIRED: {contender.name} and {other.name} have no sample in common in {_count(evals)}; their numbers "
             "stand side by side, and no difference is claimed"
         )
 
 
-def _unpaired(contenders: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
+def _contenders_without_pairs(contenders: Sequence[Contender]) -> Iterator[tuple[Contender, Contender, list[str]]]:
     """Each artifact and run of ours with the evals of which they have no sample in common."""
     for contender in contenders:
         for other in contenders:

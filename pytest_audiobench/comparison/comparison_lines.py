@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curve_records import unperturbed
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
@@ -103,7 +103,7 @@ def compared_lines(lines: Sequence[PlannedLine], alpha: float, max_drop: str) ->
         estimates = [None if side is None else estimate(side, line.kind, *about) for side in line.sides]
         shares = [None if side is None else parse_rate(side, *about) for side in line.sides]
         compared.append(ComparedLine(line, estimates, shares, tests))
-    return _adjusted(compared)
+    return _with_adjusted_p(compared)
 
 
 def margin(kind: MetricKind, max_drop: str) -> str:
@@ -120,7 +120,7 @@ def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> Regre
     return regression_of(first, side, Line(line.kind.name, group, margin(line.kind, max_drop)), terms)
 
 
-def _adjusted(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
+def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
     """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
     tests = [record for line in lines for record in line.regressions if record is not None]
     # A line that no test could be made for counts as one that showed nothing.

@@ -36,7 +36,7 @@ def text(comparison: Comparison, format_: str) -> str:
         return json_text(_as_json(comparison))
     if format_ == "csv":
         return csv_text(rows(comparison))
-    return "\n".join(_markdown(comparison) if format_ == "markdown" else _table(comparison)) + "\n"
+    return "\n".join(_markdown_lines(comparison) if format_ == "markdown" else _table(comparison)) + "\n"
 
 
 def remarks(comparison: Comparison) -> list[str]:
@@ -203,7 +203,7 @@ def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, 
                 yield f"  {MARKS[regression.status]} {contender.letter}", *figures, *tests
 
 
-def _markdown(comparison: Comparison) -> Iterator[str]:
+def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     for each in comparison.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"

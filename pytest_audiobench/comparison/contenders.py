@@ -11,7 +11,7 @@ from pytest_audiobench.comparison.baseline_sources import LAST, Baseline, baseli
 from pytest_audiobench.compat.thenirock_audiobench.artifact import Artifact, artifact_at
 from pytest_audiobench.compat.thenirock_audiobench.comparison import comparable_evals, comparable_with_runs
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.config import matches
 from pytest_audiobench.report.run_writer import RECORD
 

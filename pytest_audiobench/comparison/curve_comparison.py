@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.comparison.comparison_lines import PlannedLine
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.table_cells import amount, between, metric_label, table_lines
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.curve_records import SampleScore, series, unperturbed
 from pytest_audiobench.evaluation.curves import Samples, step
 from pytest_audiobench.evaluation.scoring import finite

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.report.json_lines import read_lines
@@ -78,7 +78,7 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
             if component == "settings" and component in suspects[eval_]:
                 differing.append(Mismatch(eval_, component, settings.get(eval_), _UNKNOWN_SETTINGS))
             elif component in suspects[eval_]:
-                differing += filter(None, [_located(eval_, component, sides, samples)])
+                differing += filter(None, [_mismatch(eval_, component, sides, samples)])
         differing += _scorer_mismatch(*sides, scorers.get(eval_, ()))
     return differing
 
@@ -93,7 +93,7 @@ def _differ(before: str | None, after: str | None) -> bool:
     return before != after and not {before, after} & {None, ABSENT}
 
 
-def _located(
+def _mismatch(
     eval_: str, component: str, sides: tuple[ComparableEval, ComparableEval], samples: tuple[Samples, Samples] | None
 ) -> Mismatch | None:
     before, after = sides

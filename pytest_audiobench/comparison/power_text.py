@@ -20,7 +20,7 @@ def text(rows: Sequence[Power], question: PowerQuery, notes: Sequence[str], form
         return json_text([plain(row) for row in rows])
     if format_ == "csv":
         return csv_text(map(plain, rows))
-    lines = _markdown(rows, question, notes) if format_ == "markdown" else _table(rows, question, notes)
+    lines = _markdown_lines(rows, question, notes) if format_ == "markdown" else _table(rows, question, notes)
     return "\n".join(lines) + "\n"
 
 
@@ -46,7 +46,7 @@ def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
         yield from wrapped(note)
 
 
-def _markdown(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
+def _markdown_lines(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from (escaped(_question(question)), "", table_row(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
     for power in powers:
         yield table_row(map(escaped, _cells(power, len({each.model for each in powers}) > 1)))

@@ -31,7 +31,7 @@ def text(track: Track, format_: str) -> str:
         return json_text(_as_json(track))
     if format_ == "csv":
         return csv_text(rows(track))
-    return "\n".join(_markdown(track) if format_ == "markdown" else _table(track)) + "\n"
+    return "\n".join(_markdown_lines(track) if format_ == "markdown" else _table(track)) + "\n"
 
 
 def rows(track: Track) -> list[dict[str, Any]]:
@@ -188,7 +188,7 @@ def perturbations(track: Track) -> list[str]:
     return [text for text in (*lines, *signatures) if text]
 
 
-def _markdown(track: Track) -> Iterator[str]:
+def _markdown_lines(track: Track) -> Iterator[str]:
     yield from (f"- {escaped(line)}" for line in (track.model, *heading(track)))
     yield ""
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"

@@ -65,7 +65,9 @@ def non_speech(
         f"{clips}",
         f"{seed}",
     )
-    return Dataset(f"non-speech/{'/'.join(parts)}", partial(_generated, chosen, lengths, clips, seed), groups=GROUPS)
+    return Dataset(
+        f"non-speech/{'/'.join(parts)}", partial(_generated_samples, chosen, lengths, clips, seed), groups=GROUPS
+    )
 
 
 def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] = ()) -> Dataset:
@@ -80,10 +82,10 @@ def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] =
     lengths = tuple(sorted(set(map(float, lengths_s))))
     if not all(0.1 <= length <= 600.0 for length in lengths):
         raise UsageError(f"lengths_s={lengths_s}: give lengths of 0.1 to 600 s, or none to play files whole")
-    return Dataset(name, partial(_recorded, name, lengths), cluster="recording", groups=GROUPS)
+    return Dataset(name, partial(_recorded_samples, name, lengths), cluster="recording", groups=GROUPS)
 
 
-def _generated(
+def _generated_samples(
     domains: Sequence[str], lengths: Sequence[float], clips: int, seed: int, places: Places
 ) -> Sequence[Sample]:
     return [
@@ -99,7 +101,7 @@ def _generated(
     ]
 
 
-def _recorded(name: str, lengths: Sequence[float], places: Places) -> Sequence[Sample]:
+def _recorded_samples(name: str, lengths: Sequence[float], places: Places) -> Sequence[Sample]:
     root = places.find(name, ".")
     samples = [sample for path in _files(root) for sample in _samples(root, path, lengths)]
     if not samples:

@@ -146,7 +146,7 @@ class _StageRun:
             self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
             first.setdefault(request.key, (request, samples[i][1]))
         unique = list(first.values())
-        planned = [_planned(*entry) for entry in unique]
+        planned = [_planned_request(*entry) for entry in unique]
         batches = plan(planned) if plan else None
         responses = executor.execute([request for request, _ in unique], planned, batches)
         for i, request in zip(open_, requests, strict=True):
@@ -212,7 +212,7 @@ def as_played(selected: SelectedSample, stage: Stage) -> SelectedSample:
     return selected.unchanged if stage.unchanged and selected.unchanged is not None else selected
 
 
-def _planned(request: Request, selected: SelectedSample) -> PlannedRequest:
+def _planned_request(request: Request, selected: SelectedSample) -> PlannedRequest:
     # Who is played nothing has batches that no seconds of audio cut.
     duration_s = selected.duration_s if request.clips else 0.0
     return PlannedRequest(

@@ -103,7 +103,7 @@ class BatchExecutor:
                 whole = batch_key([planned[i].key for i in batch])
                 for i in batch:
                     keys[i] = answer_key(planned[i].key, whole)
-        responses = self._stored(keys)
+        responses = self._stored_responses(keys)
         if self.handle.planned:
             # A batch is known whole or asked whole: what it would be asked again for is not known, nor counted so.
             complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
@@ -121,7 +121,7 @@ class BatchExecutor:
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
-    def _stored(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
+    def _stored_responses(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         """What the store holds of these: answers, and failures that would only repeat."""
         responses = self._store.get_many(keys)
         if len(responses) < len(keys):
@@ -140,7 +140,7 @@ class BatchExecutor:
         waiting: list[_Batch] = []
         with closing(self._decoded_ahead(batches, eager=True)) as stream:
             for batch, audio in stream:
-                with self._locked(batch, wait=False) as is_ours:
+                with self._batch_lock(batch, wait=False) as is_ours:
                     if is_ours:
                         responses |= self._execute_batch(batch, audio)
                     else:
@@ -149,13 +149,13 @@ class BatchExecutor:
         # Whoever holds these batches will most likely answer them: decode only if it does not.
         with closing(self._decoded_ahead(waiting, eager=False)) as stream:
             for batch, audio in stream:
-                with self._locked(batch, wait=True):
+                with self._batch_lock(batch, wait=True):
                     responses |= self._execute_batch(batch, audio)
                 self._progress(stored + len(responses), total)
         return responses
 
     @contextmanager
-    def _locked(self, batch: _Batch, wait: bool) -> Iterator[bool]:
+    def _batch_lock(self, batch: _Batch, wait: bool) -> Iterator[bool]:
         """Holds the batch's locks within the block; yields whether all of them could be had."""
         # Locks are taken in one order everywhere, so that two waiting processes cannot hold what the other wants.
         acquired: list[bytes] = []
@@ -171,7 +171,7 @@ class BatchExecutor:
 
     def _execute_batch(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
         """The batch's responses: from the store when another process was quicker, else from the model."""
-        stored = self._stored(batch.keys)
+        stored = self._stored_responses(batch.keys)
         if len(stored) == len(batch.keys):
             self.counts.known += len(stored)
             return stored

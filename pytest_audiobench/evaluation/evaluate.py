@@ -85,7 +85,7 @@ def evaluate(
     Raises DataNotFound when the data set is absent, UnsuitableModel when the model is of another kind, UsageError for a
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
-    protocol, cautions = _configured(protocol, context)
+    protocol, cautions = _configured_protocol(protocol, context)
     _check_feasible(handle, dataset, protocol)
     selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
     protocol = protocol.fitting([selected.sample for selected in selection.samples])
@@ -147,7 +147,7 @@ def evaluate(
     return Evaluation(result, selection, protocol, answers, scores.rows)
 
 
-def _configured(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
+def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
     """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
     if context.prompts is not None:
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts

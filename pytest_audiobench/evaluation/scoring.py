@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.record import MetricRecord, ScorerRecord
-from pytest_audiobench.metrics.kinds.agreement import DEVIATION, SPREAD, across_epochs
+from pytest_audiobench.metrics.definitions.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.answer_failures import FAILURES, WORDINGS, failures
@@ -280,10 +280,12 @@ def wording_spreads(metrics: Sequence[MetricRecord]) -> Iterator[MetricRecord]:
             wordings.setdefault((base, match[2], tuple(sorted(metric.group.items()))), []).append(metric)
     for (base, count, group), members in wordings.items():
         if len(members) == int(count) and base in headline:
-            yield from (_spread(name, headline[base], members, dict(group)) for name in SPREADS)
+            yield from (_spread_record(name, headline[base], members, dict(group)) for name in SPREADS)
 
 
-def _spread(name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]) -> MetricRecord:
+def _spread_record(
+    name: str, headline: MetricRecord, wordings: Sequence[MetricRecord], group: dict[str, str]
+) -> MetricRecord:
     first = wordings[0]
     values = [metric.value for metric in wordings if metric.value is not None]
     is_whole = len(values) == len(wordings)

@@ -90,7 +90,9 @@ def select(
     selection = []
     for position, sample in zip(positions, chosen, strict=True):
         clip_facts = [next(facts) for _ in _clips(sample)]
-        selection.append(_identified(sample, batch_plan.window_of(hashes[position], bits), clip_facts, handle))
+        selection.append(
+            _selected_with_before(sample, batch_plan.window_of(hashes[position], bits), clip_facts, handle)
+        )
     absent = sum(selected.clip_keys is None for selected in selection)
     partly = absent and not handle.listens and absent < len(selection)
     notes = [dataset.note] if dataset.note else []
@@ -112,17 +114,17 @@ def _first_recording(sample: Sample) -> tuple[Clip, ...]:
     return () if sample.recordings in (None, sample.before) else (sample.recordings or ())[:1]
 
 
-def _identified(
+def _selected_with_before(
     sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle
 ) -> SelectedSample:
-    selected = _played(sample, window, facts[: len(sample.clips)], handle)
+    selected = _selected_sample(sample, window, facts[: len(sample.clips)], handle)
     if sample.before is None:
         return selected
     unchanged = None
     if sample.before != sample.clips:
         as_before = replace(sample, clips=sample.before, before=None)
         end = len(sample.clips) + len(sample.before)
-        unchanged = _played(as_before, window, facts[len(sample.clips) : end], handle)
+        unchanged = _selected_sample(as_before, window, facts[len(sample.clips) : end], handle)
     keys = [
         clip.key_from(fact.digest)
         for clip, fact in zip(_first_recording(sample), facts[-1:], strict=False)
@@ -132,7 +134,9 @@ def _identified(
     return selected._replace(recording=recording or selected.recording, unchanged=unchanged)
 
 
-def _played(sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle) -> SelectedSample:
+def _selected_sample(
+    sample: Sample, window: int, facts: Sequence[ClipFacts | Exception], handle: ModelHandle
+) -> SelectedSample:
     errors = [message(fact) for fact in facts if isinstance(fact, Exception)]
     if errors:
         return SelectedSample(sample, window, None, (None,) * len(facts), errors[0] if handle.listens else None)

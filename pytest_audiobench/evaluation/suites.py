@@ -83,19 +83,19 @@ class Pool:
         failed = line["status"] == "error"
         skipped = not failed and line["scores"] is None
         shares = dict.fromkeys(("errors" if failed else line["status"], *line["failures"]), 1.0)
-        status = self._shared({**shares, "skipped": float(skipped)})
-        statistics = None if failed or skipped else self._shared(line["scores"])
+        status = self._same_object({**shares, "skipped": float(skipped)})
+        statistics = None if failed or skipped else self._same_object(line["scores"])
         identity = None if perturbation is None else (line["sample_id"], line["epoch"])
         return PooledRow(
             statistics,
             status,
             _cluster(line, perturbation),
-            self._shared(line["groups"]),
+            self._same_object(line["groups"]),
             len(self.items) - 1,
             identity and self._identities.setdefault(identity, identity),
         )
 
-    def _shared(self, small: Json) -> Json:
+    def _same_object(self, small: Json) -> Json:
         return self._once.setdefault(tuple(small.items()), small)
 
     def record(self) -> SuiteRecord:
@@ -137,7 +137,7 @@ class Pool:
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
             yield _pooled_metric(name, (scorer, signature), rows, epochs)
-        for group, members in (*_without_failures(rows), *_grouped(rows)):
+        for group, members in (*_without_failures(rows), *_rows_by_group(rows)):
             for name in names:
                 if name not in SHARES:
                     yield _pooled_metric(name, (scorer, signature), members, epochs, group)
@@ -177,7 +177,7 @@ def _cluster(line: Json, perturbation: Json | None) -> Hashable:
     return cluster
 
 
-def _grouped(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
+def _rows_by_group(rows: Sequence[PooledRow]) -> Iterator[tuple[dict[str, str], list[PooledRow]]]:
     fields = sorted({name for groups in {id(row.groups): row.groups for row in rows}.values() for name in groups})
     for name in fields:
         values: dict[str, list[PooledRow]] = {}

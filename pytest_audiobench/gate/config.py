@@ -240,11 +240,11 @@ def _nearest_text(pattern: str, known: list[str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
+def _glob_pattern(pattern: str) -> re.Pattern[str]:
     parts = {"*": ".*", "?": "."}
     return re.compile("".join(parts.get(c) or re.escape(c) for c in pattern), re.DOTALL)
 
 
 def matches(pattern: str, text: str) -> bool:
     """Whether ``pattern`` covers the whole of ``text``: only ``*`` (any characters) and ``?`` (one) are special."""
-    return _compiled(pattern).fullmatch(text) is not None
+    return _glob_pattern(pattern).fullmatch(text) is not None

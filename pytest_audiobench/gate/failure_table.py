@@ -86,7 +86,7 @@ def failure_table(
         if metric.scorer in scorers_shown and not metric.group and metric.name != "coverage" and name not in listed:
             rows.append(_metric_row(name, metric, numbers))
     details = [(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"]
-    return "\n".join([*_aligned([_HEAD, *rows]), *_wrapped(details)])
+    return "\n".join([*_aligned_rows([_HEAD, *rows]), *_wrapped_lines(details)])
 
 
 def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:
@@ -98,7 +98,7 @@ def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[
     headline = scorers[0].name if scorers else None
     rows = [_regression_row(record, headline) for record in regressions]
     details = [(line_text(record, headline), record.detail) for record in regressions if record.status != "pass"]
-    return "\n".join([*_aligned([_REGRESSION_HEAD, *rows]), *_wrapped(details)])
+    return "\n".join([*_aligned_rows([_REGRESSION_HEAD, *rows]), *_wrapped_lines(details)])
 
 
 def _regression_row(record: RegressionRecord, headline: str | None) -> _RegressionRow:
@@ -160,7 +160,7 @@ def _name(metric: MetricRecord, headline: str | None) -> str:
     return _clean(metric.name + group_text(tuple({**scorer, **metric.group}.items())))
 
 
-def _aligned(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> list[str]:
+def _aligned_rows(rows: Sequence[_Row] | Sequence[_RegressionRow]) -> list[str]:
     widths = {
         field: min(max(len(cell) for cell in column), _WIDEST.get(field, WIDTH))
         for field, column in zip(rows[0]._fields, zip(*rows, strict=True), strict=True)
@@ -177,7 +177,7 @@ def _cell(text: str, field: str, width: int) -> str:
     return text.rjust(width) if field in _RIGHT else text.ljust(width)
 
 
-def _wrapped(details: Iterable[tuple[str, str]]) -> Iterable[str]:
+def _wrapped_lines(details: Iterable[tuple[str, str]]) -> Iterable[str]:
     for subject, detail in details:
         line = f"{_clean(subject)}: {_clean(detail)}"
         yield from textwrap.wrap(line, WIDTH, subsequent_indent="  ", max_lines=6, placeholder=" …")

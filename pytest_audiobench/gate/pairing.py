@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 
 ONLY_HERE, ONLY_IN_BASELINE, AUDIO, PROMPT, TRUTH = "only_here", "only_in_baseline", "audio", "prompt", "truth"
 ERRORS, SKIPPED = "errors", "skipped"

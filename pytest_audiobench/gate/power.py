@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.gate.regression import mismatch
 from pytest_audiobench.gate.threshold_syntax import margin_of, point
@@ -119,7 +119,7 @@ def power_of(side: ComparableEval, against: ComparableEval | None, query: PowerQ
         margin=margin,
         detectable=detectable,
         needed=needed,
-        unpaired=_unpaired(kind, samples.values, before, drop, question),
+        unpaired=_samples_without_pairs(kind, samples.values, before, drop, question),
         note=why or _advice(len(samples.values), samples.flips, needed),
     )
 
@@ -145,7 +145,7 @@ def _reach(
         seen = flips_detectable(n, samples.flips, question)
         needed = None if impossible else flips_needed(drop, samples.flips, question)
     else:
-        spread = _spread(kind, samples)
+        spread = _spread_of(kind, samples)
         if isinstance(spread, str):
             return None, None, spread
         seen = spread.detectable(question)
@@ -180,19 +180,19 @@ class _Spread(NamedTuple):
         if not math.isfinite(high):
             reach = t_detectable(self.units, question.level, question.power, sides=1)
             return question.margin + reach * math.sqrt(self.variance * self.units)
-        if not self._seen(high, self.units, question):
+        if not self._sees(high, self.units, question):
             return None
         while high - low > 1e-4 * self.span:
             middle = (low + high) / 2.0
-            low, high = (low, middle) if self._seen(middle, self.units, question) else (middle, high)
+            low, high = (low, middle) if self._sees(middle, self.units, question) else (middle, high)
         return high
 
     def needed(self, drop: float, question: Question) -> int | None:
         """The samples, in clusters as they are now, that see ``drop``."""
-        units = fewest(lambda count: self._seen(drop, count, question))
+        units = fewest(lambda count: self._sees(drop, count, question))
         return None if units is None else math.ceil(units * self.n / self.units)
 
-    def _seen(self, drop: float, units: int, question: Question) -> bool:
+    def _sees(self, drop: float, units: int, question: Question) -> bool:
         share = min(1.0, self.flips + drop / self.span) if math.isfinite(self.span) else 1.0
         differing = 1.0 - (1.0 - share) ** (self.n / self.units)
         # The spread of squares in which a share of all is 1 and the rest 0: the gate's own degrees (stats/paired.py).
@@ -206,7 +206,7 @@ class _Spread(NamedTuple):
         return flips_power(units, drop / self.span, self.flips, shares) >= question.power
 
 
-def _spread(kind: MetricKind, samples: _Samples) -> _Spread | str:
+def _spread_of(kind: MetricKind, samples: _Samples) -> _Spread | str:
     n, units = len(samples.values), len(set(samples.clusters)) if samples.clusters is not None else len(samples.values)
     if units < 2:
         return "1 cluster, 2 needed"
@@ -273,7 +273,7 @@ def _are_answers(kind: MetricKind, statistics: Sequence[Statistics]) -> bool:
     return kind.parts is not None and all(kind.parts(sample) in ((0.0, 1.0), (1.0, 1.0)) for sample in statistics)
 
 
-def _unpaired(
+def _samples_without_pairs(
     kind: MetricKind, values: Sequence[Statistics], before: float, drop: float, question: Question
 ) -> int | None:
     after = before - drop if kind.direction == "higher" else before + drop

@@ -19,7 +19,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
 from pytest_audiobench.evaluation.record import RegressionRecord, RegressionStatus
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
@@ -57,8 +57,8 @@ def regression_of(baseline: ComparableEval | None, here: ComparableEval, line: L
 def not_comparable(baseline: ComparableEval, here: ComparableEval, line: Line, terms: Terms) -> RegressionRecord | None:
     """What is certain of ``line`` before anything is asked: None, or the verdict that the sides do not match.
 
-    ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable.py``), and so says nothing of groups: for
-    a line on one only the tasks are compared. Raises as :func:`regression_of` does.
+    ``here`` needs no answers (``comparable_ahead`` in ``evaluation/comparable_eval.py``), and so says nothing of
+    groups: for a line on one only the tasks are compared. Raises as :func:`regression_of` does.
     """
     test = _LineTest.of(here, line, terms)
     reason, pairs = mismatch(baseline, here, test.scorer), None

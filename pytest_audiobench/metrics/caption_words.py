@@ -82,7 +82,7 @@ def caption_words(text: str) -> tuple[str, ...]:
     for match in _TOKEN.finditer(plain):
         kind, token = match.lastgroup, match.group()
         if kind == "word":
-            words += _divided(token)
+            words += _word_and_endings(token)
         elif kind == "halves":
             words += _HALVES[token]
         elif kind == "symbol":
@@ -92,7 +92,7 @@ def caption_words(text: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _divided(word: str) -> list[str]:
+def _word_and_endings(word: str) -> list[str]:
     """A word and its endings: "isn't" is is, n't; "who'd've" is who, 'd, 've."""
     endings: list[str] = []
     while len(endings) < _MOST_ENDINGS and (ending := _ENDING.search(word)):

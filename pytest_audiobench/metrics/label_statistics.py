@@ -38,7 +38,7 @@ def label_statistics(
 
     Raises ValueError for a label that is not among ``labels``.
     """
-    places, number = _listed(tuple(sorted(set(labels))))
+    places, number = _label_places(tuple(sorted(set(labels))))
     if unknown := [label for label in (*true, *said) if label not in places]:
         raise ValueError(f"{unknown[0]!r} is not among the labels {sorted(places)}")
     statistics: dict[str, float] = {"labels": float(len(places)), "label_list": number}
@@ -48,7 +48,7 @@ def label_statistics(
 
 
 @lru_cache(maxsize=4096)
-def _listed(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
+def _label_places(labels: tuple[str, ...]) -> tuple[dict[str, int], float]:
     text = "\0".join(labels).encode("utf-8", "surrogatepass")
     # 48 bits, which a float holds exactly.
     number = float(int.from_bytes(hashlib.sha256(text).digest()[:6], "big"))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from pytest_audiobench.metrics.kinds.captions import lacks_captions
+from pytest_audiobench.metrics.definitions.captions import lacks_captions
 
 
 class NoSynonyms:

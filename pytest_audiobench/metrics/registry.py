@@ -1,6 +1,6 @@
 """The metrics by name: those that thresholds may name and scorers may yield.
 
-The project's own lie in ``metrics/kinds/``, a module for each group; a module there lists its metrics as ``KINDS``.
+The project's own lie in ``metrics/definitions/``, a module for each group, which lists its metrics as ``KINDS``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import kinds
+from pytest_audiobench.metrics import definitions
 from pytest_audiobench.metrics.metric import MetricKind
 
 NAME = r"[a-z][A-Za-z0-9_-]*"
@@ -53,6 +53,6 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_kinds))
 
 
-for _module in pkgutil.iter_modules(kinds.__path__):
-    for _kind in importlib.import_module(f"{kinds.__name__}.{_module.name}").KINDS:
+for _module in pkgutil.iter_modules(definitions.__path__):
+    for _kind in importlib.import_module(f"{definitions.__name__}.{_module.name}").KINDS:
         register(_kind)

@@ -59,14 +59,14 @@ class Metric(float):
 
     def __repr__(self) -> str:
         skipped = f"skipped={self.coverage['skipped']}" if self.coverage.get("skipped") else ""
-        return " ".join(part for part in (self._number(), self._covered(), skipped, self.signature) if part)
+        return " ".join(part for part in (self._number(), self._coverage_text(), skipped, self.signature) if part)
 
     def explain(self) -> list[str]:
         """Lines for a failed assertion: the number, how it was covered, its interval's method, its signature."""
         lines = [self._number()]
         if self.coverage:
             counts = [f"{self.coverage[s]} {s}" for s in _STATUSES if self.coverage.get(s)]
-            lines.append(f"{self._covered()}: {', '.join(counts) or 'no answers'}")
+            lines.append(f"{self._coverage_text()}: {', '.join(counts) or 'no answers'}")
         if self.method:
             lines.append(f"interval: {self.method}")
         if self.signature:
@@ -78,7 +78,7 @@ class Metric(float):
         interval = interval_text(self.lower, self.upper)
         return f"{self.name} {value_text(float(self))}{unit}{interval and f' {interval}'} n={self.n}"
 
-    def _covered(self) -> str:
+    def _coverage_text(self) -> str:
         n = self.coverage.get("n", 0)
         return f"coverage {100.0 * self.coverage.get('parsed', 0) / n:.1f} %" if n else ""
 

@@ -16,7 +16,7 @@ Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 """Takes a spec's target and options; raises UsageError for options it does not know. Must be cheap."""
 
 KINDS: dict[str, str | Factory] = {
-    "baseline": "pytest_audiobench.models.baseline:baseline",
+    "baseline": "pytest_audiobench.models.bundled:baseline",
     "hf": "pytest_audiobench.models.hf.model:HfModel",
     "http": "pytest_audiobench.models.predictions_v1.model:PredictionsModel",
     "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",
@@ -42,7 +42,7 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     if spec.kind not in kinds:
         known = "; ".join([", ".join(sorted(kinds)), *problems])
         raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {known}")
-    return _imported(kinds[spec.kind])(spec.target, spec.options)
+    return _factory_from(kinds[spec.kind])(spec.target, spec.options)
 
 
 def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:
@@ -50,10 +50,10 @@ def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KIND
     if spec.kind not in kinds:
         extensions.load()
     kinds = {**KINDS, **kinds}
-    return spec.kind in kinds and getattr(_imported(kinds[spec.kind]), "in_process", False) is True
+    return spec.kind in kinds and getattr(_factory_from(kinds[spec.kind]), "in_process", False) is True
 
 
-def _imported(factory: str | Factory) -> Factory:
+def _factory_from(factory: str | Factory) -> Factory:
     if not isinstance(factory, str):
         return factory
     module, _, attribute = factory.partition(":")

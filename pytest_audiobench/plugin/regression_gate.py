@@ -18,7 +18,7 @@ from dataclasses import replace
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
-from pytest_audiobench.evaluation.comparable import ComparableEval, comparable_ahead, comparable_eval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, comparable_ahead, comparable_eval
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.record import RegressionRecord

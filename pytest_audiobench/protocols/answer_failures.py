@@ -85,25 +85,25 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     in_words = expects in ("words", "all_words")
     if not text.strip():
         return () if in_words and not any(map(str.strip, sample.truths)) else ("empty",)
-    found = []
+    classes = []
     if in_words and _is_phones(text) and not any(map(_is_phones, sample.truths)):
-        found.append("wrong_task")
-    if expects != "open" and _is_foreign(text, "\n".join(_written(sample, expects))):
-        found.append("wrong_script")
+        classes.append("wrong_task")
+    if expects != "open" and _is_foreign(text, "\n".join(_expected_texts(sample, expects))):
+        classes.append("wrong_script")
     tokens = _tokens(text)
     if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
-        found.append("loop")
+        classes.append("loop")
     wanted = [len(_tokens(truth)) for truth in sample.truths]
     if in_words and len(tokens) > 3 * (sum(wanted) if expects == "all_words" else max(wanted)) + 5:
-        found.append("runaway")
+        classes.append("runaway")
     if response.finish == "refusal" or (refuses(text) and not any(map(refuses, (*sample.truths, *sample.choices)))):
-        found.append("refused")
+        classes.append("refused")
     if response.finish == "length":
-        found.append("truncated")
-    return tuple(found)
+        classes.append("truncated")
+    return tuple(classes)
 
 
-def _written(sample: Sample, expects: Expects) -> tuple[str, ...]:
+def _expected_texts(sample: Sample, expects: Expects) -> tuple[str, ...]:
     # A model may reason in the language that it was asked in, whatever the options are written in.
     return sample.truths if expects == "words" else (*sample.truths, *sample.choices, sample.question)
 
@@ -149,7 +149,7 @@ def _loops(tokens: list[str]) -> bool:
 def _is_foreign(text: str, truths: str) -> bool:
     if text.isascii() and truths.isascii():
         return False
-    wanted, said = (_scripts(unicodedata.normalize("NFKC", one)) for one in (truths, text))
+    wanted, said = (_scripts(unicodedata.normalize("NFKC", passage)) for passage in (truths, text))
     letters = sum(said.values())
     if not wanted or letters < 2:
         return False
@@ -161,12 +161,12 @@ def _is_foreign(text: str, truths: str) -> bool:
 
 def _scripts(text: str) -> Counter[str]:
     """Letters by script; kana apart from Han, under あ."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         script = _script(character)
         if script:
-            found["あ" if script == "HAN" and not _is_han(character) else script] += count
-    return found
+            counts["あ" if script == "HAN" and not _is_han(character) else script] += count
+    return counts
 
 
 @lru_cache(maxsize=20_000)

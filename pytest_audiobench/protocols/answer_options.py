@@ -17,7 +17,7 @@ _LEAD_IN = re.compile(r"[\s\"'“‘(:,–—-]{0,6}")
 ARTICLE = re.compile(r"(?:an?|the)\s+(?=\w)", re.I)
 
 
-class Named(NamedTuple):
+class OptionMention(NamedTuple):
     """An option found in a text, and the position behind it."""
 
     letter: str
@@ -68,7 +68,7 @@ class Options:
         """Whether two letters stand for equal texts."""
         return self._first.get(letter, letter) == self._first.get(other, other)
 
-    def named(self, text: str) -> str | None:
+    def letter_of(self, text: str) -> str | None:
         """The letter of the option that is the whole of ``text``: punctuation, case, space, an article ignored."""
         if len(text) > self.longest + 100:
             return None
@@ -79,16 +79,16 @@ class Options:
             letter = self._exact.get(rest) or self._plain.get(plain(rest))
         return letter
 
-    def at(self, text: str, position: int) -> Named | None:
+    def at(self, text: str, position: int) -> OptionMention | None:
         """The longest option whose words ``text`` has at ``position``, behind punctuation and an article."""
         lead = _LEAD_IN.match(text, position)
         start = lead.end() if lead else position
         if not text[start : start + 1].isalnum():
             return None
-        spoken = self._spoken(text, start)
+        spoken = self._words_from(text, start)
         articles = bool(spoken) and spoken[0][0] in _ARTICLES
         options = [
-            Named(letter, spoken[skipped + len(words) - 1][1])
+            OptionMention(letter, spoken[skipped + len(words) - 1][1])
             for letter, words in self._words
             if letter and words
             for skipped in range(articles + 1)
@@ -96,7 +96,7 @@ class Options:
         ]
         return max(options, key=lambda named: named.end, default=None)
 
-    def _spoken(self, text: str, start: int) -> list[tuple[str, int]]:
+    def _words_from(self, text: str, start: int) -> list[tuple[str, int]]:
         """The words from ``start`` on and the positions behind them, as many as the longest option could use."""
         most = 1 + max((len(words) for _, words in self._words), default=0)
         spoken: list[tuple[str, int]] = []

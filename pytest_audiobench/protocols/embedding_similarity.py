@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import cosines
+from pytest_audiobench.metrics.definitions.captions import cosines
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.stats.intervals import Floats
@@ -119,11 +119,11 @@ def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
     folder = Path(encoder)
     if not folder.is_dir():
         raise UsageError(f"{folder} is no folder: name one that holds a sentence-transformers or model2vec model")
-    return lambda texts: _loaded(folder)(texts), f"{name}|files:{_digest(folder)}"
+    return lambda texts: _load(folder)(texts), f"{name}|files:{_digest(folder)}"
 
 
 @lru_cache(maxsize=2)
-def _loaded(folder: Path) -> Encoder:
+def _load(folder: Path) -> Encoder:
     is_sentence = (folder / "modules.json").is_file()
     package = "sentence_transformers" if is_sentence else "model2vec"
     if importlib.util.find_spec(package) is None:

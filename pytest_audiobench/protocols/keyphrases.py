@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.understanding import CUTS, keyphrase_statistics, lacks_stemmer
+from pytest_audiobench.metrics.definitions.understanding import CUTS, keyphrase_statistics, lacks_stemmer
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.classification.mentions import searchable_text
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text

@@ -81,7 +81,7 @@ def _capitals(text: str) -> list[str]:
     return _OTHER.sub("", text.upper()).split()
 
 
-def _permuted(sample: Sample, answer: Answer) -> Mapping[str, float]:
+def _cp_scores(sample: Sample, answer: Answer) -> Mapping[str, float]:
     talkers = [piece for piece in _pieces(answer) if piece.strip()]
     errors = cp_errors([_capitals(truth) for truth in sample.truths], [_capitals(said) for said in talkers])
     return errors.statistics | _count(talkers, sample)
@@ -89,7 +89,7 @@ def _permuted(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 def _two_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
     two = answer.status != "truncated" and len(_pieces(answer)) == 2
-    return _permuted(sample, answer) if two else None
+    return _cp_scores(sample, answer) if two else None
 
 
 _STUDY_TEXT = "nopunct:A-Z'|split:."
@@ -126,7 +126,7 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
         "best-permutation": _scorer(
             "best-permutation",
             f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
-            _permuted,
+            _cp_scores,
             ("osr_wer", *_COUNTS),
         ),
         "exactly-two-sentences": _scorer(
@@ -154,10 +154,10 @@ def talkers_of(text: str) -> list[str]:
         ends = [*(label.start() for label in labels[1:]), len(text)]
         for label, end in zip(labels, ends, strict=True):
             said.setdefault(" ".join(label[1].lower().split()), []).append(text[label.end() : end].strip(_MARKS))
-        return _spoken(" ".join(pieces) for pieces in said.values())
-    lines = _spoken(_LISTED.sub("", line, count=1) for line in text.splitlines())
-    return lines if len(lines) > 1 else _spoken(_SENTENCE_END.split(lines[0])) if lines else []
+        return _pieces_with_words(" ".join(pieces) for pieces in said.values())
+    lines = _pieces_with_words(_LISTED.sub("", line, count=1) for line in text.splitlines())
+    return lines if len(lines) > 1 else _pieces_with_words(_SENTENCE_END.split(lines[0])) if lines else []
 
 
-def _spoken(pieces: Iterable[str]) -> list[str]:
+def _pieces_with_words(pieces: Iterable[str]) -> list[str]:
     return [piece for piece in map(str.strip, pieces) if re.search(r"\w", piece)]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.answers import moving_average_ratio
+from pytest_audiobench.metrics.definitions.answers import moving_average_ratio
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.understanding import TYPED, Entity, Measure, added, entity_counts
+from pytest_audiobench.metrics.definitions.understanding import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
@@ -96,7 +96,7 @@ def _is_entity(entity: Any) -> bool:
     return isinstance(entity, dict) and isinstance(entity.get("type"), str) and isinstance(entity.get("filler"), str)
 
 
-def _tidied(frame: Frame) -> Frame:
+def _tidy_frame(frame: Frame) -> Frame:
     entities = (Entity(tidy_caseless(entity.type), tidy_caseless(entity.filler)) for entity in frame.entities)
     return Frame(tidy_caseless(frame.intent), tuple(entities))
 
@@ -147,7 +147,7 @@ _READINGS = (
         "frame",
         "understanding:frame|v:1|unanswered:misses-all|case:ignored|distance:slurp",
         _parse,
-        _score(_tidied, keep=True),
+        _score(_tidy_frame, keep=True),
         _METRICS,
     ),
     Scorer(

@@ -24,7 +24,7 @@ class Finding(NamedTuple):
 
 def lint(values: Sequence[Published]) -> list[Finding]:
     """All findings on ``values``: impossible fractions, copied values, differences that do not add up."""
-    return [*_impossible(values), *_copied(values), *_deltas(values)]
+    return [*_impossible(values), *_copied_values(values), *_deltas(values)]
 
 
 def is_possible(value: float, n: int, decimals: int, scale: float = 100.0) -> bool:
@@ -56,7 +56,7 @@ def _impossible(values: Sequence[Published]) -> Iterator[Finding]:
             yield Finding("impossible fraction", (value,), says)
 
 
-def _copied(values: Sequence[Published]) -> Iterator[Finding]:
+def _copied_values(values: Sequence[Published]) -> Iterator[Finding]:
     """One model's values in one table that are equal though their data differ. Coarse tables repeat by chance."""
     fine = [
         value

@@ -10,7 +10,7 @@ from typing import Any
 from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
-from pytest_audiobench.evaluation.comparable import cluster_of
+from pytest_audiobench.evaluation.comparable_eval import cluster_of
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.record import ItemRecord
 from pytest_audiobench.evaluation.requests import messages_payload

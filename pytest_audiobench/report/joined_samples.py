@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.evaluation.comparable import (
+from pytest_audiobench.evaluation.comparable_eval import (
     ComparableEval,
     ComparableSample,
     audio_digest,

@@ -29,7 +29,7 @@ from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_
 Json = Mapping[str, Any]
 
 SAME = "consistency"
-"""The metric that says how many answers stayed the same (``metrics/kinds/faithfulness.py``)."""
+"""The metric that says how many answers stayed the same (``metrics/definitions/faithfulness.py``)."""
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,10 @@ def source_of(target: Path, manifests: Path | None = None, crashes: str = "error
         raise UsageError(f"{target} holds answers in several layouts ({layouts}): name one")
     if len(sources) == 1:
         return sources[0]
-    return Source(sources[0].layout, tuple(files), partial(_chained, sources))
+    return Source(sources[0].layout, tuple(files), partial(_rows_of_all, sources))
 
 
-def _chained(sources: list[Source]) -> Iterator[RecordedRow]:
+def _rows_of_all(sources: list[Source]) -> Iterator[RecordedRow]:
     for source in sources:
         yield from source.rows()
 

@@ -98,7 +98,7 @@ class ScoredRows:
         self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
         clusters = [self._cluster_of(row) for row in chunk]
         self._clusters.update(clusters)
-        self._slim = [self._slimmed(answer, cluster) for answer, cluster in zip(answered, clusters, strict=True)]
+        self._slim = [self._slim_answers(answer, cluster) for answer, cluster in zip(answered, clusters, strict=True)]
         return clusters
 
     def keep(self, rows: Mapping[str, Sequence[ScoredSample]]) -> None:
@@ -108,7 +108,7 @@ class ScoredRows:
                 [
                     row._replace(
                         answers=slim,
-                        answer=None if row.answer is None else _shortened(row.answer),
+                        answer=None if row.answer is None else _bounded_answer(row.answer),
                         scores=None if row.scores is None else self._once(row.scores),
                     )
                     for row, slim in zip(scored, self._slim, strict=True)
@@ -132,7 +132,7 @@ class ScoredRows:
             return str(row.sample.metadata.get(self._cluster, row.sample.id))
         return row.recording or (row.clip_keys[0] if row.clip_keys else row.sample.id)
 
-    def _slimmed(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
+    def _slim_answers(self, answers: SampleAnswers, cluster: Hashable) -> SampleAnswers:
         metadata = answers.selected.sample.metadata
         groups = self._once({name: metadata[name] for name in self._fields if name in metadata})
         sample = Sample(answers.sample_id, (), "", metadata=groups)
@@ -143,7 +143,7 @@ class ScoredRows:
         return self._small.setdefault(tuple(small.items()), small)
 
 
-def _shortened(answer: Answer) -> Answer:
+def _bounded_answer(answer: Answer) -> Answer:
     if answer.value is None or len(answer.value) <= _LONGEST_VALUE:
         return answer
     return Answer(answer.status, hashlib.sha256(answer.value.encode("utf-8", "surrogatepass")).hexdigest())

@@ -67,10 +67,10 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
     Raises UsageError where nothing can be scored, for an unknown scorer, and for rows of two runs in one file.
     """
     with collector_paused():
-        return _rescored(source, wanted, folder)
+        return _rescore_source(source, wanted, folder)
 
 
-def _rescored(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
+def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
     results = RescoredEval([], [], [])
     pools: dict[tuple[str, str], Pool] = {}

@@ -33,7 +33,7 @@ def text(owners: Sequence[Json], notes: Sequence[str], compared: Compared, forma
         return json_text([_as_json(owner, compared.get(at, ())) for at, owner in enumerate(owners)])
     if format_ == "csv":
         return csv_text(_rows(owners, compared), [*_OF_OWNER, *_OF_ROW, "published"])
-    lines = _markdown(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
+    lines = _markdown_lines(owners, notes, compared) if format_ == "markdown" else _lines(owners, notes, compared)
     return "\n".join(lines) + "\n"
 
 
@@ -53,7 +53,7 @@ def _lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> 
     yield from (f"note: {printable(note)}" for note in notes)
 
 
-def _markdown(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
+def _markdown_lines(owners: Sequence[Json], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
         for sweep in scorer_tables(owner):

@@ -45,8 +45,8 @@ def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAP
     app.add_route("/v1/chat/completions", routes.chat, methods=["POST"])
     app.add_route("/v1/audio/transcriptions", routes.transcribe, methods=["POST"])
     app.add_exception_handler(TurnedAway, routes.turned_away)
-    app.add_exception_handler(Refused, _refused)
-    app.add_exception_handler(ClientDisconnect, _gone)
+    app.add_exception_handler(Refused, _refusal_response)
+    app.add_exception_handler(ClientDisconnect, _gone_response)
     app.add_middleware(Guard, options=options)
     return app
 
@@ -70,7 +70,7 @@ class _Routes:
         async with self._turns.place() as until:
             received = await body.read(request, self._options.max_body_bytes)
             async with self._turns.turn():
-                items, asks, errors = await self._decoding(self._prepared, received, until)
+                items, asks, errors = await self._decoding(self._items_and_asks, received, until)
                 answers = await self._answer(request, asks)
         rows = predictions_v1.merged(items, answers, errors)
         return JSONResponse(predictions_v1.envelope(rows))
@@ -107,7 +107,7 @@ class _Routes:
 
     async def turned_away(self, request: HttpRequest, error: Exception) -> HttpResponse:
         await body.discard(request, self._options.max_body_bytes)
-        return await _refused(request, error)
+        return await _refusal_response(request, error)
 
     async def _single(self, request: HttpRequest, question: Callable[[], Question], until: float) -> Response:
         """The response to a single question. Raises Refused (400) with the error that it met."""
@@ -128,7 +128,7 @@ class _Routes:
     async def _decoding(self, work: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._decoders, work, *arguments)
 
-    def _prepared(
+    def _items_and_asks(
         self, received: bytearray, until: float
     ) -> tuple[list[predictions_v1.Item], list[Ask], Mapping[str, str]]:
         items = predictions_v1.items(*body.parse_with_audio(received), self._served.limits, self._options)
@@ -182,7 +182,7 @@ class _Bounded:
         return message
 
 
-async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
+async def _refusal_response(request: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, Refused)
     is_openai = request.url.path.startswith("/v1/")
     content = chat.failure(error.message, error.status) if is_openai else {"detail": error.message}
@@ -190,7 +190,7 @@ async def _refused(request: HttpRequest, error: Exception) -> HttpResponse:
     return JSONResponse(content, error.status, headers)
 
 
-async def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
+async def _gone_response(request: HttpRequest, error: Exception) -> HttpResponse:
     return HttpResponse(status_code=499)  # nobody reads it
 
 

@@ -47,7 +47,7 @@ class AudioIn:
     def _play(self, name: str, sound: Sound, question: Question) -> PlayedAudio:
         windows_s = (self._limits.window_s(question.task), question.longest_s, self._left_s)
         window_s = min(window for window in windows_s if window is not None)
-        played = self._decoded(name, sound, window_s)
+        played = self._decode(name, sound, window_s)
         if played.truncated_s and window_s == self._left_s:
             raise SampleError(
                 f"{name}: the call holds more than {LONGEST_CALL_S:g} s of audio; send it in several calls"
@@ -55,7 +55,7 @@ class AudioIn:
         self._left_s = max(0.001, self._left_s - played.duration_s)
         return played
 
-    def _decoded(self, name: str, sound: Sound, window_s: float) -> PlayedAudio:
+    def _decode(self, name: str, sound: Sound, window_s: float) -> PlayedAudio:
         # Somewhat more than what is left, so that a clip which is only too long is refused for its length.
         rate_hz, most_values = self._limits.rate_hz, round((self._left_s + 2) * _VALUES_A_SECOND)
         if isinstance(sound.data, bytes):

@@ -166,12 +166,12 @@ class Checker:
 
     def id_missing(self) -> str:
         nameless = {key: value for key, value in self._item("check").items() if key != "sample_id"}
-        return self._refused(call([nameless]), 400)
+        return self._expect_refusal(call([nameless]), 400)
 
     def id_twice(self) -> str:
         if self.max_batch < 2:
             raise Untried("one request at once can hold no duplicate")
-        return self._refused(call([self._item("check"), self._item("check")]), 400)
+        return self._expect_refusal(call([self._item("check"), self._item("check")]), 400)
 
     def no_json(self) -> str:
         answer = self._answer(self._probe.post("/predict", b'{"schema_version": "predictions_v1", "requests": ['))
@@ -199,9 +199,9 @@ class Checker:
         return max_batch + 1
 
     def _too_many(self, ids: Sequence[str]) -> str:
-        return self._refused(call([self._item(sample_id) for sample_id in ids]), 413)
+        return self._expect_refusal(call([self._item(sample_id) for sample_id in ids]), 413)
 
-    def _refused(self, body: Mapping[str, Any], status: int) -> str:
+    def _expect_refusal(self, body: Mapping[str, Any], status: int) -> str:
         expect(self._answer(self._probe.post("/predict", json.dumps(body).encode())), status)
         return f"answers {status}"
 
@@ -240,14 +240,14 @@ RULES: Mapping[str, Callable[[Checker], str]] = {
     "other-sample-rate": Checker.rate,
     "oversized-413": lambda checker: checker._too_many([f"check-{i}" for i in range(checker._beyond)]),
     "413-before-duplicates": lambda checker: checker._too_many(["check-same"] * checker._beyond),
-    "wrong-schema-400": lambda checker: checker._refused(
+    "wrong-schema-400": lambda checker: checker._expect_refusal(
         {"schema_version": "predictions_v0", "requests": [checker._item("check")]}, 400
     ),
-    "requests-no-list-400": lambda checker: checker._refused(
+    "requests-no-list-400": lambda checker: checker._expect_refusal(
         {"schema_version": SCHEMA, "requests": {"0": checker._item("check")}}, 400
     ),
     "sample-id-missing-400": Checker.id_missing,
-    "sample-id-empty-400": lambda checker: checker._refused(call([checker._item("")]), 400),
+    "sample-id-empty-400": lambda checker: checker._expect_refusal(call([checker._item("")]), 400),
     "sample-id-twice-400": Checker.id_twice,
     "no-json-422": Checker.no_json,
     "still-answers": Checker.still_there,

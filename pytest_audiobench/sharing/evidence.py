@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_audiobench.comparison.comparison_lines import estimate, pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind

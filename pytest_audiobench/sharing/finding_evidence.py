@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.sharing.evidence import other_versions
 from pytest_audiobench.sharing.submission import decimals

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparison.comparison_lines import estimate, parse_rate, pooled
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.record import RegressionRecord
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.regression import Line, Terms, regression_of

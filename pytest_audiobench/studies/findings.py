@@ -89,13 +89,13 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
             "slice": {by: item.part},
             "status": item.status,
             "validation_notes": item.why,
-            **_estimated(item.discovery, f"{seed}/{item.part}/discovery"),
+            **_estimate(item.discovery, f"{seed}/{item.part}/discovery"),
             "p_value": item.p,
             "adjusted_p_value": item.q,
             "discovery": _side(item.discovery, scored, item.p),
             "holdout": {
                 **_side(item.holdout, scored, item.p_holdout),
-                **_estimated(item.holdout, f"{seed}/{item.part}/holdout"),
+                **_estimate(item.holdout, f"{seed}/{item.part}/holdout"),
             },
         }
         for rank, item in enumerate(weighed, start=1)
@@ -136,7 +136,7 @@ def _domain(row: ScoredSample, by: str) -> str:
     return str(sample.metadata[by])
 
 
-def _estimated(side: stats.Side, seed: str) -> dict[str, float | None]:
+def _estimate(side: stats.Side, seed: str) -> dict[str, float | None]:
     interval = stats.uplift_interval(side.members, side.others, seed)
     return {"effect_size": finite(side.uplift), "ci_lower": interval.lower, "ci_upper": interval.upper}
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds import ranking
+from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.bioacoustic.answers import spoken

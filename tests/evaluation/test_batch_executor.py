@@ -48,6 +48,11 @@ def planned_key(*sample_ids):
     return batch_plan.answer_key(keys[0], batch_plan.batch_key(keys))
 
 
+def holder_of(key, folder):
+    """Another process of the run in ``folder`` that holds the lock of the batch ``key``, and answers it when told."""
+    return other_process(HOLDER, folder / "claims.lock", key.hex(), folder / "store.sqlite")
+
+
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
 def test_what_is_known_is_not_asked_and_loads_nothing(executor_of, batching):
     first = texts(executor_of(Meter(batching)), "a", "b", "c")
@@ -374,8 +379,7 @@ def test_a_refreshed_run_asks_what_others_had_asked_but_nothing_twice(executor_o
 
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
 def test_a_batch_that_another_process_answers_meanwhile_is_not_asked(executor_of, tmp_path, batching):
-    key = planned_key("a") if batching == "planned" else question("a").planned.key
-    holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
+    holder = holder_of(planned_key("a") if batching == "planned" else question("a").planned.key, tmp_path)
     model, steps = Meter(batching, max_batch=1), []
 
     def progress(done, total):
@@ -396,8 +400,7 @@ def test_a_batch_that_another_process_answers_meanwhile_is_not_asked(executor_of
 
 @pytest.mark.parametrize("batching", ["planned", "opaque"])
 def test_a_batch_whose_holder_dies_is_asked_here(executor_of, tmp_path, batching):
-    key = planned_key("a") if batching == "planned" else question("a").planned.key
-    holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
+    holder = holder_of(planned_key("a") if batching == "planned" else question("a").planned.key, tmp_path)
     model, steps = Meter(batching, max_batch=1), []
 
     def progress(done, total):
@@ -411,8 +414,7 @@ def test_a_batch_whose_holder_dies_is_asked_here(executor_of, tmp_path, batching
 
 
 def test_of_a_batch_of_an_opaque_model_that_another_began_only_the_rest_is_asked(executor_of, tmp_path):
-    key = question("b").planned.key
-    holder = other_process(HOLDER, tmp_path / "claims.lock", key.hex(), tmp_path / "store.sqlite")
+    holder = holder_of(question("b").planned.key, tmp_path)
     model, steps = Meter(max_batch=3), []
 
     def progress(done, total):

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.record import ScorerRecord
 from pytest_audiobench.gate.failure_table import WIDTH, regression_table
 from pytest_audiobench.gate.regression import Line, Terms, not_comparable, regression_of

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.agreement import across_epochs
+from pytest_audiobench.metrics.definitions.agreement import across_epochs
 
 
 def test_mean_spread_and_agreement_over_epochs():

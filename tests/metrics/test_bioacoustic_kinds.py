@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.metrics.kinds.labels import ROW
+from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.bioacoustic.metrics import dataset_map, macro_f1

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds import captions
-from pytest_audiobench.metrics.kinds.captions import (
+from pytest_audiobench.metrics.definitions import captions
+from pytest_audiobench.metrics.definitions.captions import (
     CIDER_SET,
     cider_beans_next,
     cider_d,
@@ -20,7 +20,7 @@ from pytest_audiobench.metrics.kinds.captions import (
     rouge_l,
     spice,
 )
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
 

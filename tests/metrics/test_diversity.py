@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.metrics.kinds.answers import moving_average_ratio
+from pytest_audiobench.metrics.definitions.answers import moving_average_ratio
 
 WORDS = st.lists(st.sampled_from("abcdefgh"), max_size=40)
 

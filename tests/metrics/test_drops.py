@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_audiobench.metrics.definitions import answers
+from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_statistics
+from pytest_audiobench.metrics.definitions.understanding import Counts
 from pytest_audiobench.metrics.estimates import not_of_samples, summed_kind, sums_of, value_of
-from pytest_audiobench.metrics.kinds import answers
-from pytest_audiobench.metrics.kinds.translations import BLEU_NAMES, bleu_statistics
-from pytest_audiobench.metrics.kinds.understanding import Counts
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.metric import MetricKind
 from pytest_audiobench.metrics.metric_drops import drop_of, moved

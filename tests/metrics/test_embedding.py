@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import cosines
+from pytest_audiobench.metrics.definitions.captions import cosines
 
 VECTORS = st.lists(st.floats(-1e308, 1e308), min_size=3, max_size=3)
 

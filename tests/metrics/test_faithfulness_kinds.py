@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.gate.threshold_syntax import margin_of, point
 from pytest_audiobench.gate.thresholds import parse_threshold
-from pytest_audiobench.metrics.kinds.faithfulness import KINDS
+from pytest_audiobench.metrics.definitions.faithfulness import KINDS
 from pytest_audiobench.metrics.metric import POINTS, span
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_audiobench.metrics.definitions.presence import criterion, d_prime
 from pytest_audiobench.metrics.estimates import value_of
-from pytest_audiobench.metrics.kinds.presence import criterion, d_prime
 from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.stats.drops import Question

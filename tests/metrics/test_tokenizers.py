@@ -7,7 +7,7 @@ import sentencepiece
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import tokenizers
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.tokenizers import bleu_scorer, bleu_signature, lacking
 
 

@@ -8,7 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics, chrf_statistics, sentence_bleu, ter_statistics
+from pytest_audiobench.metrics.definitions.translations import (
+    bleu_statistics,
+    chrf_statistics,
+    sentence_bleu,
+    ter_statistics,
+)
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking
 

@@ -12,7 +12,7 @@ from scipy.interpolate import interp1d
 from scipy.optimize import brentq
 from sklearn.metrics import roc_curve
 
-from pytest_audiobench.metrics.kinds.ranking import eer_interpolated, min_dcf
+from pytest_audiobench.metrics.definitions.ranking import eer_interpolated, min_dcf
 from pytest_audiobench.metrics.registry import metric_kind
 
 scores = st.lists(st.integers(-5, 5).map(float), min_size=1, max_size=15)

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds import understanding
-from pytest_audiobench.metrics.kinds.understanding import (
+from pytest_audiobench.metrics.definitions import understanding
+from pytest_audiobench.metrics.definitions.understanding import (
     Entity,
     added,
     char_distance,

@@ -282,7 +282,7 @@ def test_limits_say_which_task_is_cut_to_the_window(built):
     assert (limits.window_s("transcription"), limits.window_s("choice")) == (None, 2.0)
 
 
-# Transcribers and choosers
+# Transcribers and classifiers
 
 
 def test_whisper_is_told_its_language_or_guesses_it(model_of, asks_of, built):

@@ -4,8 +4,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from pytest_audiobench.models.baseline.features import GROUPS, columns, features
-from pytest_audiobench.models.baseline.trained import Network
+from pytest_audiobench.models.bundled.features import GROUPS, columns, features
+from pytest_audiobench.models.bundled.trained import Network
 
 TIME = np.arange(16_000) / 16_000
 

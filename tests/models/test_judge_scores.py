@@ -128,7 +128,7 @@ def scored(value):
         (lambda told: {**told, "schema_version": "judge_scores_v2"}, "'judge_scores_v2', not 'judge_scores_v1'"),
         (lambda told: {"schema_version": "judge_scores_v1"}, "no list `items`"),
         (lambda told: [told], "no list `items`"),
-        (lambda told: {**told, "items": ["YES", *told["items"]]}, "sample_id of items[0] is None"),
+        (lambda told: {**told, "items": ["YES", *told["items"]]}, "items[0] is a text, not an object"),
         (lambda told: b'{"schema_version": "judge_scores_v1", "items": [NaN]}', "NaN, which is no JSON number"),
     ],
 )

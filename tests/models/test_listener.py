@@ -9,8 +9,8 @@ import pytest
 import soundfile
 
 from pytest_audiobench.datasets.bundled import bundled_folder
-from pytest_audiobench.models.baseline.listener import Listener
-from pytest_audiobench.models.baseline.trained import Trained
+from pytest_audiobench.models.bundled.listener import Listener
+from pytest_audiobench.models.bundled.trained import Trained
 from pytest_audiobench.models.messages import SOMETHING_ELSE
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec

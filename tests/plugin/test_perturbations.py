@@ -150,7 +150,9 @@ def test_the_terminal_tells_the_curve_in_80_columns(ladder):
             "  mean of the 6 perturbations measured, each weighing 1/6: *.* % [[]*.* to *.*]",
         ]
     )
-    assert max(map(len, ladder.out.splitlines())) <= 80
+    # pytest's own header is as wide as the names of the plugins that are installed.
+    ours = ladder.out.partition("= audiobench =")[2].partition("\n")[2]
+    assert max(map(len, ours.splitlines())) <= 80
 
 
 def test_two_runs_are_held_against_each_other_by_slope_area_and_mean(ladder):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import cider_d
+from pytest_audiobench.metrics.definitions.captions import cider_d
 from pytest_audiobench.metrics.meteor import NoSynonyms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response

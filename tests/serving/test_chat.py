@@ -176,7 +176,7 @@ def test_transcriptions_are_those_of_the_listener(listener):
     rows = _rows("transcription", 4)
     client = _client(listener)
     from pytest_audiobench.audio.decode import decode_bytes
-    from pytest_audiobench.models.baseline.listener import Sphinx
+    from pytest_audiobench.models.bundled.listener import Sphinx
 
     for row in rows:
         path = bundled_folder() / row["audio"]

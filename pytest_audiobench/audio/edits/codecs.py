@@ -58,12 +58,12 @@ def encoded_and_decoded(name: str, samples: Samples, rate_hz: int) -> Samples:
     resampled = samples if codec_hz == rate_hz else soxr.resample(samples, rate_hz, codec_hz, quality="HQ")
     if not len(resampled):
         raise ValueError(f"nothing is left of the clip at the {codec_hz} Hz that {name} takes")
-    decoded = _decoded(name, codec, np.clip(resampled, -1.0, 1.0), codec_hz)
+    decoded = _round_trip(name, codec, np.clip(resampled, -1.0, 1.0), codec_hz)
     back = decoded if codec_hz == rate_hz else soxr.resample(decoded, codec_hz, rate_hz, quality="HQ")
     return _of_length(back, len(samples))
 
 
-def _decoded(name: str, codec: _Codec, samples: Samples, rate_hz: int) -> Samples:
+def _round_trip(name: str, codec: _Codec, samples: Samples, rate_hz: int) -> Samples:
     encoded = BytesIO()
     try:
         with soundfile.SoundFile(

@@ -48,8 +48,8 @@ def mask(percent: float, mode: Mode = "random", fill: Fill = "silence", seed: in
     """
     parameters = (
         ("percent", _percent(percent)),
-        ("mode", _validated("mode", mode, Mode)),
-        ("fill", _validated("fill", fill, Fill)),
+        ("mode", _checked_word("mode", mode, Mode)),
+        ("fill", _checked_word("fill", fill, Fill)),
     )
     drawn = mode in ("random", "scattered") or fill == "noise"
     return Edit("mask", 1, parameters, seed=str(seed) if drawn else None)
@@ -71,11 +71,11 @@ def segments(n_frames: int, rate_hz: int, percent: float, mode: str, seed: int |
     halved. A clip shorter than 50 ms is one piece. Raises UsageError for a share outside 0 to 100 and an unknown mode.
     """
     n_masked = int(Fraction(_percent(percent)) * n_frames / 100 + Fraction(1, 2))
-    kind = _validated("mode", mode, Mode)
+    kind = _checked_word("mode", mode, Mode)
     if not n_masked:
         return []
     if kind == "scattered":
-        return _scattered(n_frames, rate_hz, n_masked, seed)
+        return _random_pieces(n_frames, rate_hz, n_masked, seed)
     begin = {"start": 0, "end": n_frames - n_masked, "random": _place(n_frames, n_masked, seed)}[kind]
     return [(begin, begin + n_masked)]
 
@@ -85,7 +85,7 @@ def _place(room: int, frames: int, seed: int | str) -> int:
     return seed_of("mask place", 1, str(seed)) * (room - frames + 1) >> 63
 
 
-def _scattered(n_frames: int, rate_hz: int, n_masked: int, seed: int | str) -> list[Segment]:
+def _random_pieces(n_frames: int, rate_hz: int, n_masked: int, seed: int | str) -> list[Segment]:
     draw = signals.stream("mask pieces", 1, str(seed))
     ends = _cuts(n_frames, rate_hz, draw)
     lengths = np.diff(ends, prepend=0)
@@ -114,7 +114,7 @@ def _cuts(n_frames: int, rate_hz: int, draw: np.random.RandomState) -> np.ndarra
 
 def _mask(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     texts = dict(parameters)
-    mode, fill = _validated("mode", texts.get("mode"), Mode), _validated("fill", texts.get("fill"), Fill)
+    mode, fill = _checked_word("mode", texts.get("mode"), Mode), _checked_word("fill", texts.get("fill"), Fill)
     pieces = segments(len(samples), rate_hz, number(parameters, "percent"), mode, seed or "")
     masked = samples.copy()
     filling = _noise(samples, seed or "") if fill == "noise" and pieces else np.zeros_like(samples)
@@ -136,7 +136,7 @@ def _percent(percent: float) -> str:
     return text
 
 
-def _validated(what: str, given: object, kinds: object) -> str:
+def _checked_word(what: str, given: object, kinds: object) -> str:
     known = get_args(kinds)
     if given not in known:
         raise UsageError(f"no {what} of a mask is named {given!r}; there are {', '.join(known)}")

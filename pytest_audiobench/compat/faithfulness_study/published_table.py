@@ -100,11 +100,11 @@ def table(folder: Path, manifests: Path | None = None) -> str:
     """
     outputs = _Outputs(folder, manifests)
     parts = [
-        _section("With reasoning", _HEAD_REASONED, _reasoned(outputs)),
+        _section("With reasoning", _HEAD_REASONED, _reasoning_rows(outputs)),
         _section("Without reasoning", _HEAD, (_row(outputs, *pair, "no_reas", False) for pair in _pairs(_DATASETS))),
         _section("Two-step sanity check", _HEAD_TWO_STEP, _two_step(outputs)),
-        _section("Injected speech", _HEAD_INJECTED, _injected(outputs)),
-        _section("Masked audio", _HEAD_MASKED, _masked(outputs)),
+        _section("Injected speech", _HEAD_INJECTED, _injection_rows(outputs)),
+        _section("Masked audio", _HEAD_MASKED, _mask_rows(outputs)),
         _section("By hop", _HEAD_HOPS, _hops(outputs)),
     ]
     return "\n".join(parts)
@@ -122,7 +122,7 @@ _HEAD_MASKED = ("model", "data", "masked", "n", "recomputed", "nulls", "out of r
 _HEAD_HOPS = ("model", "data", "single, their rule", "multi, their rule", "single, `letters`", "multi, `letters`")
 
 
-def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
+def _reasoning_rows(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_DATASETS):
         rows = outputs.rows(style, dataset, "reas")
         published = _published_cells(style, dataset, "reas")
@@ -140,7 +140,7 @@ def _reasoned(outputs: _Outputs) -> Iterator[Sequence[str]]:
         yield *head, *recomputed, _scores(rows, runtime).percent, *_strict_cells(rows)
 
 
-def _injected(outputs: _Outputs) -> Iterator[Sequence[str]]:
+def _injection_rows(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for which in ("correct", "wrong"):
         for style, dataset in _pairs(_TRACKS):
             row = _row(outputs, style, dataset, f"adv_{which}_reas", True)
@@ -167,7 +167,7 @@ def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, reason
 
 def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
     rows, before = outputs.rows("af3", "animal", "reas_condition"), outputs.rows("af3", "animal", "reas")
-    n, published = str(len(rows)) if rows else _BLANK, _published("af3", "animal", "reas_condition")
+    n, published = str(len(rows)) if rows else _BLANK, _published_cell("af3", "animal", "reas_condition")
     head = (_MODELS["af3"], "animal", n, published)
     if not rows:
         yield *head, "110", _NOT_HERE, *[_BLANK] * 4
@@ -178,7 +178,7 @@ def _two_step(outputs: _Outputs) -> Iterator[Sequence[str]]:
     yield *head, "110", theirs.percent, str(changed), f"`{rule}`", *_strict_cells(rows)
 
 
-def _masked(outputs: _Outputs) -> Iterator[Sequence[str]]:
+def _mask_rows(outputs: _Outputs) -> Iterator[Sequence[str]]:
     for style, dataset in _pairs(_TRACKS):
         rule = style_scorers(style, dataset)[-1]
         for percent in (0, *_MASKS):
@@ -213,10 +213,10 @@ def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
 
 def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
     nulls = _NULLS.get((style, variant), {})
-    return _published(style, dataset, variant), str(nulls.get(dataset, _BLANK))
+    return _published_cell(style, dataset, variant), str(nulls.get(dataset, _BLANK))
 
 
-def _published(style: StyleName, dataset: str, variant: str) -> str:
+def _published_cell(style: StyleName, dataset: str, variant: str) -> str:
     figure = _figure(style, dataset, variant)
     return f"{figure.value:.2f}{' †' if figure.disputed else ''}" if figure else _BLANK
 

@@ -163,11 +163,11 @@ def _is_judged(file: Path) -> bool:
 def _variant_called(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
     variant = FRIENDLY.get(answers.lower(), answers.lower())
     if variant not in variants:
-        raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_listed(variants)}")
+        raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_variant_list(variants)}")
     return variant
 
 
-def _listed(variants: Mapping[str, Sequence[Path]]) -> str:
+def _variant_list(variants: Mapping[str, Sequence[Path]]) -> str:
     friendly = {variant: name for name, variant in FRIENDLY.items()}
     counted = {variant: len(_rows_in(files)) for variant, files in sorted(variants.items())}
     return ", ".join(

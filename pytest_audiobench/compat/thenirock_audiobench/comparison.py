@@ -19,7 +19,7 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     Artifact,
     stable_digest,
 )
-from pytest_audiobench.evaluation.comparable import DIGITS, ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import DIGITS, ComparableEval
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_writer import Heading, collect
@@ -65,7 +65,9 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {_eval_name(eval_): _renamed(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()}
+    return {
+        _eval_name(eval_): _with_our_names(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()
+    }
 
 
 def _eval_name(eval_: str) -> str:
@@ -73,7 +75,7 @@ def _eval_name(eval_: str) -> str:
     return _EVALS.get(eval_, f"{SUITES[suite]}{bracket}{condition}")
 
 
-def _renamed(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
+def _with_our_names(side: ComparableEval, eval_: str, run: Artifact, heard: Mapping[str, str]) -> ComparableEval:
     return replace(
         side,
         eval=eval_,

@@ -83,10 +83,10 @@ def _sound(run: Artifact) -> dict[Place, float | None]:
         place = ("pack_summaries", pack)
         every = list(chain.from_iterable(conditions.values()))
         for condition, probes in conditions.items():
-            values |= _counted((*place, "per_condition", condition), probes)
+            values |= _class_counts((*place, "per_condition", condition), probes)
         for label in sorted({probe.label for probe in every}):
-            values |= _counted((*place, "per_class", label), [probe for probe in every if probe.label == label])
-        values |= _counted((*place, "totals"), every)
+            values |= _class_counts((*place, "per_class", label), [probe for probe in every if probe.label == label])
+        values |= _class_counts((*place, "totals"), every)
     total = _counts([probe for conditions in by_pack.values() for probe in chain.from_iterable(conditions.values())])
     heading = {name: total[name] for name in ("components_present", "components_understood")}
     heading |= {"weighted_recall": total["recall"], "weighted_fpr": total["fpr"]}
@@ -103,7 +103,7 @@ def _cliff(packs: Iterable[Mapping[str, Sequence[Probe]]]) -> float | None:
     return sum(quad) / len(quad) - sum(solo) / len(solo) if solo and quad else None
 
 
-def _counted(place: Place, probes: Sequence[Probe]) -> dict[Place, float]:
+def _class_counts(place: Place, probes: Sequence[Probe]) -> dict[Place, float]:
     return {(*place, name): value for name, value in _counts(probes).items()}
 
 
@@ -198,9 +198,9 @@ def figure_notes(first: Artifact, other: Artifact, letters: tuple[str, str]) -> 
             yield f"top finding of {letter}, as its file says: {_finding(run.content)}"
     elif first.suite != ROBUST:
         gains = sorted(_classes(before, after), key=lambda pair: -pair[1])
-        yield f"recall by class, {letters[0]} to {letters[1]}: largest gains {_listed(gains[:_TOP])}"
+        yield f"recall by class, {letters[0]} to {letters[1]}: largest gains {_change_list(gains[:_TOP])}"
         if losses := [pair for pair in reversed(gains) if pair[1] < 0]:
-            yield f"recall by class, {letters[0]} to {letters[1]}: losses {_listed(losses)}"
+            yield f"recall by class, {letters[0]} to {letters[1]}: losses {_change_list(losses)}"
 
 
 def _compared_figures(
@@ -247,7 +247,7 @@ def _classes(before: Mapping[Place, float | None], after: Mapping[Place, float |
                 yield f"{place[1]}/{place[3]}", other - recall
 
 
-def _listed(classes: list[tuple[str, float]]) -> str:
+def _change_list(classes: list[tuple[str, float]]) -> str:
     return ", ".join(f"{name} {change:+.2f}" for name, change in classes) or "none"
 
 

@@ -62,7 +62,7 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
     into.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=into))
     try:
-        members = _zipped if archive.name.lower().endswith(".zip") else _tarred
+        members = _zip_members if archive.name.lower().endswith(".zip") else _tar_members
         _write(archive, members(archive, most_bytes), work / "all", most_bytes)
         _top(work / "all").rename(target)
     except FileNotFoundError:
@@ -110,7 +110,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
         raise UsageError(f"{archive} holds no file; pack the sounds into it")
 
 
-def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
+def _zip_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
     with zipfile.ZipFile(archive) as opened:
         members = opened.infolist()
         if sum(member.file_size for member in members) > most_bytes:
@@ -128,7 +128,7 @@ def _zipped(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | N
                 yield member.filename, content
 
 
-def _tarred(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
+def _tar_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
     opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
     with opener(archive, "rb") as stream:
         bounded: Any = _Bounded(archive, stream, most_bytes)

@@ -129,7 +129,7 @@ def read_pack(name: str, path: Path, places: Places) -> Pack:
     folder = path if path.is_dir() else path.parent
     # In the folder of the pack "dog" a sub-folder "dog" is a label's.
     beside = manifest.cache_subdir or (name if path.is_file() else None)
-    clip_folder = (_cached(beside, folder) if beside else None) or (folder if path.is_dir() else None)
+    clip_folder = (_clips_folder(beside, folder) if beside else None) or (folder if path.is_dir() else None)
     if clip_folder is None:
         layout = f" ({manifest.expected_layout})" if manifest.expected_layout else ""
         where = f"{folder}/{beside}{layout}"
@@ -159,7 +159,7 @@ def _by_label(dataset: Dataset, by: str, places: Places) -> ClipsByLabel:
     return {label: tuple(sorted(clips, key=lambda clip: str(clip.source))) for label, clips in sorted(labelled.items())}
 
 
-def _cached(subdir: str, folder: Path) -> Path | None:
+def _clips_folder(subdir: str, folder: Path) -> Path | None:
     """The folder of a published manifest's clips: the user's cache where it is named, else beside the manifest."""
     cache = os.environ.get(CACHE)
     if cache and (cached := Path(cache).expanduser() / "sound_id" / subdir).is_dir():

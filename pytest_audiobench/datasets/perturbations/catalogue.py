@@ -88,13 +88,13 @@ def _name(family: str, dose: float) -> str:
     return f"{prefix}-{'m' if dose < 0 else ''}{abs(dose):g}dB"
 
 
-def _edited(family: str, edit: Callable[[int], Edit]) -> Prepare:
+def _per_clip_edit(family: str, edit: Callable[[int], Edit]) -> Prepare:
     """By an edit of its own seed, at 16 kHz."""
     return lambda places: lambda clip, id_: at_rate(clip).edited(edit(_seed(family, id_)))
 
 
 def _noise(family: str, edit: Callable[[float, int], Edit]) -> Callable[[float], Prepare]:
-    return lambda snr_db: _edited(family, partial(edit, snr_db))
+    return lambda snr_db: _per_clip_edit(family, partial(edit, snr_db))
 
 
 def _beneath(family: str, load: Callable[[Places], tuple[Clip, ...]], voices: int) -> Callable[[float], Prepare]:
@@ -139,13 +139,13 @@ def _at_gain(db: float) -> Prepare:
     return lambda places: lambda clip, id_: at_rate(clip).edited(edits.gain(db), edits.sixteen_bits())
 
 
-def _clipped(db: float) -> Prepare:
-    return _edited("clipping", lambda seed: edits.clipping(db))
+def _clipping(db: float) -> Prepare:
+    return _per_clip_edit("clipping", lambda seed: edits.clipping(db))
 
 
-def _coded(name: str) -> Perturbation:
+def _codec(name: str) -> Perturbation:
     return Perturbation(
-        f"codec-{name.replace('_', '-')}", "codec", per_clip(_edited("codec", lambda seed: edits.codec(name)))
+        f"codec-{name.replace('_', '-')}", "codec", per_clip(_per_clip_edit("codec", lambda seed: edits.codec(name)))
     )
 
 
@@ -160,17 +160,17 @@ _LADDERS: Mapping[str, _Ladder] = {
     "babble": _Ladder(_beneath("babble", _bundled_voices, VOICES), SNRS_DB, "dB SNR", "lower"),
     "voices": _Ladder(_beneath("voices", partial(recordings, name="voices"), VOICES), SNRS_DB, "dB SNR", "lower"),
     "recorded": _Ladder(_beneath("recorded", partial(recordings, name="noise"), 1), SNRS_DB, "dB SNR", "lower"),
-    "clipping": _Ladder(_clipped, (3.0, 6.0, 10.0, 20.0, 30.0), "dB below the peak", "higher"),
+    "clipping": _Ladder(_clipping, (3.0, 6.0, 10.0, 20.0, 30.0), "dB below the peak", "higher"),
     "speed": _Ladder(_at_speed, (0.7, 0.8, 0.9, 1.1, 1.2, 1.3, 1.5), "times as fast", ""),
     "gain": _Ladder(_at_gain, (-40.0, -30.0, -20.0, -10.0, 10.0, 20.0), "dB", ""),
 }
 
 _ALONE = (
     Perturbation("clean", "clean", lambda places: lambda samples: samples),
-    Perturbation("band-8k", "band", per_clip(_edited("band", lambda seed: edits.band_limit(3400)))),
-    Perturbation("reverb", "reverb", per_clip(_edited("reverb", edits.reverb))),
+    Perturbation("band-8k", "band", per_clip(_per_clip_edit("band", lambda seed: edits.band_limit(3400)))),
+    Perturbation("reverb", "reverb", per_clip(_per_clip_edit("reverb", edits.reverb))),
     Perturbation("room", "room", per_clip(_roomy)),
-    *(_coded(name) for name in codecs.NAMES),
+    *(_codec(name) for name in codecs.NAMES),
 )
 
 PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = MappingProxyType(

@@ -51,13 +51,13 @@ def injections(
         "overlaid": lambda clip, speech: overlaid(clip, speech, level_db),
     }
     return tuple(
-        Perturbation(f"inject-{which}-{where}", "inject", partial(_prepared, spoken, voices, letter, how))
+        Perturbation(f"inject-{which}-{where}", "inject", partial(_injecting_change, spoken, voices, letter, how))
         for where, how in injections_by_place.items()
         for which, letter in _LETTERS.items()
     )
 
 
-def _prepared(spoken: str, voices: Voices, letter: _Letter, inject: _Injection, places: Places) -> Change:
+def _injecting_change(spoken: str, voices: Voices, letter: _Letter, inject: _Injection, places: Places) -> Change:
     def change(samples: Sequence[Sample]) -> Sequence[Sample]:
         letters = [letter(sample) for sample in samples]
         lines = [_line(sample, option_letter, spoken) for sample, option_letter in zip(samples, letters, strict=True)]

@@ -39,7 +39,7 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     if len(set(names)) < len(names):
         raise UsageError(f"masks{percents} has a share twice, to the six digits of a name; give each once")
     return tuple(
-        Perturbation(name, family, per_clip(_masked(percent, mode, fill)), percent, "% masked", "higher")
+        Perturbation(name, family, per_clip(_masking(percent, mode, fill)), percent, "% masked", "higher")
         for name, percent in zip(names, doses, strict=True)
     )
 
@@ -58,7 +58,7 @@ def controls() -> tuple[Perturbation, ...]:
 
     Every clip as silence of its length; every question with the clips of another sample that has as many; no clips.
     """
-    swap = partial(_swapped, "the data set")
+    swap = partial(_with_clips_swapped, "the data set")
     return (
         Perturbation("silence", "control", lambda places: _silent),
         Perturbation("swapped", "control", lambda places: swap),
@@ -71,7 +71,7 @@ def _name(percent: float, family: str) -> str:
     return f"mask-p{percent:g}{family.removeprefix('mask')}"
 
 
-def _masked(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipChange]:
+def _masking(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipChange]:
     edits.mask(percent, mode, fill)  # a mistake is told where it is made, not where samples are read
 
     def change(clip: Clip, id_: str) -> Clip:
@@ -82,12 +82,12 @@ def _masked(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipCh
 
 def with_silence(dataset: Dataset) -> Dataset:
     """Every clip as digital silence of its own length."""
-    return _changed(dataset, "silence", _silent)
+    return _with_change(dataset, "silence", _silent)
 
 
 def without_audio(dataset: Dataset) -> Dataset:
     """The text alone."""
-    return _changed(dataset, "text", _without_clips)
+    return _with_change(dataset, "text", _without_clips)
 
 
 def with_swapped_clips(dataset: Dataset) -> Dataset:
@@ -97,10 +97,10 @@ def with_swapped_clips(dataset: Dataset) -> Dataset:
     about the same clips are lent the same. Raises UsageError, when it is read, for a sample that no other can lend its
     clips to.
     """
-    return _changed(dataset, "swapped", lambda samples: _swapped(dataset.name, samples))
+    return _with_change(dataset, "swapped", lambda samples: _with_clips_swapped(dataset.name, samples))
 
 
-def _changed(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Dataset:
+def _with_change(dataset: Dataset, how: str, change: Callable[[Sequence[Sample]], Sequence[Sample]]) -> Dataset:
     return replace(dataset, name=f"{dataset.name}+{how}", read=lambda places: change(dataset.read(places)), note="")
 
 
@@ -112,7 +112,7 @@ def _without_clips(samples: Sequence[Sample]) -> list[Sample]:
     return [replace(sample, clips=()) for sample in samples]
 
 
-def _swapped(name: str, samples: Sequence[Sample]) -> list[Sample]:
+def _with_clips_swapped(name: str, samples: Sequence[Sample]) -> list[Sample]:
     """As :func:`with_swapped_clips` does it: the cycle depends on ``name`` and the samples' ids."""
     places: dict[tuple[Clip, ...], tuple[int, str]] = {}
     for sample in samples:

@@ -84,12 +84,12 @@ def per_clip(prepare: Callable[[Places], ClipChange]) -> Callable[[Places], Chan
 
     def prepare_samples(places: Places) -> Change:
         change = prepare(places)
-        return lambda samples: [replace(sample, clips=_changed(change, sample)) for sample in samples]
+        return lambda samples: [replace(sample, clips=_changed_clips(change, sample)) for sample in samples]
 
     return prepare_samples
 
 
-def _changed(change: ClipChange, sample: Sample) -> tuple[Clip, ...]:
+def _changed_clips(change: ClipChange, sample: Sample) -> tuple[Clip, ...]:
     return tuple(
         change(clip, f"{sample.id}#{place}" if place else sample.id) for place, clip in enumerate(sample.clips)
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES, STATUSES
 from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import COMMON, LONGEST_TEXT, MOST_BYTES, SCHEMA, Contents, Figure

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.gate.baseline.contents import COMMON, MOST_BYTES, SCHEMA, Contents, Figure
 from pytest_audiobench.metrics.metric import Statistics
 

@@ -70,18 +70,18 @@ class SharedModel:
 
     def _call(self, message: Mapping[str, Any], samples: bytes = b"") -> dict[str, Any]:
         try:
-            reply = self._exchanged(message, samples)
+            reply = self._exchange(message, samples)
         except BaseException as error:
             # A reply that is still to come must never be taken for that to the next message: begin anew.
             self.close()
             if isinstance(error, (OSError, EOFError)):
-                raise self._gone(error) from error
+                raise self._gone_error(error) from error
             raise
         if "error" in reply:
             raise error_from_json(reply)
         return reply
 
-    def _exchanged(self, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
+    def _exchange(self, message: Mapping[str, Any], samples: bytes) -> dict[str, Any]:
         if self._connection is None:
             self._connection = Client(self._address.socket, authkey=bytes.fromhex(self._address.key))
         self._sent += 1
@@ -96,7 +96,7 @@ class SharedModel:
             )
         return reply
 
-    def _gone(self, error: BaseException) -> InfrastructureError:
+    def _gone_error(self, error: BaseException) -> InfrastructureError:
         try:
             lines = Path(self._address.log).read_text(encoding="utf-8", errors="replace").splitlines()[-_LOG_LINES:]
         except OSError:

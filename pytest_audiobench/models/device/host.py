@@ -67,7 +67,7 @@ class Host:
     def _answer(self, message: Mapping[str, Any], samples: bytes) -> bytes:
         spec, number = ModelSpec(**message["spec"]), {"number": message["number"]}
         try:
-            with self._loaded(spec) as model:
+            with self._model_for(spec) as model:
                 hearing = list(getattr(model, "hearing", None) or ()) or None
                 reply = _ask(model, message, samples) if message["do"] == "ask" else {"hearing": hearing}
             return encoded({**reply, **number})
@@ -75,7 +75,7 @@ class Host:
             return encoded({**error_to_json(error), **number})
 
     @contextmanager
-    def _loaded(self, spec: ModelSpec) -> Iterator[Model]:
+    def _model_for(self, spec: ModelSpec) -> Iterator[Model]:
         """The model of ``spec``, to be used by one thread.
 
         Who wants the one that is loaded goes first, and it stays for as long as loading it took after its last batch:

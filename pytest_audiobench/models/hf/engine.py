@@ -75,7 +75,7 @@ class Engine:
 
     def answer(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         """One response per element. The batch is halved as often as memory demands; its answers then say so."""
-        replies, splits = halving(batch, lambda part: self._tried(part, settings))
+        replies, splits = halving(batch, lambda part: self._reply_or_out_of_memory(part, settings))
         self.oom_splits += splits
         alone = Response(error=f"{self.setup.load.device} runs out of memory on this request alone")
         answers = [alone if reply is None else reply for reply in replies]
@@ -114,7 +114,7 @@ class Engine:
             moved[name] = value
         return moved
 
-    def _tried(self, part: Sequence[Ask], settings: Settings) -> list[Response]:
+    def _reply_or_out_of_memory(self, part: Sequence[Ask], settings: Settings) -> list[Response]:
         try:
             with torch.inference_mode():
                 return self.reply(part, settings)

@@ -94,7 +94,7 @@ _CTC = Family(
     options=(),
 )
 _CLASSES = Family(
-    engine=f"{_HERE}.choosers:LabelChooser",
+    engine=f"{_HERE}.classifiers:LabelClassifier",
     status="proven",
     tasks=("choice",),
     chunked=(),
@@ -144,7 +144,7 @@ FAMILIES: Mapping[str, Family] = {
         options=(*_DECODING, "language"),
     ),
     "clap": Family(
-        engine=f"{_HERE}.choosers:ClapChooser",
+        engine=f"{_HERE}.classifiers:ClapClassifier",
         status="proven",
         tasks=("choice",),
         chunked=(),

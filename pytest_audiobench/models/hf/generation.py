@@ -82,7 +82,7 @@ class Generator(Engine):
 
     def _generate(self, prompts: Sequence[Prompt], settings: Settings) -> list[Response]:
         inputs = self.on_device(self._inputs(prompts))
-        with _seeded([prompt.key for prompt in prompts], settings, self.setup.load.device):
+        with _own_seed([prompt.key for prompt in prompts], settings, self.setup.load.device):
             tokens = self.model.generate(**inputs, **how(settings, self.setup.options))
         new = tokens[:, inputs["input_ids"].shape[1] :].tolist()
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
@@ -147,7 +147,7 @@ def _trial(rate_hz: int, clips: int) -> Ask:
 
 
 @contextmanager
-def _seeded(keys: Sequence[str], settings: Settings, device: str) -> Iterator[None]:
+def _own_seed(keys: Sequence[str], settings: Settings, device: str) -> Iterator[None]:
     """Sampling from a seed of its own, with the global random state left as it was."""
     if settings.temperature == "0":
         yield

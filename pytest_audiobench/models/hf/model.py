@@ -210,7 +210,7 @@ class HfModel:
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._answered([batch[position] for position in positions], settings)
+            replies = self._responses([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]
@@ -220,7 +220,7 @@ class HfModel:
             self._engine.close()
             self._engine = None
 
-    def _answered(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
+    def _responses(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
         """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
         pieces_of_each = [_pieces(ask, self.limits.max_clip_s) for ask in asks]
         pieces = [piece for parts in pieces_of_each for piece in parts]
@@ -231,7 +231,7 @@ class HfModel:
         for start in range(0, len(pieces), width):
             replies += self._engine.answer(pieces[start : start + width], settings)
         left = iter(replies)
-        return [_joined([next(left) for _ in parts]) for parts in pieces_of_each]
+        return [_joined_response([next(left) for _ in parts]) for parts in pieces_of_each]
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
@@ -306,7 +306,7 @@ def _pieces(ask: Ask, window_s: float | None) -> list[Ask]:
     ]
 
 
-def _joined(pieces: Sequence[Response]) -> Response:
+def _joined_response(pieces: Sequence[Response]) -> Response:
     if len(pieces) == 1:
         return pieces[0]
     for place, piece in enumerate(pieces, 1):

@@ -178,14 +178,14 @@ def _tokens(processor: Any, texts: Sequence[str], counts: Iterator[int]) -> dict
     audio = tokenizer.convert_tokens_to_ids(processor.audio_token)
     distinct = list(dict.fromkeys(texts))
     known = dict(zip(distinct, tokenizer(distinct)["input_ids"], strict=True))
-    rows = [list(_expanded(known[text], audio, counts)) for text in texts]
+    rows = [list(_with_audio_repeated(known[text], audio, counts)) for text in texts]
     width = max(map(len, rows))
     tokens = torch.tensor([[tokenizer.pad_token_id] * (width - len(row)) + row for row in rows])
     mask = torch.arange(width) >= width - torch.tensor([len(row) for row in rows])[:, None]
     return {"input_ids": tokens, "attention_mask": mask.long()}
 
 
-def _expanded(tokens: Sequence[int], audio: int, counts: Iterator[int]) -> Iterator[int]:
+def _with_audio_repeated(tokens: Sequence[int], audio: int, counts: Iterator[int]) -> Iterator[int]:
     for token in tokens:
         if token == audio:
             yield from repeat(audio, next(counts))

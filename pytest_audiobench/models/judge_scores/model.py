@@ -85,7 +85,7 @@ class JudgeScores:
         self.load()
         assert self._client is not None
         items = [self._item(ask) for ask in batch]
-        verdicts, broken = self._client.run(self._scored(items))
+        verdicts, broken = self._client.run(self._verdicts(items))
         if broken is not None and not any(verdicts):
             raise broken
         return [verdict or Response(error=str(broken)) for verdict in verdicts]
@@ -104,7 +104,7 @@ class JudgeScores:
             )
         return Item(ask.request.key[:32], parts)
 
-    async def _scored(self, items: Sequence[Item]) -> tuple[list[Response | None], FatalError | None]:
+    async def _verdicts(self, items: Sequence[Item]) -> tuple[list[Response | None], FatalError | None]:
         verdicts: list[Response | None] = [None] * len(items)
         broken: list[FatalError] = []
         turn = asyncio.Semaphore(self._concurrency)

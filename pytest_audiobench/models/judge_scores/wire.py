@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.models.judge_scores.parts import RubricParts
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.models.predictions_v1.reply import Breach, loads, words
+from pytest_audiobench.models.predictions_v1.reply import Breach, in_order, quotation, words
 
 SCHEMA = "judge_scores_v1"
 _LONGEST_RATIONALE = 10_000
@@ -47,40 +47,19 @@ def responses(reply: bytes, wire_ids: Sequence[str]) -> list[Response]:
     Raises Breach, naming the field, when they are not exactly one well-formed one for each, Garbled for what is no
     JSON.
     """
-    content = loads(reply)
-    if not isinstance(content, dict) or not isinstance(content.get("items"), list):
-        raise Breach("the reply has no list `items`")
-    if content.get("schema_version") != SCHEMA:
-        raise Breach(f"schema_version of the reply is {_quoted(content.get('schema_version'))}, not {SCHEMA!r}")
-    verdicts: dict[str, Response] = {}
-    expected = set(wire_ids)
-    for number, item in enumerate(content["items"]):
-        place = f"items[{number}]"
-        wire_id = item.get("sample_id") if isinstance(item, dict) else None
-        if not isinstance(wire_id, str) or wire_id not in expected:
-            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was not asked about")
-        if wire_id in verdicts:
-            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was scored before")
-        verdicts[wire_id] = _response(item, place)
-    if missing := [wire_id for wire_id in wire_ids if wire_id not in verdicts]:
-        raise Breach(f"{len(missing)} of {len(wire_ids)} answers have no score, the first {missing[0]!r}")
-    return [verdicts[wire_id] for wire_id in wire_ids]
+    return in_order(reply, SCHEMA, "items", wire_ids, _response, "scored", "answers have no score")
 
 
 def _response(item: Mapping[str, Any], place: str) -> Response:
     error, rationale, score = item.get("error"), item.get("rationale"), item.get("score")
     for name, value in (("error", error), ("rationale", rationale)):
         if value is not None and not isinstance(value, str):
-            raise Breach(f"{name} of {place} is {_quoted(value)}, not a text")
+            raise Breach(f"{name} of {place} is {quotation(value)}, not a text")
     if error and error.strip():
         return Response(error=f"the judge could not score this answer: {words(error)}")
     if isinstance(score, bool) or not isinstance(score, (int, float)) or not math.isfinite(score):
-        raise Breach(f"score of {place} is {_quoted(score)}, not a number")
+        raise Breach(f"score of {place} is {quotation(score)}, not a number")
     if not 0.0 <= score <= 1.0:
-        raise Breach(f"score of {place} is {_quoted(score)}, outside 0 to 1")
+        raise Breach(f"score of {place} is {quotation(score)}, outside 0 to 1")
     verdict = {"score": score, "rationale": (rationale or "")[:_LONGEST_RATIONALE]}
     return Response.of(json.dumps(verdict, ensure_ascii=False))
-
-
-def _quoted(value: object) -> str:
-    return words(repr(value), 80)

@@ -110,24 +110,24 @@ class Client:
                 async with resource.with_streaming_response.create(**body) as response:
                     if response.headers.get("content-encoding", "identity") != "identity":
                         raise SampleError("the server's reply is compressed, which was not asked for")
-                    pieces = _bounded(response)
+                    pieces = _pieces_within_limit(response)
                     if body.get("stream"):
-                        return await _streamed(_lines(pieces), self._parsed, began)
+                        return await _reply_from_stream(_lines(pieces), self._content, began)
                     whole = b"".join([piece async for piece in pieces])
-            return Reply(self._parsed(whole), time.monotonic() - began, None)
+            return Reply(self._content(whole), time.monotonic() - began, None)
         except TimeoutError:
             raise self._slow() from None
         except SampleError as error:
             raise SampleError(self._clean(str(error))) from None
         except Exception as error:
-            raise self._judged(error) from None
+            raise self._error_for(error) from None
 
-    def _judged(self, error: Exception) -> Exception:
+    def _error_for(self, error: Exception) -> Exception:
         # The library wraps what the network raises, and in older versions what a hook raises, too.
         cause = error.__cause__ or error
         name = type(cause).__name__
         if isinstance(cause, _Refusal):
-            return self._refused(cause)
+            return self._refusal_error(cause)
         if name in _NOT_CONNECTED:
             why = self._clean(" ".join(str(cause).split()) or name)
             return Busy(f"{self._endpoint.host} cannot be reached ({why})", sent=False)
@@ -140,7 +140,7 @@ class Client:
     def _slow(self) -> Broken:
         return Broken(f"{self._endpoint.host} gave no whole answer in {self._timeout_s:g} s", paid=True, slow=True)
 
-    def _refused(self, refusal: _Refusal) -> Exception:
+    def _refusal_error(self, refusal: _Refusal) -> Exception:
         status, host = refusal.status, self._endpoint.host
         try:
             content = wire.parsed(refusal.text)
@@ -167,7 +167,7 @@ class Client:
             return Broken(says, paid=False)
         return Rejected(says)
 
-    def _parsed(self, reply: bytes) -> object:
+    def _content(self, reply: bytes) -> object:
         # Bytes that are no UTF-8 come through as lone surrogates, to be repaired and counted where answers are stored.
         content = wire.parsed(reply.decode("utf-8", errors="surrogateescape"))
         if self._key is None:
@@ -195,7 +195,7 @@ async def _stop_at_refusals(response: Any) -> None:
     raise _Refusal(response.status_code, response.headers, received[:_LARGEST_ERROR_BYTES].decode(errors="replace"))
 
 
-async def _bounded(response: Any) -> AsyncIterator[bytes]:
+async def _pieces_within_limit(response: Any) -> AsyncIterator[bytes]:
     length = 0
     async for piece in response.iter_bytes():
         length += len(piece)
@@ -212,7 +212,7 @@ async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield line.strip()
 
 
-async def _streamed(lines: AsyncIterator[bytes], parsed: Callable[[bytes], object], began: float) -> Reply:
+async def _reply_from_stream(lines: AsyncIterator[bytes], parsed: Callable[[bytes], object], began: float) -> Reply:
     """A stream of server-sent events, each ``data: {…}``, ended by ``data: [DONE]``."""
     chunks: list[object] = []
     first_token_s, done = None, False

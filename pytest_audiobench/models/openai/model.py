@@ -154,7 +154,7 @@ class OpenAIModel:
         )
         self._questioner.gone = self._gone
         try:
-            self.hearing = self.hearing or self._heard(self._questioner)
+            self.hearing = self.hearing or self._probe_hearing(self._questioner)
         except BaseException:
             self.close()
             raise
@@ -178,7 +178,7 @@ class OpenAIModel:
             self._questioner.close(self._client.close)
         self._questioner = self._client = None
 
-    def _heard(self, questioner: Questioner) -> Hearing:
+    def _probe_hearing(self, questioner: Questioner) -> Hearing:
         if self._api == "transcriptions":
             return Hearing("unproven", "a transcription endpoint cannot be asked without audio")
         if not self._probe:

@@ -172,13 +172,13 @@ class Questioner:
         try:
             if self._spending is None:
                 return self._dialogue.read(await self._dialogue.exchange(body))
-            return await self._paid(ask, body, self._spending)
+            return await self._ask_within_budget(ask, body, self._spending)
         except Rejected as error:
             if self._dialogue.adapts(str(error), body):
                 raise Adapted from None
             raise SampleError(str(error)) from None
 
-    async def _paid(self, ask: Ask, body: Body, spending: Spending) -> Response:
+    async def _ask_within_budget(self, ask: Ask, body: Body, spending: Spending) -> Response:
         worst_usd = cost_usd = spending.worst_usd(ask)
         sent = True
         await self._reserve(spending.budget, worst_usd)

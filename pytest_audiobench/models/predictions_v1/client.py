@@ -112,7 +112,7 @@ class Client:
     def close(self) -> None:
         if self._loop.is_closed():
             return
-        self.run(self._shut())
+        self.run(self._close_connections())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -124,7 +124,7 @@ class Client:
         """
         deadline, stage = time.monotonic() + self._patience.wait_s, ""
         while True:
-            health = await self._insisted(lambda: self._get("/health"), retry_s=arrive_s)
+            health = await self._retry(lambda: self._get("/health"), retry_s=arrive_s)
             if health.status == 200:
                 info = await self.info()
                 if info.state == "ready":
@@ -153,7 +153,7 @@ class Client:
                 raise FatalError(f"{self.refused('/info', response)}; a predictions_v1 server says there what it is")
             return reply.info(response.body)
 
-        return await self._insisted(ask)
+        return await self._retry(ask)
 
     async def predict(
         self, body: bytes, read: Callable[[bytes], T], check_same: Callable[[], Awaitable[None]], divisible: bool
@@ -187,9 +187,9 @@ class Client:
                 raise FatalError(self.refused("/predict", response))
             return read(response.body)
 
-        return await self._insisted(ask)
+        return await self._retry(ask)
 
-    async def _insisted(self, ask: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
+    async def _retry(self, ask: Callable[[], Awaitable[T]], retry_s: float | None = None) -> T:
         retry_s = self._patience.retry_s if retry_s is None else retry_s
         deadline: float | None = None
         pause_s, tries, garbled = _FIRST_PAUSE_S, 0, 0
@@ -219,10 +219,10 @@ class Client:
                     f"{self.url} cannot be asked: {failure} (tried {times}); what it had answered is kept, "
                     "so mend the server or the URL and run again, or give it more time with retry_s="
                 ) from None
-            await self._slept(wait_s)
+            await self._sleep(wait_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
-    async def _slept(self, wait_s: float) -> None:
+    async def _sleep(self, wait_s: float) -> None:
         deadline = time.monotonic() + wait_s
         while (left_s := deadline - time.monotonic()) > 0:
             await asyncio.sleep(min(1.0, left_s))
@@ -238,7 +238,7 @@ class Client:
         """
         try:
             async with asyncio.timeout(self._patience.timeout_s):
-                response = await self._sent(method, path, body)
+                response = await self._send(method, path, body)
         except TimeoutError:
             raise Passing(f"{path} gave no whole answer within {self._patience.timeout_s:g} s", lost=True) from None
         except self._errors as error:
@@ -249,7 +249,7 @@ class Client:
             raise Passing(self.refused(path, response) + later, response.retry_after_s)
         return response
 
-    async def _sent(self, method: str, path: str, body: bytes | None) -> Reply:
+    async def _send(self, method: str, path: str, body: bytes | None) -> Reply:
         headers = {} if body is None else {"content-type": "application/json", "content-length": str(len(body))}
         content = None if body is None else _in_pieces(body)
         async with self._http.stream(method, path, content=content, headers=headers) as response:
@@ -276,7 +276,7 @@ class Client:
         """``text`` for people, without the token, which a server may say back to us."""
         return self._key.scrubbed(text) if self._key else text
 
-    async def _shut(self) -> None:
+    async def _close_connections(self) -> None:
         await self._http.aclose()
         await self._loop.shutdown_default_executor()
 

@@ -87,7 +87,7 @@ class PredictionsModel:
 
         Raises FatalError when it cannot be reached or does not say who it is.
         """
-        rate_hz, form = self.limits.rate_hz, self._sent
+        rate_hz, form = self.limits.rate_hz, self._audio_form
         return {
             "adapter": ADAPTER,
             **self._info.identity,
@@ -101,7 +101,7 @@ class PredictionsModel:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""
         if self.hearing is not None:
             # Closed and wanted again: the URL may lead somewhere else by now.
-            self._connected.run(self._check_same())
+            self._connection.run(self._check_same())
         else:
             placeholder = self._settled.form.placeholder
             self.hearing = find_hearing(
@@ -119,8 +119,8 @@ class PredictionsModel:
             raise self._broken
         # Anything else was the earlier questions' affair.
         self._broken = None
-        _ = self._sent
-        answers = self._connected.run(self._asked(batch))
+        _ = self._audio_form
+        answers = self._connection.run(self._answers_from(batch))
         if self._broken is not None and not any(answers):
             raise self._broken
         return [answer or Response(error=str(self._broken)) for answer in answers]
@@ -130,19 +130,19 @@ class PredictionsModel:
             self._client.close()
             self._client = None
 
-    async def _asked(self, batch: Sequence[Ask]) -> list[Response | None]:
+    async def _answers_from(self, batch: Sequence[Ask]) -> list[Response | None]:
         answers: list[Response | None] = [None] * len(batch)
-        await self._kept(self._check_same)
+        await self._keep_error(self._check_same)
         await self._fill(answers, batch)
         # One that is lost cannot be asked; it answered as the one it was.
         if not isinstance(self._broken, Gone):
-            await self._kept(self._check_same)
+            await self._keep_error(self._check_same)
         if isinstance(self._broken, Replaced):
             # Nobody can tell which of the answers are the other's.
             return [None] * len(batch)
         return answers
 
-    async def _kept(self, work: Callable[[], Awaitable[None]]) -> None:
+    async def _keep_error(self, work: Callable[[], Awaitable[None]]) -> None:
         """``work``, whose error is kept for the end; that of a replaced server before any other."""
         try:
             await work()
@@ -161,7 +161,7 @@ class PredictionsModel:
                 items = await asyncio.to_thread(self._items, batch, positions, answers)
                 if items:
                     async with sending:
-                        await self._put(items, answers)
+                        await self._ask_items(items, answers)
 
         parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
         await asyncio.gather(*(put(part) for part in parts))
@@ -171,12 +171,12 @@ class PredictionsModel:
         items: dict[int, Item] = {}
         for position in positions:
             try:
-                items[position] = item(wire_ids[position], batch[position], self._sent)
+                items[position] = item(wire_ids[position], batch[position], self._audio_form)
             except SampleError as error:
                 answers[position] = Response(error=str(error))
         return items
 
-    async def _put(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
+    async def _ask_items(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""
         if self._broken is not None:
             return
@@ -188,34 +188,34 @@ class PredictionsModel:
         read = partial(reply.responses, wire_ids=wire_ids)
 
         async def answered() -> None:
-            responses = await self._connected.predict(sent, read, self._check_same, divisible=len(items) > 1)
+            responses = await self._connection.predict(sent, read, self._check_same, divisible=len(items) > 1)
             for position, response in zip(items, responses, strict=True):
                 answers[position] = response
 
         try:
-            await self._kept(answered)
+            await self._keep_error(answered)
         except TooLarge:
             await self._put_smaller(items, answers)
 
     async def _put_smaller(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         positions = list(items)
         if len(positions) == 1:
-            why = f"{self._connected.url} finds this request alone too large (HTTP 413)"
+            why = f"{self._connection.url} finds this request alone too large (HTTP 413)"
             answers[positions[0]] = Response(error=why)
             return
         half = (len(positions) + 1) // 2
         self._most = min(self._most, half)
         for part in (positions[:half], positions[half:]):
-            await self._put({position: items[position] for position in part}, answers)
+            await self._ask_items({position: items[position] for position in part}, answers)
 
     async def _check_same(self) -> None:
         """Raises Replaced when another model answers by now, after waiting for one that is loading."""
-        now = await self._connected.info()
+        now = await self._connection.info()
         if now.state != "ready":
-            now = await self._connected.greet(self._settled.patience.retry_s)
+            now = await self._connection.greet(self._settled.patience.retry_s)
         if now.identity != self._info.identity:
             raise Replaced(
-                f"{self._connected.url} came back as another model ({now.named}, before {self._info.named}); "
+                f"{self._connection.url} came back as another model ({now.names}, before {self._info.names}); "
                 "what the first had answered is kept: run again to ask this one"
             )
 
@@ -223,14 +223,14 @@ class PredictionsModel:
     def _info(self) -> Info:
         patience = self._settled.patience
         arrive_s = patience.wait_s if self._url_file else min(_ARRIVE_S, patience.retry_s)
-        info = self._connected.run(self._connected.greet(arrive_s))
+        info = self._connection.run(self._connection.greet(arrive_s))
         self._most = min(info.max_batch, self._settled.batch)
         return info
 
     @cached_property
-    def _sent(self) -> Form:
+    def _audio_form(self) -> Form:
         """How audio is sent to this server. Raises FatalError when it takes none of the ways that are allowed."""
-        info, url, form = self._info, self._connected.url, self._settled.form
+        info, url, form = self._info, self._connection.url, self._settled.form
         if info.name.startswith(_OURS) and self._settled.hints is None:
             form = form._replace(hints=True)
         wanted = self._settled.payload
@@ -250,7 +250,7 @@ class PredictionsModel:
         return form._replace(payload=info.payloads[0])
 
     @property
-    def _connected(self) -> Client:
+    def _connection(self) -> Client:
         if self._client is None:
             patience = self._settled.patience
             url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)

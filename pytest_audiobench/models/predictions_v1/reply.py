@@ -71,16 +71,21 @@ class Info(NamedTuple):
         return identity | ({"load_status": "stub"} if self.load_status == "stub" else {})
 
     @property
-    def named(self) -> str:
+    def names(self) -> str:
         """The server's names, for people."""
-        names = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
-        return " ".join(name for name in (*names, "stub" if self.load_status == "stub" else "") if name)
+        parts = (self.name, self.model, self.revision, f"fingerprint {self.proof[:12]}" if self.proof else "")
+        return " ".join(name for name in (*parts, "stub" if self.load_status == "stub" else "") if name)
 
 
 def words(text: object, most: int = _LONGEST_WORDS) -> str:
     """A server's words as one short printable line."""
     line = " ".join(str(text)[: 4 * most].split())
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)[:most]
+
+
+def quotation(value: object) -> str:
+    """A value of a server's as it would be written, cut short."""
+    return words(repr(value), 80)
 
 
 def loads(body: bytes) -> Any:
@@ -120,7 +125,7 @@ def info(body: bytes) -> Info:
     name, model, revision = (_name(content, field) for field in ("name", "model", "model_revision"))
     versions = content.get("schema_versions")
     if not isinstance(versions, list) or SCHEMA not in versions:
-        raise Breach(f"schema_versions of /info is {_quoted(versions)}, which does not hold {SCHEMA!r}")
+        raise Breach(f"schema_versions of /info is {quotation(versions)}, which does not hold {SCHEMA!r}")
     status = words(content.get("load_status") or "", 40).lower()
     stage, error = words(content.get("loading_stage") or ""), words(content.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
@@ -133,26 +138,42 @@ def info(body: bytes) -> Info:
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:
     """The answers to a batch in its own order. Raises Breach when they are not exactly one well-formed one for each."""
+    return in_order(body, SCHEMA, "responses", wire_ids, _response, "answered", "requests have no answer")
+
+
+def in_order(
+    body: bytes,
+    schema: str,
+    field: str,
+    wire_ids: Sequence[str],
+    read: Callable[[Mapping[str, Any], str], Response],
+    done: str,
+    lack: str,
+) -> list[Response]:
+    """What ``read`` makes of the objects of the list ``field``, and of the place of each, in the order of ``wire_ids``.
+
+    Raises Breach, naming the field, when they are not exactly one for each, in words that say what was ``done`` to a
+    second one and what the ``lack`` of one is; Garbled for what is no JSON.
+    """
     content = loads(body)
-    if not isinstance(content, dict) or not isinstance(content.get("responses"), list):
-        raise Breach("the reply has no list `responses`")
-    if content.get("schema_version") != SCHEMA:
-        raise Breach(f"schema_version of the reply is {_quoted(content.get('schema_version'))}, not {SCHEMA!r}")
+    if not isinstance(content, dict) or not isinstance(content.get(field), list):
+        raise Breach(f"the reply has no list `{field}`")
+    if content.get("schema_version") != schema:
+        raise Breach(f"schema_version of the reply is {quotation(content.get('schema_version'))}, not {schema!r}")
     responses_by_id: dict[str, Response] = {}
     expected = set(wire_ids)
-    for number, item in enumerate(content["responses"]):
-        place = f"responses[{number}]"
+    for number, item in enumerate(content[field]):
+        place = f"{field}[{number}]"
         if not isinstance(item, dict):
             raise Breach(f"{place} is {_kind(item)}, not an object")
         wire_id = item.get("sample_id")
         if not isinstance(wire_id, str) or wire_id not in expected:
-            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was not asked about")
+            raise Breach(f"sample_id of {place} is {quotation(wire_id)}, which was not asked about")
         if wire_id in responses_by_id:
-            raise Breach(f"sample_id of {place} is {_quoted(wire_id)}, which was answered before")
-        responses_by_id[wire_id] = _response(item, place)
-    missing = [wire_id for wire_id in wire_ids if wire_id not in responses_by_id]
-    if missing:
-        raise Breach(f"{len(missing)} of {len(wire_ids)} requests have no answer, the first {missing[0]!r}")
+            raise Breach(f"sample_id of {place} is {quotation(wire_id)}, which was {done} before")
+        responses_by_id[wire_id] = read(item, place)
+    if missing := [wire_id for wire_id in wire_ids if wire_id not in responses_by_id]:
+        raise Breach(f"{len(missing)} of {len(wire_ids)} {lack}, the first {missing[0]!r}")
     return [responses_by_id[wire_id] for wire_id in wire_ids]
 
 
@@ -171,7 +192,7 @@ def refusal(body: bytes) -> str:
 def _response(item: Mapping[str, Any], place: str) -> Response:
     texts = item.get("predictions")
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Breach(f"predictions of {place} is {_quoted(texts)}, not a list of texts")
+        raise Breach(f"predictions of {place} is {quotation(texts)}, not a list of texts")
     error = _optional(item, "error", str, place)
     finish = _optional(item, "finish_reason", str, place)
     usage = _counts(_optional(item, "usage", dict, place) or {}, place)
@@ -179,7 +200,7 @@ def _response(item: Mapping[str, Any], place: str) -> Response:
     if latency_s is not None:
         is_number = isinstance(latency_s, (int, float)) and not isinstance(latency_s, bool)
         if not is_number or not 0 <= latency_s < _LONGEST_LATENCY_S:
-            raise Breach(f"latency_sec of {place} is {_quoted(latency_s)}, not a number of seconds")
+            raise Breach(f"latency_sec of {place} is {quotation(latency_s)}, not a number of seconds")
         latency_s = float(latency_s)
     if error and error.strip():
         return Response(error=words(error), latency_s=latency_s)
@@ -194,7 +215,7 @@ def _counts(usage: Mapping[str, Any], place: str) -> dict[str, int]:
     for name in _COUNTED:
         count = usage.get(name)
         if count is not None and not _is_count(count):
-            raise Breach(f"{name} in the usage of {place} is {_quoted(count)}, not a count")
+            raise Breach(f"{name} in the usage of {place} is {quotation(count)}, not a count")
     counts = [(name, count) for name, count in usage.items() if _is_count(count) and len(name) <= _LONGEST_NAME]
     return dict(counts[:_MOST_COUNTS])
 
@@ -202,7 +223,7 @@ def _counts(usage: Mapping[str, Any], place: str) -> dict[str, int]:
 def _optional(item: Mapping[str, Any], field: str, kind: type, place: str) -> Any:
     value = item.get(field)
     if value is not None and not isinstance(value, kind):
-        raise Breach(f"{field} of {place} is {_quoted(value)}, of the wrong type")
+        raise Breach(f"{field} of {place} is {quotation(value)}, of the wrong type")
     return value
 
 
@@ -210,7 +231,7 @@ def _name(info: Mapping[str, Any], field: str) -> str:
     value = info.get(field)
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST_NAME:
         raise Breach(
-            f"{field} of /info is {_quoted(value)}; without it the server's answers cannot be told from others'"
+            f"{field} of /info is {quotation(value)}; without it the server's answers cannot be told from others'"
         )
     return words(value, _LONGEST_NAME)
 
@@ -221,7 +242,9 @@ def _payloads(info: Mapping[str, Any]) -> tuple[Payload, ...]:
         return ("base64_wav",)
     known = tuple(payload for payload in PAYLOADS if isinstance(declared, list) and payload in declared)
     if not known:
-        raise Breach(f"audio_payload_types of /info is {_quoted(declared)}, which holds none of {', '.join(PAYLOADS)}")
+        raise Breach(
+            f"audio_payload_types of /info is {quotation(declared)}, which holds none of {', '.join(PAYLOADS)}"
+        )
     return known
 
 
@@ -234,10 +257,6 @@ def _most_batch(info: Mapping[str, Any]) -> int:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _LARGEST
-
-
-def _quoted(value: Any) -> str:
-    return words(repr(value), 80)
 
 
 def _kind(value: Any) -> str:

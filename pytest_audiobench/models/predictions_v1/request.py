@@ -72,7 +72,7 @@ def item(wire_id: str, ask: Ask, form: Form) -> Item:
 
 def body(items: Sequence[Item]) -> bytes:
     """The whole request."""
-    return b"".join(_joined(items))
+    return b"".join(_body_pieces(items))
 
 
 def slots(request: Request) -> list[int]:
@@ -80,7 +80,7 @@ def slots(request: Request) -> list[int]:
     return [part.clip for message in request.messages for part in message.parts if isinstance(part, AudioSlot)]
 
 
-def _joined(items: Sequence[Item]) -> Iterator[bytes]:
+def _body_pieces(items: Sequence[Item]) -> Iterator[bytes]:
     yield _HEAD
     for position, element in enumerate(items):
         if position:
@@ -128,10 +128,10 @@ def _file(clip: Clip | None, played: PlayedAudio, form: Form) -> tuple[Path, int
             f"{clip or 'this clip'} is not a whole file as it lies on the disk, so payload={form.payload} "
             "has to write it: name a folder that the server can read with folder=, or use payload=base64_wav"
         )
-    return _written(played, form.folder, form.pcm), played.rate_hz
+    return _wav_file(played, form.folder, form.pcm), played.rate_hz
 
 
-def _written(played: PlayedAudio, folder: Path, pcm: Pcm) -> Path:
+def _wav_file(played: PlayedAudio, folder: Path, pcm: Pcm) -> Path:
     """The clip as a WAV file named by its content, so that workers may share it."""
     path = folder.resolve() / f"{played.pcm_digest[:32]}-{played.rate_hz}-{pcm}.wav"
     if not path.exists():

@@ -56,10 +56,12 @@ class Budget:
 
         Raises FatalError when it may not be sent at all.
         """
-        with self._locked() as descriptor:
+        with self._ledger_lock() as descriptor:
             ledger = _read(descriptor)
             if self.max_requests is not None and ledger.requests >= self.max_requests:
-                raise FatalError(f"--ab-max-requests {self.max_requests} is reached: {_spent(ledger)}; {_GO_ON}")
+                raise FatalError(
+                    f"--ab-max-requests {self.max_requests} is reached: {_spending_text(ledger)}; {_GO_ON}"
+                )
             if self.max_cost_usd is not None:
                 if ledger.spent_usd + worst_usd > self.max_cost_usd:
                     raise self._too_dear(ledger, worst_usd)
@@ -70,7 +72,7 @@ class Budget:
 
     def settle(self, worst_usd: float, cost_usd: float, sent: bool = True) -> None:
         """A request that was reserved at ``worst_usd`` has cost ``cost_usd``; not ``sent``, it does not count."""
-        with self._locked() as descriptor:
+        with self._ledger_lock() as descriptor:
             ledger = _read(descriptor)
             requests = ledger.requests - (not sent)
             held_usd = max(0.0, ledger.held_usd - worst_usd)
@@ -78,18 +80,18 @@ class Budget:
 
     def refusal(self, worst_usd: float) -> FatalError:
         """The error for a request that waited in vain for others to be settled."""
-        with self._locked() as descriptor:
+        with self._ledger_lock() as descriptor:
             return self._too_dear(_read(descriptor), worst_usd)
 
     def _too_dear(self, ledger: Ledger, worst_usd: float) -> FatalError:
         return FatalError(
-            f"--ab-max-cost {self.max_cost_usd:g} is reached: {_spent(ledger)}, "
+            f"--ab-max-cost {self.max_cost_usd:g} is reached: {_spending_text(ledger)}, "
             f"and the next request may cost up to {worst_usd + ledger.held_usd:.6f} USD "
             f"with those on their way; {_GO_ON}"
         )
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
+    def _ledger_lock(self) -> Iterator[int]:
         if self._descriptor is None:
             self._prepare()
             self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -112,12 +114,12 @@ def spent_note(folder: Path) -> list[str]:
         return []
     try:
         ledger = _read(descriptor)
-        return [_spent(ledger)] if ledger.requests else []
+        return [_spending_text(ledger)] if ledger.requests else []
     finally:
         os.close(descriptor)
 
 
-def _spent(ledger: Ledger) -> str:
+def _spending_text(ledger: Ledger) -> str:
     sent = "1 request was" if ledger.requests == 1 else f"{ledger.requests} requests were"
     return f"{sent} sent to servers" + (f" for {ledger.spent_usd:.6f} USD" if ledger.spent_usd else "")
 

@@ -65,9 +65,9 @@ class Replay:
         if not target.exists():
             raise UsageError(f"there is nothing at {target} to replay; name a run's folder or a folder of answers")
         if target.is_file():
-            return self._run(target) if _is_run(target) else self._study([target], target.parent)
+            return self._run_answers(target) if _is_run(target) else self._study([target], target.parent)
         if (target / _RUN_FILE).is_file():
-            return self._run(target / _RUN_FILE)
+            return self._run_answers(target / _RUN_FILE)
         from pytest_audiobench.compat.faithfulness_study.replay import files_of_answers
 
         files = files_of_answers(target)
@@ -75,7 +75,7 @@ class Replay:
             raise UsageError(f"{target} holds no answers to replay: neither {_RUN_FILE} nor other *.jsonl files")
         return self._study(files, target)
 
-    def _run(self, file: Path) -> Answers:
+    def _run_answers(self, file: Path) -> Answers:
         self._refuse(_STUDY_OPTIONS, f"{file} holds a run of this project, whose options are", _RUN_OPTIONS)
         return RunAnswers(file, self._options.get("model"), self._options.get("eval"))
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.captions import lacks_captions
+from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
@@ -24,13 +24,13 @@ _SHOWN = 5
 
 def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
     """``labels``, or where there are none the sample's choices. Raises UsageError where both are missing."""
-    found = labels or sample.choices
-    if not found:
+    label_list = labels or sample.choices
+    if not label_list:
         raise UsageError(
             f"sample {sample.id!r} has no choices, and bioacoustic was given no labels: "
             "give the data set's label list as choices, or bioacoustic(labels=…)"
         )
-    return found
+    return label_list
 
 
 def classes_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
@@ -75,16 +75,16 @@ def true_labels(sample: Sample, classes: tuple[str, ...]) -> frozenset[str]:
 
 def _parts(sample: Sample, classes: tuple[str, ...]) -> list[str]:
     spelled = _spellings(classes)
-    pieces, found, place = sample.reference.split(","), [], 0
+    pieces, parts, place = sample.reference.split(","), [], 0
     while place < len(pieces):
         ends = range(len(pieces), place, -1)
         whole = next((end for end in ends if _tidy(",".join(pieces[place:end])) in spelled), None)
         if whole is not None:
-            found.append(spelled[_tidy(",".join(pieces[place:whole]))])
+            parts.append(spelled[_tidy(",".join(pieces[place:whole]))])
         elif not _NONE.fullmatch(pieces[place]):
             raise _no_label(sample, pieces[place].strip(), classes)
         place = whole or place + 1
-    return found
+    return parts
 
 
 @lru_cache(maxsize=256)

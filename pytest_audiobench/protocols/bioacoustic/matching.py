@@ -51,7 +51,7 @@ def fuzzy_match_to_labels(
 ) -> Segments:
     """The nearest label for each segment, case and all; with ``apply_threshold`` none beyond ``max_distance``."""
     _check("fuzzy_match_to_labels", labels, max_distance)
-    ordered = _ordered(tuple(labels))
+    ordered = _sorted_labels(tuple(labels))
     labels_found, warnings = [], []
     for segment in segments:
         label, distance = nearest(segment, ordered)
@@ -76,7 +76,7 @@ def extract_label_from_text(
     labels_found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
-        label = by_spelling.get(lower) or _contained(lower, by_spelling)
+        label = by_spelling.get(lower) or _label_within(lower, by_spelling)
         if label is None:
             near, distance = nearest(lower, ordered)
             label = by_spelling[near]
@@ -107,7 +107,7 @@ def conservative_match_to_labels(
         if not segment.strip():
             continue
         core = _core(segment)
-        label = by_spelling.get(core) or _contained(core, by_spelling)
+        label = by_spelling.get(core) or _label_within(core, by_spelling)
         if label is None and allow_fuzzy:
             near, distance = nearest(core, ordered)
             if distance <= max_distance:
@@ -139,7 +139,7 @@ def _core(segment: str) -> str:
     return " ".join(words[first:])
 
 
-def _contained(lower: str, by_spelling: Mapping[str, str]) -> str | None:
+def _label_within(lower: str, by_spelling: Mapping[str, str]) -> str | None:
     """The longest label within the text; one of up to two characters must stand alone."""
     for label, as_given in by_spelling.items():
         if label in lower and (len(label) > 2 or re.search(_ALONE.format(re.escape(label)), lower)):
@@ -161,12 +161,12 @@ def _by_lower(labels: tuple[str, ...]) -> _Lower:
         by_spelling.setdefault(label.lower(), label)
     return _Lower(
         {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)},
-        _ordered(tuple(by_spelling)),
+        _sorted_labels(tuple(by_spelling)),
     )
 
 
 @lru_cache(maxsize=256)
-def _ordered(labels: tuple[str, ...]) -> tuple[str, ...]:
+def _sorted_labels(labels: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(sorted(set(labels)))
 
 

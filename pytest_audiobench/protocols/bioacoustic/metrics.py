@@ -138,23 +138,23 @@ def accuracy(predictions: Sequence[Any], targets: Sequence[Any]) -> float:
 def precision(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
-    return _averaged(predictions, targets, average, zero_division)[0]
+    return _averages(predictions, targets, average, zero_division)[0]
 
 
 def recall(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
-    return _averaged(predictions, targets, average, zero_division)[1]
+    return _averages(predictions, targets, average, zero_division)[1]
 
 
 def f1(
     predictions: Sequence[Any], targets: Sequence[Any], average: Average = "macro", zero_division: float = 0.0
 ) -> float:
     """F1, which is ``zero_division`` wherever precision and recall are both 0, for a class that is always wrong too."""
-    return _averaged(predictions, targets, average, zero_division)[2]
+    return _averages(predictions, targets, average, zero_division)[2]
 
 
-def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
+def _averages(predictions: Sequence[Any], targets: Sequence[Any], average: str, empty: float) -> list[float]:
     """Precision, recall and F1. Classes are all integers from 0 to the largest, seen or not."""
     predicted, true = _label_indicators(predictions, targets)
     if average == "binary":
@@ -164,10 +164,10 @@ def _averaged(predictions: Sequence[Any], targets: Sequence[Any], average: str, 
         return _scores(int(hits.sum()), int(stated.sum()), int(wanted.sum()), empty)
     each = np.array([_scores(*counts, empty) for counts in zip(hits, stated, wanted, strict=True)])
     if average == "weighted":
-        return [float(one) for one in np.average(each, axis=0, weights=wanted)] if wanted.any() else [empty] * 3
+        return [float(score) for score in np.average(each, axis=0, weights=wanted)] if wanted.any() else [empty] * 3
     if average not in ("macro", "binary"):
         raise ValueError(f"average must be macro, micro, weighted or binary, not {average!r}")
-    return [float(one) for one in each.mean(axis=0)]
+    return [float(score) for score in each.mean(axis=0)]
 
 
 def _scores(hits: int, stated: int, wanted: int, empty: float) -> list[float]:
@@ -192,10 +192,10 @@ def _label_indicators(predictions: Sequence[Any], targets: Sequence[Any]) -> tup
     """Rows of 0 and 1, shape (samples, classes), of integers, rows of 0 and 1, or rows of label indices."""
     if not predictions or len(predictions) != len(targets):
         raise ValueError(f"there are {len(predictions)} answers and {len(targets)} targets: give as many, and some")
-    rows = [isinstance(one, (list, tuple)) for one in (*predictions, *targets)]
+    rows = [isinstance(labels, (list, tuple)) for labels in (*predictions, *targets)]
     if any(rows) != all(rows):
         raise ValueError("answers and targets must all be integers or all be rows")
-    listed = [list(one) if rows[0] else [one] for one in (*predictions, *targets)]
+    listed = [list(labels) if rows[0] else [labels] for labels in (*predictions, *targets)]
     cells = [cell for row in listed for cell in row]
     if any(isinstance(cell, bool) or not isinstance(cell, int) or cell < 0 for cell in cells):
         raise ValueError("labels must be integers from 0")

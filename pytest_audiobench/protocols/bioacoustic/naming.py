@@ -60,8 +60,8 @@ class Names:
             self._by_set[same] = None if same in self._by_set else label
             if len("".join(words)) > 1:
                 self._by_first.setdefault(words[0], []).append(words)
-        for found in self._by_first.values():
-            found.sort(key=len, reverse=True)
+        for beginnings in self._by_first.values():
+            beginnings.sort(key=len, reverse=True)
         self._joined: dict[str, list[tuple[str, str]]] = {}
         for words, label in self._by_words.items():
             self._joined.setdefault(words[0][0], []).append((" ".join(words), label))
@@ -69,7 +69,7 @@ class Names:
 
     def mentions(self, text: str) -> list[Mention]:
         """Every mention in the order of the text, in time linear in its length. A label of one letter is not sought."""
-        words = [(self._form(_plain(found[0])), *found.span()) for found in _WORD.finditer(text)]
+        words = [(self._form(_plain(match[0])), *match.span()) for match in _WORD.finditer(text)]
         mentions: list[Mention] = []
         place = 0
         while place < len(words):
@@ -115,14 +115,14 @@ class Names:
 
         if not _LETTERS_FOR_ONE_SLIP - 1 <= len(text) <= self._longest + 2:
             return None
-        found: dict[int, list[str]] = {}
+        by_distance: dict[int, list[str]] = {}
         for joined, label in self._joined.get(text[0], ()):
             if joined.startswith(text) or text.startswith(joined):
                 continue  # "crowd" is no "crow"
             slips = (len(joined) >= _LETTERS_FOR_ONE_SLIP) + (len(joined) >= _LETTERS_FOR_TWO)
             if slips and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
-                found.setdefault(distance, []).append(label)
-        nearest = found[min(found)] if found else []
+                by_distance.setdefault(distance, []).append(label)
+        nearest = by_distance[min(by_distance)] if by_distance else []
         return nearest[0] if len(nearest) == 1 else None
 
 

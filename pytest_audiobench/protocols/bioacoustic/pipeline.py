@@ -81,11 +81,11 @@ _COMMAS = (Step("parse_labels_comma"),)
 
 def vocabulary_of(targets: Iterable[Target]) -> tuple[str, ...]:
     """All labels of the targets in the order they come, texts split at commas (even where a label holds one)."""
-    found: dict[str, None] = {}
+    vocabulary: dict[str, None] = {}
     for target in targets:
         parts = [part.strip() for part in target.split(",")] if isinstance(target, str) else list(target or ())
-        found.update(dict.fromkeys(part for part in parts if part.strip()))
-    return tuple(found)
+        vocabulary.update(dict.fromkeys(part for part in parts if part.strip()))
+    return tuple(vocabulary)
 
 
 def steps_of_run(task: str | None, labels: Sequence[str] = (), targets: Iterable[Target] = ()) -> Steps:

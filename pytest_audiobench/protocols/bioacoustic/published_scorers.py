@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.captions import cider_beans_next, lacks_captions
-from pytest_audiobench.metrics.kinds.labels import ROW
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
+from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
@@ -90,7 +90,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         needed = task in ("classification", "detection")
         listed = labels_for(sample, labels) if needed else labels or sample.choices
-        return _processed(answer_of(earlier).text, _steps(task, listed))
+        return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return _own_scores(sample, answer, task)
@@ -110,7 +110,7 @@ def score_from_file_scorer(task: str) -> Scorer:
         # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
         ordered = sorted(samples, key=lambda sample: sample.id)
         steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
-        answers = [_processed(answer.value or "", steps) for _, answer in scored]
+        answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [
             {**row, **set_row} for row, set_row in zip(sample_rows, _set_scores(samples, answers, task), strict=True)
@@ -154,7 +154,7 @@ def _lacking(task: str) -> Callable[[], str]:
     return (lambda: lacks_captions("pycocoevalcap")) if task == "captioning" else no_missing_parts
 
 
-def _processed(text: str, steps: Steps) -> Answer:
+def _process_answer(text: str, steps: Steps) -> Answer:
     """The processed text. Where nothing is left of the text, the raw one, unparsed: it is what BEANS-Next scores."""
     raw = text[:MOST_CHARACTERS]
     processed = process(raw, steps).text
@@ -178,15 +178,15 @@ def _set_scores(samples: Sequence[Sample], answers: Sequence[Answer], task: str)
     if task == "captioning":
         return [{"cider_beans_next": row} for row in cider_beans_next(texts, [first_of(row) or "" for row in targets])]
     if task == "classification":
-        return _labelled([[text] for text in texts], [[first_of(target) or ""] for target in targets])
+        return _label_statistics([[text] for text in texts], [[first_of(target) or ""] for target in targets])
     if task == "detection":
-        statistics = _labelled([split(text) for text in texts], [split(target) for target in targets])
+        statistics = _label_statistics([split(text) for text in texts], [split(target) for target in targets])
         rows = {sample_id: row for row, sample_id in enumerate(sorted(sample.id for sample in samples))}
         return [{**row, ROW: float(rows[sample.id])} for row, sample in zip(statistics, samples, strict=True)]
     return [{} for _ in samples]
 
 
-def _labelled(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
+def _label_statistics(predicted: Sequence[Sequence[str]], true: Sequence[Sequence[str]]) -> list[dict[str, float]]:
     labels = frozenset(label for row in (*predicted, *true) for label in row)
     return [
         label_statistics(labels, set(true_labels), set(predicted_labels))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
-from pytest_audiobench.metrics.kinds.captions import cider_beans_next
 from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.captions import (
+from pytest_audiobench.metrics.definitions.captions import (
     CIDER_SET,
     cider_d,
     lacks_captions,
@@ -15,7 +15,7 @@ from pytest_audiobench.metrics.kinds.captions import (
     rouge_google,
     rouge_l,
 )
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor
 from pytest_audiobench.metrics.tokenizers import bleu_signature
 from pytest_audiobench.protocols.captioning.words import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.caption_words import caption_words
-from pytest_audiobench.metrics.kinds.captions import (
+from pytest_audiobench.metrics.definitions.captions import (
     CIDER_SET,
     cider_d,
     lacks_captions,

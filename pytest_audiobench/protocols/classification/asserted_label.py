@@ -40,19 +40,19 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     """
     body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
     body = behind_reasoning(body)
-    if not re.search(r"\w", body) and labels.named(body) is None:
+    if not re.search(r"\w", body) and labels.label_of(body) is None:
         return Answer("empty")
     body = in_element(body)
-    if (choice := by_letter(body, choices)) is not None and labels.named(body) is None:
+    if (choice := by_letter(body, choices)) is not None and labels.label_of(body) is None:
         return Answer("parsed", labels.label(choice)) if choice else Answer("out_of_range")
     # The letter in "<C> B </Conclusion>" is anyone's guess; the words between tags are not.
     body = TAG.sub("\n", body)
-    if (whole := labels.named(body)) is not None:
+    if (whole := labels.label_of(body)) is not None:
         cut = finish == "length" and labels.continues(body)
         return Answer("truncated") if cut else Answer("parsed", whole)
-    label = _stated(body, labels, finish)
+    label = _label_in_statements(body, labels, finish)
     if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
-        label = _mentioned(body, labels)
+        label = _only_mention(body, labels)
     if label:
         return Answer("parsed", label)
     if finish == "length":
@@ -76,7 +76,7 @@ def _declines(body: str, finish: Finish) -> bool:
     return finish == "refusal" or refuses(body)
 
 
-def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
+def _label_in_statements(body: str, labels: Labels, finish: Finish) -> str | None:
     """The label that a statement or a sentence of its own gives; two in contradiction are ""."""
     if finish == "length":
         # What the limit of tokens cut off could have changed the last sentence.
@@ -89,13 +89,13 @@ def _stated(body: str, labels: Labels, finish: Finish) -> str | None:
         stated = (labels_asserted[0] if len(labels_asserted) == 1 else _CONFLICT) if labels_asserted else stated
     sentences = [sentence for sentence in _SENTENCE_END.split(body) if sentence.strip()]
     whole = {*sentences[:1], *sentences[-1:], *body.split("\n")}
-    alone = {label for sentence in whole if (label := labels.named(sentence))}
+    alone = {label for sentence in whole if (label := labels.label_of(sentence))}
     if len(alone) > 1 or (alone and stated and stated not in alone):
         return _CONFLICT
     return alone.pop() if alone else stated
 
 
-def _mentioned(body: str, labels: Labels) -> str | None:
+def _only_mention(body: str, labels: Labels) -> str | None:
     """The only label that is named outside quotation marks, or within them where none is outside."""
     body = _COURTESY.sub(lambda courtesy: " " * len(courtesy[0]), body)
     mentions = list(labels.mentions(body))

@@ -85,7 +85,7 @@ def _others(body: str, labels: Labels) -> list[str]:
     """Items of a list that name no label: a few words between separators."""
     mentions = list(labels.mentions(body))
     # Labels may hold separators, so that a separator within one parts nothing.
-    mention_spans = [(one.start, one.end) for one in mentions]
+    mention_spans = [(mention.start, mention.end) for mention in mentions]
     places = [
         match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in mention_spans)
     ]

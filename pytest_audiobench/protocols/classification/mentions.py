@@ -103,25 +103,25 @@ class Labels:
         for text, label in self._exact.items():
             tokens = list(_TOKEN.finditer(text))
             if tokens:
-                gaps = tuple(text[one.end() : two.start()].strip() for one, two in pairwise(tokens))
-                spelling = _Spelling(tuple(one[0] for one in tokens), gaps, label)
+                gaps = tuple(text[token.end() : next_token.start()].strip() for token, next_token in pairwise(tokens))
+                spelling = _Spelling(tuple(token[0] for token in tokens), gaps, label)
                 self._begin.setdefault(spelling.words[0], []).append(spelling)
         for spellings in self._begin.values():
-            spellings.sort(key=lambda one: -len(one.words))
+            spellings.sort(key=lambda spelling: -len(spelling.words))
         self._longest = max((len(text) for text in self._exact), default=0)
 
     def label(self, text: str) -> str | None:
         """The label that ``text`` is, case and punctuation at its ends ignored."""
         return self._by_text.get(tidy_caseless(text))
 
-    def named(self, text: str) -> str | None:
+    def label_of(self, text: str) -> str | None:
         """The label that is the whole of ``text``: case, punctuation, space and an article ignored."""
         if len(text) > self._longest + 60:
             return None
         spelled = tidy_caseless(text)
-        for one in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
-            if found := self._exact.get(one) or self._plain.get(plain(one)):
-                return found
+        for wording in (spelled, ARTICLE.sub("", spelled, count=1) if ARTICLE.match(spelled) else spelled):
+            if label := self._exact.get(wording) or self._plain.get(plain(wording)):
+                return label
         return None
 
     def continues(self, text: str) -> bool:
@@ -139,7 +139,7 @@ class Labels:
                 if _stands(text, tokens[place : place + len(spelling.words)], spelling):
                     length = len(spelling.words)
                     start, end = tokens[place][1], tokens[place + length - 1][2]
-                    if not _bound(text, start, end):
+                    if not _within_compound(text, start, end):
                         yield Mention(spelling.label, start, end, denied(text, start, end))
                     break
             place += length
@@ -170,14 +170,14 @@ def asserted_labels(mentions: Iterable[Mention]) -> list[str]:
 def _stands(text: str, tokens: list[tuple[str, int, int]], spelling: _Spelling) -> bool:
     if [word for word, _, _ in tokens] != list(spelling.words):
         return False
-    between = (text[one[2] : two[1]] for one, two in pairwise(tokens))
+    between = (text[token[2] : next_token[1]] for token, next_token in pairwise(tokens))
     return all(
         (_GAP.fullmatch(gap) is not None and "\n" not in gap) or gap.strip() == own
         for gap, own in zip(between, spelling.gaps, strict=True)
     )
 
 
-def _bound(text: str, start: int, end: int) -> bool:
+def _within_compound(text: str, start: int, end: int) -> bool:
     return bool(_BOUND_BEFORE.search(text[max(0, start - 2) : start]) or _BOUND_AFTER.match(text[end : end + 2]))
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds import ranking
+from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics, set_scores
 from pytest_audiobench.protocols.classification import label_lists
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
@@ -105,12 +105,12 @@ def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
     text = answer_of(earlier).text.lower().strip()
     if not text:
         return Answer("empty")
-    within = tuple(label for label in _lowered(sample) if label in text)
+    within = tuple(label for label in _lowercase_choices(sample) if label in text)
     return Answer("parsed", label_lists.list_text(label_lists.LabelList(within, ())))
 
 
 def _score_substrings(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    labels = _lowered(sample)
+    labels = _lowercase_choices(sample)
     wanted = {without_marks(part) for truth in sample.truths for part in truth.split(",")}
     labels_said = label_lists.listed_labels(answer).labels
     statistics = label_statistics(labels, [label for label in labels if label in wanted], labels_said)
@@ -118,7 +118,7 @@ def _score_substrings(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics, **{f"{ranking.SCORE}{place}": 1.0 for place in places}}
 
 
-def _lowered(sample: Sample) -> tuple[str, ...]:
+def _lowercase_choices(sample: Sample) -> tuple[str, ...]:
     return tuple(dict.fromkeys(choice.lower().strip() for choice in choices_of(sample)))
 
 

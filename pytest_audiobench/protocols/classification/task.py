@@ -48,7 +48,7 @@ def classification(
     return choose(Protocol("classification", (stage,), (available["label"],), available, expects="option"), scorers)
 
 
-def _listed(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:
+def _label_parser(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:
     """A parser of the label that the answer asserts among those that ``find`` makes of the choices."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -120,14 +120,14 @@ _READINGS = (
     Scorer(
         "label",
         "class:label|v:1|unanswered:wrong|labels:choices",
-        _listed(labels_of),
+        _label_parser(labels_of),
         _score_label,
         _METRICS,
     ),
     Scorer(
         "gender",
         "class:gender|v:1|unanswered:wrong|labels:choices+words",
-        _listed(_gender_labels),
+        _label_parser(_gender_labels),
         _score_label,
         _METRICS,
     ),

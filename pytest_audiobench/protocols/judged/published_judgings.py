@@ -153,7 +153,9 @@ def sakura_judging() -> Judging:
 def _true_option(sample: Sample) -> str:
     wanted = tidy_caseless(sample.reference)
     letters = (
-        letter for letter, one in zip(LETTERS.lower(), sample.choices, strict=False) if tidy_caseless(one) == wanted
+        letter
+        for letter, choice in zip(LETTERS.lower(), sample.choices, strict=False)
+        if tidy_caseless(choice) == wanted
     )
     letter = next(letters, "")
     return f"({letter}) {sample.reference}" if letter else sample.reference

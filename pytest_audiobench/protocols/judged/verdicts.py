@@ -93,16 +93,18 @@ def verdict_scorers(
     def read(sample: Sample, earlier: Earlier) -> Answer:
         return parse(sample, earlier.get(judging, _NO_VERDICT))
 
-    def left_out(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+    def score_where_read(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         return None if answer.value is None else score(sample, answer.value)
 
-    def kept(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    def score_all(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return nothing if answer.value is None else score(sample, answer.value)
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
     scorers = (
-        Scorer(leaving, f"{signature}left-out", read, left_out, (metric,), companions=(keeping,), judge=judging),
-        Scorer(keeping, f"{signature}wrong", read, kept, (metric,), judge=judging),
+        Scorer(
+            leaving, f"{signature}left-out", read, score_where_read, (metric,), companions=(keeping,), judge=judging
+        ),
+        Scorer(keeping, f"{signature}wrong", read, score_all, (metric,), judge=judging),
     )
     return scorers[::-1] if published else scorers
 

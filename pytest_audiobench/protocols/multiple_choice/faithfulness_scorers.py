@@ -78,7 +78,7 @@ def runtime_qwen(text: str, choices: tuple[str, ...], finish: Finish = "stop") -
 
 def recovered(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
     """The recovery made for SAKURA (repair_and_save_final.py)."""
-    return _answer(_recovered(text, choices), text, choices, finish)
+    return _answer(_recovered_letter(text, choices), text, choices, finish)
 
 
 def recovered_mm(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -111,7 +111,7 @@ def _runtime(text: str, choices: tuple[str, ...], *, last: bool) -> str | None:
     return standalone[-1 if last else 0].upper() if standalone else None
 
 
-def _recovered(text: str, choices: tuple[str, ...]) -> str | None:
+def _recovered_letter(text: str, choices: tuple[str, ...]) -> str | None:
     bracketed: list[str] = _BRACKETED.findall(text)
     if bracketed:
         return bracketed[-1].upper()
@@ -119,7 +119,7 @@ def _recovered(text: str, choices: tuple[str, ...]) -> str | None:
     short = len(said) > 1 and len(said[-1].split()) < 4
     conclusion = " ".join(said[-2:] if short else said[-1:]).lower()
     for letter, choice in sorted(zip(LETTERS, choices, strict=False), key=lambda option: -len(option[1])):
-        if _stemmed(choice).search(conclusion):
+        if _stem_pattern(choice).search(conclusion):
             return letter
     announced = _ANNOUNCED.search(text[-50:])
     return announced[1].upper() if announced else None
@@ -159,7 +159,7 @@ def _alphanumeric(text: str) -> str:
     return _NOT_ALPHANUMERIC.sub("", text.lower())
 
 
-def _stemmed(choice: str) -> re.Pattern[str]:
+def _stem_pattern(choice: str) -> re.Pattern[str]:
     words = r"\s+".join(re.escape(_stem(word)) + "[a-z]*" for word in _WORD.findall(choice.lower()))
     return re.compile(rf"\b{words}\b")
 

@@ -100,7 +100,7 @@ class _Claim(NamedTuple):
     whole: bool
 
 
-def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+def read_choice(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
     """The option that ``text`` asserts among ``choices`` (at most 26), as its letter.
 
     The status of an answer without one: "empty", "out_of_range" (a letter beyond the options), "truncated"
@@ -112,7 +112,7 @@ def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer
     if not _WORD_CHARACTER.search(body) and not tidy(body):
         return Answer("empty")
     options = options_of(choices)
-    letter = _asserted(body, options)
+    letter = _asserted_letter(body, options)
     if finish == "length" and letter is not None and not _complete(body, letter, options):
         return Answer("truncated")
     if letter is not None and letter in options.letters:
@@ -144,15 +144,15 @@ def _window(text: str) -> str:
 
 def _complete(body: str, letter: str, options: Options) -> bool:
     """Whether the answer would stand had the last word gone on."""
-    if _asserted(f"{body}zz", options) == letter:
+    if _asserted_letter(f"{body}zz", options) == letter:
         return True
     line = tidy(body).strip("()[].: ")
     if len(line) == 1:
         return True
-    return options.named(line) == letter and not options.continues(line)
+    return options.letter_of(line) == letter and not options.continues(line)
 
 
-def _asserted(body: str, options: Options) -> str | None:
+def _asserted_letter(body: str, options: Options) -> str | None:
     conclusions = _CONCLUSION.findall(body) if "<" in body else ()
     if conclusions and conclusions[-1].strip():
         body = conclusions[-1]
@@ -160,7 +160,7 @@ def _asserted(body: str, options: Options) -> str | None:
     lines = [line for line in (tidy(line) for line in text.split("\n")) if line]
     if not lines:
         return None
-    stated = _stated(" \n".join(lines), options)
+    stated = _last_statement(" \n".join(lines), options)
     alone = _alone(lines, options)
     if stated is None:
         return alone
@@ -179,7 +179,7 @@ def _plain_text(body: str, options: Options) -> str:
         name = tag[1].strip()
         if len(name) == 1 and name.isupper() and f"</{name}>" not in text:
             return f"({name})"
-        return name if len(name) > 1 and options.named(name) else "\n" if name in ("br", "p") else " "
+        return name if len(name) > 1 and options.letter_of(name) else "\n" if name in ("br", "p") else " "
 
     return _TAG.sub(shown_as, text)
 
@@ -195,7 +195,7 @@ def _alone(lines: list[str], options: Options) -> str | None:
     return letters.pop() if len(letters) == 1 else _CONFLICT if letters else None
 
 
-def _stated(text: str, options: Options) -> str | None:
+def _last_statement(text: str, options: Options) -> str | None:
     """The last explicit statement."""
     last = max(_statements(text, options), default=None, key=lambda statement: statement[0])
     return last[1] if last else None
@@ -219,7 +219,7 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
     boxes = list(_BOXED.finditer(text)) if "(" in text else ()
     if boxes and _POINTS.search(text[max(0, boxes[-1].start() - 20) : boxes[-1].start()]):
         letter, rest = boxes[-1][1].upper(), text[boxes[-1].end() :].strip(" .!\"'”’")
-        named_letter = options.named(rest) if rest else letter
+        named_letter = options.letter_of(rest) if rest else letter
         if named_letter:
             yield boxes[-1].start(), letter if options.same(named_letter, letter) else _CONFLICT
 
@@ -258,9 +258,9 @@ def _places(word: str, text: str) -> Iterator[int]:
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:
     """The answer that ``passage`` opens with; an option's words with prose after them count only when stated."""
     body = passage[_lead_end(passage) :]
-    whole_text = options.named(body)
+    whole_text = options.letter_of(body)
     lettered = _LETTER.match(body)
-    claim = _lettered(body, lettered, options) if lettered else None
+    claim = _claim_by_letter(body, lettered, options) if lettered else None
     if claim and lettered and whole_text and not options.same(whole_text, claim.letter):
         # The text "A" where A is another option's text, too; "C major" is no answer C.
         lone = not lettered["boxed"] and not body[lettered.end() :].strip(" .!")
@@ -280,12 +280,12 @@ def _lead_end(passage: str) -> int:
     return match.end() if match else 0
 
 
-def _lettered(body: str, match: re.Match[str], options: Options) -> _Claim | None:
+def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Claim | None:
     letter, end = (match["boxed"] or match["pointed"] or match["bare"]).upper(), match.end()
     rest = body[end:].strip(" \t-–—.,:!。\"'”’)}")
     if not rest:
         return _Claim(letter, True)
-    named = options.named(rest)
+    named = options.letter_of(rest)
     if named is not None:
         return _Claim(letter if options.same(named, letter) else _CONFLICT, True)
     if match["bare"] and not _stands(body, match, letter, options):
@@ -308,7 +308,7 @@ def _stands(body: str, match: re.Match[str], letter: str, options: Options) -> b
 def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
     """Whether the clause goes on to another option: its letter, or its words in place of this one's."""
     clause = _CLAUSE.match(body, end)
-    others = {found.upper() for found in _BOXED.findall(clause[0] if clause else "")}
+    others = {boxed.upper() for boxed in _BOXED.findall(clause[0] if clause else "")}
     if others - {letter}:
         return True
     named = options.at(body, end)

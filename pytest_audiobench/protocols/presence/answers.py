@@ -104,7 +104,7 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
     """What the answer says of ``label``: "yes" or "no"; else why not: "empty", "refused", "truncated" or "unparsed"."""
     if tidy_caseless(text) == SOMETHING_ELSE:
         return Answer("parsed", "no")
-    body = _answered(text)
+    body = _answer_text(text)
     if not re.search(r"\w", body):
         unspoken = re.search(r"\w", TAG.sub("", text)) is not None
         return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
@@ -120,7 +120,7 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
     return Answer("refused" if refuses(body) else "unparsed")
 
 
-def _answered(text: str) -> str:
+def _answer_text(text: str) -> str:
     """``text`` without reasoning, tags, tokens of a template, and the repeated question's "answer yes or no"."""
     head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     body = in_element(behind_reasoning(_SPECIAL.sub("\n", searchable_text(head))))
@@ -172,7 +172,7 @@ def _of_label(sentence: str, labels: Labels) -> set[str]:
         elif (
             _THERE_IS.search(sentence[: mention.start])
             or _IS_THERE.search(sentence[mention.end :])
-            or labels.named(sentence)
+            or labels.label_of(sentence)
         ):
             answers.add("yes")
     return answers

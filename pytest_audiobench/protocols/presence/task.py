@@ -35,7 +35,7 @@ def template_of(prompt: str) -> list[tuple[str, str]]:
 
 def question(template: list[tuple[str, str]], label: str) -> str:
     """The wording with ``label`` for its sound; an article before it is "an" where the label begins with a vowel."""
-    fitted = [(_fitted(literal, label) if name else literal, name) for literal, name in template]
+    fitted = [(_with_article(literal, label) if name else literal, name) for literal, name in template]
     return filled_template(fitted, {LABEL_FIELD: label})
 
 
@@ -51,7 +51,7 @@ def label_of(sample: Sample) -> str:
     return label
 
 
-def _fitted(literal: str, label: str) -> str:
+def _with_article(literal: str, label: str) -> str:
     vowel = _VOWEL.match(label) is not None and _CONSONANT.match(label) is None
     return _ARTICLE.sub(lambda article: f"{article[1]}n " if vowel else f"{article[1]} ", literal)
 

@@ -95,7 +95,7 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
             statistics["cut"] = float(answer.reasoned > kind.most)
         before = answer.before
         if before is not None:
-            statistics |= _moved(before, answer, _same(sample, before.value, answer.value, of_study))
+            statistics |= _change_scores(before, answer, _same(sample, before.value, answer.value, of_study))
             statistics["correct_before"] = rule.points(sample, before) or 0.0
             if kind.is_control:
                 statistics["correct_heard"] = statistics["correct_before"] if answer.value is not None else 0.0
@@ -113,7 +113,7 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
         parse,
         score,
         kind.metrics(of_study),
-        sample_problem=_uninjected if kind.is_injected else kind.sample_problem,
+        sample_problem=_lacks_injection if kind.is_injected else kind.sample_problem,
         stage=kind.after,
     )
 
@@ -122,7 +122,7 @@ def _answer_by(rule: Rule, sample: Sample, response: Response) -> Answer:
     return rule.read(response.text, sample.choices, response.finish)
 
 
-def _moved(before: Answer, after: Answer, same: bool) -> dict[str, float]:
+def _change_scores(before: Answer, after: Answer, same: bool) -> dict[str, float]:
     both = before.value is not None and after.value is not None
     return {
         "same": float(both and same),
@@ -147,12 +147,12 @@ def _same(sample: Sample, letter: str | None, other: str | None, of_study: bool)
 
 def letter_injected(sample: Sample) -> str:
     """The letter of the injected option, by the sample's metadata. Raises UsageError where they name no choice."""
-    if lacking := _uninjected(sample):
+    if lacking := _lacks_injection(sample):
         raise UsageError(lacking)
     return str(sample.metadata[INJECTED])
 
 
-def _uninjected(sample: Sample) -> str:
+def _lacks_injection(sample: Sample) -> str:
     letter = sample.metadata.get(INJECTED)
     if isinstance(letter, str) and len(letter) == 1 and letter in LETTERS[: len(sample.choices)]:
         return ""

@@ -139,7 +139,7 @@ def conditioned_choice(
         reasoning=asking.whole_reasoning,
         most=MOST_REASONING,
         is_injected=change == "inject",
-        sample_problem=_unkept if change == "early" else no_sample_problem,
+        sample_problem=_lacks_kept_share if change == "early" else no_sample_problem,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_scorers(kind, "|".join(how)))
@@ -168,12 +168,12 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
 
 
 def _kept_share(sample: Sample) -> float:
-    if lacking := _unkept(sample):
+    if lacking := _lacks_kept_share(sample):
         raise UsageError(lacking)
     return float(str(sample.metadata[KEPT]))
 
 
-def _unkept(sample: Sample) -> str:
+def _lacks_kept_share(sample: Sample) -> str:
     try:
         if 0.0 <= float(str(sample.metadata.get(KEPT))) <= 1.0:
             return ""

@@ -42,18 +42,18 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("refused" if declined[0] else whole.status, text or None)
 
 
-def _contained(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return matches(answer.value or "", _accepted(sample))
+def _match_scores(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    return matches(answer.value or "", _accepted_answers(sample))
 
 
 def _question_level(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    accepted = _accepted(sample)
+    accepted = _accepted_answers(sample)
     right = matches(answer.value or "", accepted)["correct"]
     tried = right == 1.0 or answer.status not in ("refused", "empty")
     return {"right": right, "answered": float(tried), "answerable": float(bool(accepted))}
 
 
-def _accepted(sample: Sample) -> tuple[str, ...]:
+def _accepted_answers(sample: Sample) -> tuple[str, ...]:
     return tuple(truth for truth in sample.truths if content_words(truth))
 
 
@@ -67,7 +67,7 @@ _READINGS: Mapping[str, Scorer] = MappingProxyType(
             "answer-contained",
             f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
             _parse,
-            _contained,
+            _match_scores,
             ("accuracy", "exact_match", "token_f1"),
         ),
         "question-level": Scorer(

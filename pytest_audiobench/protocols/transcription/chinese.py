@@ -51,7 +51,7 @@ def cardinal(number: str) -> str:
     """``number`` (digits, perhaps with a decimal point) as a quantity: 12000 is 一万两千, 10.5 十点五."""
     whole, _, fraction = number.partition(".")
     counted = 1 < len(whole) <= _MOST_DIGITS
-    signs = _counted(whole) if counted else [_DIGITS[int(digit)] for digit in whole]
+    signs = _digits_and_units(whole) if counted else [_DIGITS[int(digit)] for digit in whole]
     if fraction:
         signs += ["点", *(_DIGITS[int(digit)] for digit in fraction)]
     for place, sign in enumerate(signs):
@@ -81,7 +81,7 @@ def text_norm(text: str) -> str:
     return f"{spoken.lstrip('^').rstrip('$')}{text[_MOST_CHARACTERS:]}".translate(_PUNCTUATION)
 
 
-def _counted(number: str) -> list[str]:
+def _digits_and_units(number: str) -> list[str]:
     """Digits and units, with a single 零 where units are passed over."""
     significant = number.lstrip("0")
     if not significant:
@@ -89,7 +89,7 @@ def _counted(number: str) -> list[str]:
     if len(significant) == 1:
         return ["零"] * (len(number) > 1) + [_DIGITS[int(significant)]]
     power, unit = next(unit for unit in _UNITS if unit[0] < len(significant))
-    return [*_counted(number[:-power]), unit, *_counted(significant[-power:])]
+    return [*_digits_and_units(number[:-power]), unit, *_digits_and_units(significant[-power:])]
 
 
 def _date(date: str) -> str:

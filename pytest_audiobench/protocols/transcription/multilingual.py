@@ -30,13 +30,13 @@ _BEFORE_STOP = re.compile(r" ?([!,.?;:])")
 @functools.cache
 def qwen2_audio_text(language: str) -> Callable[[str], str]:
     """No special tokens; yue in simplified characters; English, then basic; Chinese by TextNorm; no punctuation."""
-    return _joined(_qwen_words(language, lambda text: text))
+    return _single_spaced(_qwen_words(language, lambda text: text))
 
 
 @functools.cache
 def kimi_text(language: str) -> Callable[[str], str]:
     """Qwen2-Audio's, tokenised by sacrebleu's zh: Chinese characters one by one, Latin words whole."""
-    return _joined(_qwen_words(language, functools.partial(tokenized, "zh")))
+    return _single_spaced(_qwen_words(language, functools.partial(tokenized, "zh")))
 
 
 @functools.cache
@@ -52,7 +52,7 @@ def ultraeval_text(language: str) -> Callable[[str], str]:
             spoken = simplified(spoken)
         return tokenized(tokenizer, spoken).lower()
 
-    return _joined(words)
+    return _single_spaced(words)
 
 
 def _ultraeval_tokenizer(language: str) -> str:
@@ -87,7 +87,7 @@ def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], 
     return words
 
 
-def _joined(words: Callable[[str], str]) -> Callable[[str], str]:
+def _single_spaced(words: Callable[[str], str]) -> Callable[[str], str]:
     return cached_text(lambda text: " ".join(words(text).split()))
 
 
@@ -105,7 +105,9 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             f"v:1|lang:{language}|norm:qwen2-audio+{versions}|unit:{'character' if by_character else 'word'}|"
             "empty:deletions|align:levenshtein",
             Normaliser(
-                qwen2_audio_text(language), tokens=_squeezed if by_character else str.split, characters=by_character
+                qwen2_audio_text(language),
+                tokens=_without_spaces if by_character else str.split,
+                characters=by_character,
             ),
             missing_parts=simplifies,
         ),
@@ -131,7 +133,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
     )
 
 
-def _squeezed(text: str) -> str:
+def _without_spaces(text: str) -> str:
     return text.replace(" ", "")
 
 

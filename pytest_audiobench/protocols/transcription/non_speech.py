@@ -162,7 +162,7 @@ def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
     return Scorer(
         "non-speech",
         f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
-        _parsed,
+        _parse,
         partial(_statistics, tokens),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
         sample_problem=_speaks,
@@ -186,7 +186,7 @@ def _speaks(sample: Sample) -> str:
     return f"somebody speaks in {sample.id!r}, whose reference has words: use insertions, or wer-basic"
 
 
-def _parsed(sample: Sample, earlier: Earlier) -> Answer:
+def _parse(sample: Sample, earlier: Earlier) -> Answer:
     """An answer without words is a right one here, and no empty one; one that declines says so."""
     response = answer_of(earlier)
     content = content_of(response.text)

@@ -8,7 +8,7 @@ from functools import partial
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics, chrf_statistics, ter_statistics
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics, chrf_statistics, ter_statistics
 from pytest_audiobench.metrics.tokenizers import TOKENIZERS, bleu_signature, lacking, library_version
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer

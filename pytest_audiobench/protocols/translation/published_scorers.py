@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics, sentence_bleu
+from pytest_audiobench.metrics.definitions.translations import bleu_statistics, sentence_bleu
 from pytest_audiobench.metrics.tokenizers import bleu_signature, lacking, library_version, tokenized
 from pytest_audiobench.protocols.free_text import answer_of, read_ended_text, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pytest_audiobench.metrics.kinds import ranking
+from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.bioacoustic import metrics as beans_next

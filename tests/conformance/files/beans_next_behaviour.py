@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
-from pytest_audiobench.metrics.kinds.captions import cider_beans_next
 from pytest_audiobench.protocols.bioacoustic import metrics, scoring
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
     Steps,

@@ -7,7 +7,12 @@ from functools import partial
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.kinds.translations import bleu_statistics, chrf_statistics, sentence_bleu, ter_statistics
+from pytest_audiobench.metrics.definitions.translations import (
+    bleu_statistics,
+    chrf_statistics,
+    sentence_bleu,
+    ter_statistics,
+)
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.tokenizers import bleu_signature
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_audiobench.metrics.caption_words import caption_words
-from pytest_audiobench.metrics.kinds.captions import CIDER_SET, cider_beans_next, cider_d, rouge_google, rouge_l
+from pytest_audiobench.metrics.definitions.captions import CIDER_SET, cider_beans_next, cider_d, rouge_google, rouge_l
 from pytest_audiobench.metrics.meteor import meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_audiobench.metrics.kinds.captions import cosines
+from pytest_audiobench.metrics.definitions.captions import cosines
 
 Json = Any
 

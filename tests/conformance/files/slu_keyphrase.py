@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.metrics.kinds.understanding import (
+from pytest_audiobench.metrics.definitions.understanding import (
     Counts,
     Entity,
     Measure,

@@ -20,8 +20,8 @@ import numpy as np
 from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import file_digest
-from pytest_audiobench.models.baseline.features import RATE_HZ, VERSION, Array, features
-from pytest_audiobench.models.baseline.trained import Trained, listener_folder
+from pytest_audiobench.models.bundled.features import RATE_HZ, VERSION, Array, features
+from pytest_audiobench.models.bundled.trained import Trained, listener_folder
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response, choice_text
 from pytest_audiobench.models.model import Limits
 

@@ -22,7 +22,7 @@ TEMPLATE = "This is a sound of {}."
 _FIRST_OPTION = re.compile(r"\n?\s*\(?A[).]\s")
 
 
-class LabelChooser(Engine):
+class LabelClassifier(Engine):
     """A classifier: the option whose label scores highest; to :data:`SOMETHING_ELSE` it gives what the others leave.
 
     ``labels=hap:happy|neu:neutral`` says what labels mean.
@@ -38,7 +38,7 @@ class LabelChooser(Engine):
         named = self.model.config.id2label
         if unknown := set(self._meant) - {tidy(name) for name in named.values()}:
             raise UsageError(
-                f"labels=… names {sorted(unknown)[0]!r}; {self.setup.folder} has {_listed(named.values())}"
+                f"labels=… names {sorted(unknown)[0]!r}; {self.setup.folder} has {_name_list(named.values())}"
             )
         self._label_at = {self._meant.get(tidy(name), tidy(name)): int(place) for place, name in named.items()}
         self._scores([np.zeros(self.setup.rate_hz, dtype=np.float32)])
@@ -49,29 +49,29 @@ class LabelChooser(Engine):
         answers = [Response()] * len(batch)
         for positions in side_by_side(clips, masked(self.processor)):
             for i, scores in zip(positions, self._scores([clips[i] for i in positions]), strict=True):
-                answers[i] = self._chosen(batch[i].request, scores)
+                answers[i] = self._choice(batch[i].request, scores)
         return answers
 
     def _scores(self, clips: Sequence[Any]) -> Any:
         inputs = self.on_device(features_of(self.processor, clips, self.setup.rate_hz))
         return self.model(**inputs).logits.float().softmax(dim=-1)
 
-    def _chosen(self, request: Request, scores: Any) -> Response:
+    def _choice(self, request: Request, scores: Any) -> Response:
         listed = [choice for choice in request.choices if choice != SOMETHING_ELSE]
         for choice in listed:
             if tidy(choice) not in self._label_at:
                 return Response(
                     error=f"the classifier has no label for the option {choice!r}; "
-                    f"it has {_listed(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
+                    f"it has {_name_list(self._label_at)}: say which is meant by labels=LABEL:OPTION|…"
                 )
         by_choice = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
         # Of shares that add up to one, the rest is something else's.
-        return chosen(
+        return choice_by_score(
             request.choices, [by_choice.get(choice, 1.0 - sum(by_choice.values())) for choice in request.choices]
         )
 
 
-class ClapChooser(Engine):
+class ClapClassifier(Engine):
     """CLAP without training: the option whose text lies nearest to the clip.
 
     Each option is put into the option ``template`` (:data:`TEMPLATE`). A yes/no question is asked as its own text
@@ -90,41 +90,41 @@ class ClapChooser(Engine):
 
     def reply(self, batch: Sequence[Ask], settings: Settings) -> list[Response]:
         sounds = self._sounds([self.filled_up(ask.audio[0].samples) for ask in batch])
-        return [self._chosen(ask.request, sound) for ask, sound in zip(batch, sounds, strict=True)]
+        return [self._choice(ask.request, sound) for ask, sound in zip(batch, sounds, strict=True)]
 
     def _sounds(self, clips: Sequence[Any]) -> Any:
         extractor = self.processor.feature_extractor
         inputs = extractor(list(clips), sampling_rate=self.setup.rate_hz, return_tensors="pt")
         # No clip is longer than the window here, yet a fusing extractor calls one of them long, at random.
         inputs["is_longer"] = torch.zeros_like(inputs["is_longer"])
-        return _pooled(self.model.get_audio_features(**self.on_device(inputs)))
+        return _embeddings(self.model.get_audio_features(**self.on_device(inputs)))
 
-    def _chosen(self, request: Request, sound: Any) -> Response:
-        near = torch.stack([self._text(self._template.format(name)) for name in _named(request)]) @ sound
+    def _choice(self, request: Request, sound: Any) -> Response:
+        near = torch.stack([self._text(self._template.format(name)) for name in _option_texts(request)]) @ sound
         scale = self.model.logit_scale_a.exp()
-        return chosen(request.choices, (near * scale).float().softmax(dim=-1).tolist())
+        return choice_by_score(request.choices, (near * scale).float().softmax(dim=-1).tolist())
 
     def _text(self, text: str) -> Any:
         if text not in self._texts:
             inputs = self.processor.tokenizer(text, return_tensors="pt", truncation=True)
             inputs.pop("token_type_ids", None)
-            self._texts[text] = _pooled(self.model.get_text_features(**self.on_device(inputs)))[0]
+            self._texts[text] = _embeddings(self.model.get_text_features(**self.on_device(inputs)))[0]
         return self._texts[text]
 
 
-def _pooled(features: Any) -> Any:
+def _embeddings(features: Any) -> Any:
     """Embeddings of length one: transformers 5 wraps them, 4 returns them as they are."""
     return getattr(features, "pooler_output", features)
 
 
-def chosen(choices: Sequence[str], scores: Sequence[float]) -> Response:
+def choice_by_score(choices: Sequence[str], scores: Sequence[float]) -> Response:
     """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
     answer = Response.of(choice_text(choices, best))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 
-def _named(request: Request) -> list[str]:
+def _option_texts(request: Request) -> list[str]:
     tidied = [tidy(choice) for choice in request.choices]
     if sorted(tidied) != ["no", "yes"]:
         return list(request.choices)
@@ -133,6 +133,6 @@ def _named(request: Request) -> list[str]:
     return [question if choice == "yes" else SOMETHING_ELSE for choice in tidied]
 
 
-def _listed(names: Any) -> str:
+def _name_list(names: Any) -> str:
     every = sorted(map(str, names))
     return ", ".join(every[:12]) + (f" and {len(every) - 12} more" if len(every) > 12 else "")

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, seed
-from pytest_audiobench.models.baseline.trained import normalised, read_description
+from pytest_audiobench.models.bundled.trained import normalised, read_description
 from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
 from pytest_audiobench.models.model import Limits, Model
 from pytest_audiobench.models.spec import check_options
@@ -18,7 +18,7 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
     """The baseline named ``target``. Raises UsageError for another name and for any option."""
     check_options("baseline", options, ())
     if target == "listener":
-        from pytest_audiobench.models.baseline.listener import Listener
+        from pytest_audiobench.models.bundled.listener import Listener
 
         return Listener()
     if target in ("chance", "majority"):

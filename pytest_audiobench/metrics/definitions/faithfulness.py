@@ -17,7 +17,7 @@ from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.paired import ratio_drop
 
 
-def _lost(name: str, before_name: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
+def _loss(name: str, before_name: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
     """The mean of ``before_name`` less "correct", with the interval by which two results are compared in pairs."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -37,7 +37,7 @@ def _difference(name: str, direction: Direction, before_name: str, about: str) -
         name,
         direction,
         POINTS,
-        _lost(name, before_name),
+        _loss(name, before_name),
         lambda sample: (sample[before_name] - sample["correct"], 1.0),
         about,
     )

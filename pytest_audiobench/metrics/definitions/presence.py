@@ -89,7 +89,7 @@ def _steeper(mean_sample: Floats) -> Ends:
     return Ends(np.array([[solo, solo, 0.0, quad]]), np.array([[0.0, solo, quad, quad]]))
 
 
-def _summed(
+def _estimator_of_sums(
     metric: str,
     names: Sequence[str],
     value: Statistic,
@@ -120,7 +120,7 @@ _BOTH = ((1, "present probes"), (3, "distractors"))
 _SOLO_AND_QUAD = ((1, "present probes of the condition solo"), (3, "present probes of the condition quad"))
 
 
-def _understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+def _count_understood(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     if not statistics:
         return nothing()
     hits, present = columns(statistics, "components_understood", "hits", "present").sum(axis=0).tolist()
@@ -165,7 +165,7 @@ KINDS = (
         "f1",
         "higher",
         SHARE,
-        _summed("f1", NAMES, f1, _better, _BOTH[:1]),
+        _estimator_of_sums("f1", NAMES, f1, _better, _BOTH[:1]),
         "2 hits / (answers of yes + present probes), all probes pooled. NaN where no probe asks for a sound that is "
         "there.",
         _right,
@@ -174,7 +174,7 @@ KINDS = (
         "d_prime",
         "higher",
         "d′",
-        _summed("d_prime", NAMES, d_prime, _better, _BOTH),
+        _estimator_of_sums("d_prime", NAMES, d_prime, _better, _BOTH),
         "Sensitivity, z(hit rate) - z(false alarm rate): 0 for who cannot tell a sound that is there from one that is "
         f"not, however readily yes is said. {_DETECTION}",
         _right,
@@ -183,7 +183,7 @@ KINDS = (
         "criterion",
         "higher",
         "z",
-        _summed("criterion", NAMES, criterion, _stricter, _BOTH),
+        _estimator_of_sums("criterion", NAMES, criterion, _stricter, _BOTH),
         "Bias, -(z(hit rate) + z(false alarm rate)) / 2: 0 for none, below 0 for a yes-sayer, above 0 for one who says "
         f"no too readily. Called better when higher, so that a baseline holds a model from becoming a yes-sayer. "
         f"{_DETECTION}",
@@ -194,7 +194,7 @@ KINDS = (
             "solo_quad_cliff",
             "higher",
             POINTS,
-            _summed("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
+            _estimator_of_sums("solo_quad_cliff", CLIFF, cliff, _steeper, _SOLO_AND_QUAD),
             "Recall where four sounds are mixed (condition quad) less recall of one alone (solo), over all samples "
             "pooled. NaN where either was not asked.",
             lambda sample: sample["quad_hits"] - sample["solo_hits"],
@@ -205,7 +205,7 @@ KINDS = (
         "components_understood",
         "higher",
         "components",
-        _understood,
+        _count_understood,
         about="How many present probes were answered yes: hits. A count, which grows with the set; recall is its "
         "share. 0 where none was.",
     ),

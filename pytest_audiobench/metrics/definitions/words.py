@@ -117,7 +117,7 @@ def _lost_of(sums: Floats) -> tuple[float, Floats]:
     return 1.0 - preserved, -preserved * np.array([2.0 / hits, -1.0 / words, -1.0 / said])
 
 
-def _lost(sums: Floats) -> Floats:
+def _share_lost(sums: Floats) -> Floats:
     """1 - H/N × H/P of sums of S, D, I and N, shape (r, 4); NaN where neither side has words."""
     replaced, deleted, inserted, words = sums.T
     hits, said = words - replaced - deleted, words - deleted + inserted
@@ -125,7 +125,7 @@ def _lost(sums: Floats) -> Floats:
     return np.where(words + said > 0.0, 1.0 - preserved, np.nan)
 
 
-_LOST = sums_of("wil", _COUNTS, _lost)
+_LOST = sums_of("wil", _COUNTS, _share_lost)
 
 
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.models.baseline.features import VERSION, Array, columns
+from pytest_audiobench.models.bundled.features import VERSION, Array, columns
 
 _LARGEST = 5.0
 """Standardised inputs are clipped to this many standard deviations."""

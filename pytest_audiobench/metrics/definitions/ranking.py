@@ -55,7 +55,7 @@ def average_precision(truth: Floats, scores: Floats) -> float:
 
     Raises UsageError without scikit-learn, ValueError for a score that is no number.
     """
-    _needed()
+    _require_scikit_learn()
     if not truth.any():
         return math.nan
     from sklearn.metrics import average_precision_score
@@ -68,7 +68,7 @@ def roc_auc(truth: Floats, scores: Floats) -> float:
 
     Raises UsageError without scikit-learn, ValueError for a score that is no number.
     """
-    _needed()
+    _require_scikit_learn()
     if truth.all() or not truth.any():
         return math.nan
     from sklearn.metrics import roc_auc_score
@@ -97,7 +97,7 @@ def macro_roc_auc(truth: Floats, scores: Floats) -> float:
     return _mean(_by_label(roc_auc, truth, scores))
 
 
-def _needed() -> None:
+def _require_scikit_learn() -> None:
     if reason := lacks_scikit_learn():
         raise UsageError(reason)
 

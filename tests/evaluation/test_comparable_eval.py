@@ -12,7 +12,7 @@ from pytest_audiobench.audio.edits import gain
 from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.evaluation.comparable import (
+from pytest_audiobench.evaluation.comparable_eval import (
     ComparableEval,
     ComparableSample,
     audio_digest,

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
-from pytest_audiobench.metrics.kinds.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.stats.intervals import Floats, none
 
