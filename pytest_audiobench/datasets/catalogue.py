@@ -72,18 +72,16 @@ def register_dataset(name: str, loader: Loader | Dataset) -> None:
 def perturbations(kind: str, *arguments: Any, **options: Any) -> tuple[Perturbation, ...]:
     """Perturbations of a kind, one for each condition: ``perturbations("ladder", "white", 20, 10, 0)``.
 
-    ====================== =========================================================================================
-    ``masks``              silence or noise over shares of the clip, in percent; ``mode``, ``fill``
-    ``noises``             white noise, in dB SNR
-    ``controls``           silence, another sample's clip, the text alone
-    ``ladder``             a family of the catalogue, then its doses: ``"white", 20, 10``
-    ``named``              those of the catalogue by name: ``"clean", "reverb"``
-    ``audiobench``         the five in which THENIROCK's audiobench publishes robust speech recognition
-    ``injections``         a spoken option before the clip or over it; ``spoken``, ``voices``, ``gap_s``, ``level_db``
-    ``early_answering``    the reasoning cut, in percent of its sentences
-    ``reasoning_changes``  the reasoning changed, by name
-    ``renderings``         clips masked or in noise as the faithfulness study distributes them
-    ====================== =========================================================================================
+    - ``masks``: silence or noise over shares of the clip, in percent; ``mode``, ``fill``
+    - ``noises``: white noise, in dB SNR
+    - ``controls``: silence, another sample's clip, the text alone
+    - ``ladder``: a family of the catalogue, then its doses: ``"white", 20, 10``
+    - ``named``: those of the catalogue by name: ``"clean", "reverb"``
+    - ``audiobench``: the five in which THENIROCK's audiobench publishes robust speech recognition
+    - ``injections``: a spoken option before the clip or over it; ``spoken``, ``voices``, ``gap_s``, ``level_db``
+    - ``early_answering``: the reasoning cut, in percent of its sentences
+    - ``reasoning_changes``: the reasoning changed, by name
+    - ``renderings``: clips masked or in noise as the faithfulness study distributes them
 
     Raises UsageError for a kind that is not there, and for arguments that it does not take.
     """
