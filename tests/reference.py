@@ -94,7 +94,7 @@ def public_places(module: str) -> dict[str, tuple[str, str]]:
 def in_markdown(text: str) -> str:
     """A docstring as Markdown: code in single quotes, paragraphs in one line, lists and blocks of code kept."""
     text = re.sub(r":(?:class|func|meth|attr|data|mod):`~?\.?([^`]*)`", lambda match: f"`{match[1]}`", text)
-    text = text.replace("``", "`").replace("`pytest_audiobench.Evaluate`", "`Evaluate`")
+    text = re.sub(r"`pytest_audiobench\.(?!ext\b)(?:\w+\.)*(\w+)`", r"`\1`", text.replace("``", "`"))
     blocks, is_code = [], False
     for block in filter(None, re.split(r"\n\s*\n", text.strip("\n"))):
         if block.startswith("    ") and is_code:
@@ -112,11 +112,16 @@ def signature(node: ast.FunctionDef, name: str, *, is_method: bool = False) -> s
     if is_method and arguments.args:
         arguments.args.pop(0)
     returns = f" -> {ast.unparse(node.returns)}" if node.returns is not None else ""
-    line = f"{name}({ast.unparse(arguments)}){returns}"
+    line = f"{name}({spaced(arguments)}){returns}"
     if len(line) <= 110:
         return line
-    marks = [ast.unparse(argument) for argument in split(arguments)]
+    marks = [spaced(argument) for argument in split(arguments)]
     return f"{name}(\n" + "".join(f"    {mark},\n" for mark in marks) + f"){returns}"
+
+
+def spaced(arguments: ast.arguments) -> str:
+    """The arguments as this project writes them: with spaces around the default of an annotated one."""
+    return re.sub(r"(?<=[^\s=])=(?=[^\s=])", " = ", ast.unparse(arguments))
 
 
 def split(arguments: ast.arguments) -> list[ast.arguments]:
@@ -170,13 +175,13 @@ def members(module: str, node: ast.ClassDef) -> list[tuple[str, str, str]]:
 def default_of(value: ast.expr | None) -> str:
     if value is None:
         return ""
-    if isinstance(value, ast.Call) and ast.unparse(value.func) == "field":
-        return " = …"
-    return f" = {ast.unparse(value)}"
+    private = any(isinstance(name, ast.Name) and name.id.startswith("_") for name in ast.walk(value))
+    made = isinstance(value, ast.Call) and ast.unparse(value.func) == "field"
+    return " = …" if private or made else f" = {ast.unparse(value)}"
 
 
 def undocumented() -> list[str]:
-    """The public names, functions, methods and properties without a docstring."""
+    """The public names and members of classes of which no docstring says anything."""
     lacking = []
     for part in PARTS:
         for name, (module, attribute) in public_places(part).items():
@@ -187,7 +192,8 @@ def undocumented() -> list[str]:
                 lacking.append(name)
             if isinstance(found.node, ast.ClassDef):
                 each = members(found.module, found.node)
-                lacking += [f"{name}.{member}" for member, line, text in each if not text and "(" in line.split(":")[0]]
+                said = found.text
+                lacking += [f"{name}.{member}" for member, _, text in each if not text and f"``{member}``" not in said]
     return lacking
 
 

@@ -31,7 +31,9 @@ class Answer(NamedTuple):
     """An answer as read: its value (an option's letter, a transcript) when parsed, else why there is none."""
 
     status: Status
+    """"parsed" with a value; else "unparsed", "refused", "empty", "out_of_range" or "truncated"."""
     value: str | None = None
+    """What was read; None unless it was parsed."""
 
 
 class Compared(Answer):
@@ -75,6 +77,7 @@ class Stage:
     """
 
     name: str
+    """By which later stages and scorers find its response."""
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
     """The messages, from the sample and the earlier responses of the subject and of rewriters.
 
@@ -82,8 +85,11 @@ class Stage:
     hands them the sample without references, and of its metadata only ``fields``.
     """
     task: Literal["choice", "transcription", "open"] = "open"
+    """What listeners that are no language models do."""
     settings: Settings = field(default_factory=Settings)
+    """How to generate."""
     role: Role = "subject"
+    """Who is asked."""
     fields: tuple[str, ...] = ()
     """The metadata that ``render`` may see; whoever names a field vouches that it does not hold the answer."""
     judge: str = ""
@@ -95,6 +101,7 @@ class Stage:
     unchanged: bool = False
     """Whether the clips are played as they were before a perturbation: the request of the unperturbed data set."""
     rewriter_digest: str = ""
+    """The rewriter's identity; set by the run."""
     version: str = ""
     """The version of a rewriter's prompt."""
 
@@ -150,8 +157,11 @@ class Scorer:
     """A named, versioned way to read and score answers; its signature stands with every number it yields."""
 
     name: str
+    """What tests, options and records call it."""
     signature: str
+    """Name, version and what else decides a number, such as "mcq:letters|v:1|unanswered:wrong"."""
     parse: Callable[[Sample, Earlier], Answer]
+    """From the sample and the responses by stage, what was answered."""
     score: Callable[[Sample, Answer], Mapping[str, float] | None]
     """A sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), None to leave it out.
 
@@ -202,11 +212,15 @@ class Judging:
     """
 
     name: str
+    """That of its stage, and of the verdict for its scorers."""
     prompt: Callable[[Sample, str], tuple[Message, ...]]
     """The messages, from the sample and the subject's text."""
     scorers: tuple[Scorer, ...]
+    """They say ``judge=`` this name."""
     settings: Settings
+    """How the judge generates."""
     role: Literal["judge", "extractor"] = "judge"
+    """Whether it sees the references."""
 
 
 ALL = "all"
@@ -246,8 +260,11 @@ class Protocol:
     """Prompt, and one or several scorers of the same answers; the first is the headline."""
 
     name: str
+    """Its family's."""
     stages: tuple[Stage, ...]
+    """In the order in which they are asked."""
     scorers: tuple[Scorer, ...]
+    """Those that are reported; the first is the headline."""
     available: Mapping[str, Scorer]
     """Every scorer that there is for these answers, by name."""
     expects: Expects = "open"

@@ -95,7 +95,9 @@ def test_files_without_code_and_thresholds_name_what_a_stranger_adds(installed):
 
 def test_a_run_takes_a_strangers_scorer_by_option_and_among_all(installed):
     installed.write(test_pitch=EVALS)
-    installed.run("-k", "letters", "--ab-scorer=last-letter", "--ab-scorer=letters", model="ear:good").assert_outcomes(passed=1)
+    installed.run("-k", "letters", "--ab-scorer=last-letter", "--ab-scorer=letters", model="ear:good").assert_outcomes(
+        passed=1
+    )
     assert [scorer["name"] for scorer in installed.last()[0]["items"][0]["scorers"]] == ["last-letter", "letters"]
     installed.run("-k", "letters", "--ab-scorer=all", "--ab-run=all", model="ear:good").assert_outcomes(passed=1)
     record = json.loads((installed.path / "reports/all/run.json").read_text())

@@ -1,5 +1,6 @@
 """How high is a tone? One of each thing that a package can add, written with ``pytest_audiobench.ext`` alone."""
 
+import math
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -120,7 +121,7 @@ def score_number(sample, answer):
 
 def estimate_off(statistics, clusters):
     values = [row["off_hz"] for row in statistics if "off_hz" in row]
-    interval = mean_interval(values, clusters)
+    interval = mean_interval(values, None, bounds=(0.0, math.inf))
     return Estimate(float(np.mean(values)), interval.lower, interval.upper, len(values), interval.method)
 
 
