@@ -165,8 +165,8 @@ def test_a_run_of_other_masks_is_not_comparable_though_its_clean_clips_are_the_s
     grid("mask-p40-end", run="before")
     suite = grid.path / "test_faithfulness.py"
     # The same name for another mask, as a later version of one may be.
-    suite.write_text(suite.read_text().replace("MASKS = [", "MASKS = [masks(60)[0].__class__('mask-p40-end', "
-        "'mask-end', masks(60, mode='end')[0].prepare, 40.0, '% masked', 'higher')] or ["))  # fmt: skip
+    suite.write_text(suite.read_text().replace("MASKS = [", "MASKS = [CLEAN.__class__('mask-p40-end', "
+        "'mask-end', perturbations('masks', 60, mode='end')[0].prepare, 40.0, '% masked', 'higher')] or ["))  # fmt: skip
     result, run = grid("mask-p40-end", "--ab-baseline=before", run="after")
     assert result.ret != 0
     (item,) = run["items"]
