@@ -59,10 +59,11 @@ def reasoned_choice(
     changed items lie on one curve.
 
     The scorers are ``letters`` (the default; ours, strict) and those of the faithfulness study
-    (:func:`multiple_choice`); ``evaluate(…, scorers="style")`` takes those of a style and a data set. ``template`` asks in
-    other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system
-    message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown scorer, style or
-    placeholder.
+    (:func:`multiple_choice`); ``evaluate(…, scorers="style")`` takes those of a style and a data set.
+
+    ``template`` asks in other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the
+    style's system message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown
+    scorer, style or placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
     kind = Kind(
