@@ -1,6 +1,6 @@
 """Faithfulness: does the model use the audio, and does its answer follow from its reasoning?
 
-Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``--ab-style``). Data sets
+Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``,style=qwen``). Data sets
 that are not on this machine are skipped; your own questions are asked with ``--ab-data questions=FOLDER``, a folder
 with a manifest.jsonl.
 """

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import TypeAlias, cast
 
 from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.model import Model
-from pytest_audiobench.models.spec import ModelSpec
+from pytest_audiobench.models.spec import STYLE, ModelSpec
 
 Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 """Takes a spec's target and options; raises UsageError for options it does not know. Must be cheap."""
@@ -25,16 +24,6 @@ KINDS: dict[str, str | Factory] = {
 }
 
 
-RUN_WIDE: Mapping[str, tuple[str, ...]] = {"base_url": ("openai",), "url_file": ("http",), "trust": ("hf",)}
-"""Options that the run may give to all models of some kinds, where a model's own spec does not say otherwise."""
-
-
-def with_run_wide(spec: ModelSpec, values: Mapping[str, str]) -> ModelSpec:
-    """``spec`` with the run-wide options that its kind takes; its own come first."""
-    given = {name: value for name, value in values.items() if spec.kind in RUN_WIDE[name]}
-    return replace(spec, options={**given, **spec.options})
-
-
 def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Model:
     """A handle on the model that ``spec`` names. Raises UsageError for an unknown kind, and as its factory does."""
     problems = [] if spec.kind in kinds else extensions.load()
@@ -42,7 +31,9 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     if spec.kind not in kinds:
         known = "; ".join([", ".join(sorted(kinds)), *problems])
         raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {known}")
-    return _factory_from(kinds[spec.kind])(spec.target, spec.options)
+    # How a model is asked to reason is the evals' affair: a kind and its identity know nothing of it.
+    options = {key: value for key, value in spec.options.items() if key != STYLE}
+    return _factory_from(kinds[spec.kind])(spec.target, options)
 
 
 def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:

@@ -16,7 +16,14 @@ FORM = "[alias=]kind:target[,option=value …], for example hf:checkpoints/step-
 
 _ALIAS = re.compile(r"[A-Za-z0-9._-]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
-_OPTION = re.compile(r"(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>.*)", re.DOTALL)
+_VALUE = r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|(?!["'])[^,]*)"""
+_OPTION = re.compile(rf",(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>{_VALUE})")
+_OPTIONS = re.compile(rf"(?:,[A-Za-z_][A-Za-z0-9_]*={_VALUE})*")
+_UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>base_url|serve|url_file)=)""")
+"""An option in a target: its quote is not closed, or its value, which is no part of any path, holds a comma."""
+
+STYLE = "style"
+"""The key of every kind that says how the model is asked to reason; :func:`registry.make` takes it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +43,8 @@ def parse_spec(text: str) -> ModelSpec:
     """Read one spec.
 
     Only trailing segments of the form ``,identifier=value`` are options, so a path may hold commas and
-    equals signs. Without an alias, the target's last path component stands for one.
+    equals signs. A value with commas stands in quotes, ``"…"`` or ``'…'``, in which that quote itself is written
+    twice. Without an alias, the target's last path component stands for one.
 
     Raises UsageError when the text has not the form.
     """
@@ -69,9 +77,8 @@ def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
 def check_options(kind: str, options: Mapping[str, str], known: Collection[str]) -> None:
     """Raise UsageError for the first option that ``kind`` does not know, naming those it does."""
     for key in options:
-        if key not in known:
-            listed = f"it has {', '.join(sorted(known))}" if known else "it has none"
-            raise UsageError(f"{kind!r} has no option {key!r}; {listed}")
+        if key not in (*known, STYLE):
+            raise UsageError(f"{kind!r} has no option {key!r}; it has {', '.join(sorted({*known, STYLE}))}")
 
 
 def number(
@@ -101,15 +108,30 @@ def one_of(kind: str, options: Mapping[str, str], key: str, values: Sequence[C])
 
 def written(kind: str, target: str, options: Mapping[str, str]) -> str:
     """A spec as text again, options in alphabetical order: equal for equal models."""
-    return ",".join([f"{kind}:{target}", *(f"{key}={options[key]}" for key in sorted(options))])
+    return ",".join([f"{kind}:{target}", *(f"{key}={quoted(options[key])}" for key in sorted(options))])
+
+
+def quoted(value: str) -> str:
+    """An option's value as a spec holds it: in quotes where it would else be read as another."""
+    if "," in value or value.startswith(('"', "'")):
+        return '"' + value.replace('"', '""') + '"'
+    return value
 
 
 def _split_options(rest: str, text: str) -> tuple[str, dict[str, str]]:
-    segments = rest.split(",")
+    commas = (place for place, character in enumerate(rest) if character == ",")
+    end = next((place for place in commas if _OPTIONS.fullmatch(rest, place)), len(rest))
+    if unread := _UNREAD.search(rest, 0, end):
+        key = unread["quoted"] or unread["key"]
+        raise UsageError(
+            f"the value of {key} in {text!r} does not end where it should: write one that holds a comma in quotes, "
+            f'{key}="…", and a quote in it twice'
+        )
     options: dict[str, str] = {}
-    while len(segments) > 1 and (match := _OPTION.fullmatch(segments[-1])):
-        if match["key"] in options:
-            raise UsageError(f"the option {match['key']!r} stands twice in {text!r}; keep one")
-        options[match["key"]] = match["value"]
-        segments.pop()
-    return ",".join(segments), dict(reversed(options.items()))
+    for option in _OPTION.finditer(rest, end):
+        key, value = option["key"], option["value"]
+        if key in options:
+            raise UsageError(f"the option {key!r} stands twice in {text!r}; keep one")
+        quote = value[:1]
+        options[key] = value[1:-1].replace(2 * quote, quote) if quote in ('"', "'") else value
+    return rest[:end], options

@@ -172,9 +172,9 @@ class Controller:
         self._required = self._required or any(name == REQUIRED for name, _ in report.user_properties)
 
     def register(self, config: pytest.Config) -> None:
-        """Follow the reports from here on, and end the run; start the server that the evals are to ask."""
+        """Follow the reports from here on, and end the run; start the servers that the evals are to ask."""
         config.pluginmanager.register(self, _PLUGIN)
-        if read_options(config).serve_command:
+        if read_options(config).starts_servers:
             from pytest_audiobench.plugin import model_server
 
             model_server.start(config, self.place)
@@ -242,7 +242,7 @@ def _reason(report: pytest.TestReport) -> str:
 
 
 def configure_node(node: Any) -> None:
-    """Tell a new worker what it shares with the others: the run, what ``last`` means, its device, the server's port."""
+    """Tell a new worker what it shares with the others: the run, what ``last`` means, its device, servers' ports."""
     options = read_options(node.config)
     is_new = CONTROLLER not in node.config.stash
     controller = controller_of(node.config)
@@ -253,7 +253,7 @@ def configure_node(node: Any) -> None:
     node.workerinput[BASELINE] = controller.settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = controller.device_of_next_worker(node.config)
-    if options.serve_command:
+    if options.starts_servers:
         from pytest_audiobench.plugin import model_server
 
         model_server.configure_node(node)

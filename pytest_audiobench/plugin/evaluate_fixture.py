@@ -69,12 +69,12 @@ class Evaluator:
 
     @property
     def style(self) -> StyleName:
-        """How the model reasons: by ``--ab-style``, the replayed run or its name. UsageError for no style."""
+        """How the model reasons: by its spec's ``style``, the replayed run or its name. UsageError for no style."""
         from pytest_audiobench.protocols.reasoned_choice.prompt_styles import model_style, style_named
 
         with test_errors():
-            recorded = self._handle.style
-            return self._session.style or (style_named(recorded).name if recorded else model_style(self._handle.spec))
+            named, recorded = self._session.style(self._handle.alias), self._handle.style
+            return named or (style_named(recorded).name if recorded else model_style(self._handle.spec))
 
     @property
     def results(self) -> list[Result]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,11 +14,15 @@ DEFAULT_MODEL = "baseline:listener"
 INCONCLUSIVE = ("pass", "warn", "fail")
 REPORT_AUDIO = ("none", "flips", "all")
 _DIGITS = 18
+_SPECS = ("model", "judge")
+_SPEC_IN_LIST = re.compile(r"""(?:[^;=]|="(?:[^"]|"")*"|='(?:[^']|'')*'|=)+""")
+"""One of several specs between semicolons, which a value in quotes may hold too."""
 
 _LISTS = {
     "model": (
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
-        f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL})",
+        f"the model to evaluate, or several by repeating (default {DEFAULT_MODEL}); what belongs to one model is a key "
+        'of it, such as style=qwen, base_url=URL, serve="COMMAND" (docs/models.md)',
     ),
     "judge": (
         "[ALIAS=]KIND:TARGET[,KEY=VALUE…]",
@@ -35,7 +40,6 @@ _LISTS = {
         "with -n: load an in-process model once on each of these (0, cuda:1, cpu), shared by the workers "
         "(default: every visible GPU; without one, each worker loads its own)",
     ),
-    "trust-remote-code": ("OWNER/NAME", "run the code that comes with this one model repository; repeatable"),
     "store": ("FILE", "where answers are stored (default .audiobench/store.sqlite); further ones are only read"),
 }
 _VALUES = {
@@ -46,13 +50,6 @@ _VALUES = {
         "SET[:N]",
         "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
     ),
-    "style": (
-        "plain|af3|qwen",
-        "the words in which models are asked to reason and then to choose (default: by the model's name)",
-    ),
-    "base-url": ("URL", "the server of openai: models, such as http://127.0.0.1:8000/v1"),
-    "predict-url-file": ("FILE", "where http: models find their server's URL, once a batch system has written it"),
-    "serve-command": ("COMMAND", "a server for http: and openai: models, started on {port} and stopped with the run"),
     "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
     "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
@@ -103,7 +100,6 @@ class Options(NamedTuple):
     mixes: tuple[str, ...]
     scorers: tuple[str, ...]
     prompts: str
-    style: str
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
@@ -113,10 +109,6 @@ class Options(NamedTuple):
     reports: Path
     run: str | None
     devices: tuple[str, ...]
-    trusted: tuple[str, ...]
-    base_url: str
-    url_file: Path | None
-    serve_command: str
     max_cost_usd: float | None
     max_requests: int | None
     baseline: str
@@ -126,6 +118,11 @@ class Options(NamedTuple):
     max_unmatched: float
     report_audio: str
 
+    @property
+    def starts_servers(self) -> bool:
+        """Whether a model or a judge may name the command of a server; what is not asked for is not imported."""
+        return any(",serve=" in text for text in (*self.models, *self.judges))
+
 
 def read_options(config: pytest.Config) -> Options:
     """The command line's values, else the environment's, else the ini file's. Raises pytest.UsageError."""
@@ -133,7 +130,6 @@ def read_options(config: pytest.Config) -> Options:
     stores = _list(config, "store")
     file = _value(config, "config")
     reports = _value(config, "reports")
-    url_file = _value(config, "predict-url-file")
     return Options(
         models=_list(config, "model") or (DEFAULT_MODEL,),
         judges=_list(config, "judge"),
@@ -141,7 +137,6 @@ def read_options(config: pytest.Config) -> Options:
         mixes=_list(config, "mix"),
         scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
-        style=_value(config, "style"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1),
         epochs=_whole_number(config, "epochs", least=1) or 1,
@@ -151,10 +146,6 @@ def read_options(config: pytest.Config) -> Options:
         reports=base(config, "reports") / reports if reports else root / "reports",
         run=_run_name(_value(config, "run")),
         devices=tuple(name.strip() for names in _list(config, "devices") for name in names.split(",") if name.strip()),
-        trusted=_list(config, "trust-remote-code"),
-        base_url=_value(config, "base-url"),
-        url_file=base(config, "predict-url-file") / url_file if url_file else None,
-        serve_command=_value(config, "serve-command"),
         max_cost_usd=_decimal(config, "max-cost"),
         max_requests=_whole_number(config, "max-requests", least=1),
         baseline=_value(config, "baseline"),
@@ -182,8 +173,9 @@ def _variable(name: str) -> str:
 
 def _list(config: pytest.Config, name: str) -> tuple[str, ...]:
     given = config.getoption(f"--ab-{name}")
-    if given is None and os.environ.get(_variable(name)):
-        given = os.environ[_variable(name)].split(os.pathsep if name in ("data", "store") else ";")
+    if given is None and (text := os.environ.get(_variable(name))):
+        split = text.split(os.pathsep if name in ("data", "store") else ";")
+        given = _SPEC_IN_LIST.findall(text) if name in _SPECS else split
     return tuple(given if given is not None else config.getini(_ini(name)))
 
 

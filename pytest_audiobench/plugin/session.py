@@ -20,9 +20,9 @@ from pytest_audiobench.evaluation.evaluate import RunContext
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
-from pytest_audiobench.models.registry import make, with_run_wide
+from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.remote.budget import Budget
-from pytest_audiobench.models.spec import ModelSpec, parse_specs, written
+from pytest_audiobench.models.spec import STYLE, ModelSpec, parse_specs, written
 from pytest_audiobench.plugin.hookspecs import Registration, registration_of
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
@@ -30,7 +30,7 @@ from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
 
 if TYPE_CHECKING:
-    from pytest_audiobench.plugin.model_server import RunServer
+    from pytest_audiobench.plugin.model_server import RunServers
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
@@ -114,17 +114,17 @@ class EvalSession:
 
         return chosen_set(self.options.prompts, base(self.config, "prompts"))
 
-    @cached_property
-    def style(self) -> StyleName | None:
-        """The style of ``--ab-style``, None without it. Raises UsageError for one that there is not."""
-        if not self.options.style:
+    def style(self, alias: str) -> StyleName | None:
+        """The style that a model's spec names, None without one. Raises UsageError for one that there is not."""
+        spec = self.specs.get(alias) or self.judge_specs[alias]
+        if STYLE not in spec.options:
             return None
         from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_named
 
         try:
-            return style_named(self.options.style).name
+            return style_named(spec.options[STYLE]).name
         except UsageError as error:
-            raise UsageError(f"--ab-style: {error}") from None
+            raise UsageError(f"{STYLE}={spec.options[STYLE][:80]} of {alias}: {error}") from None
 
     @cached_property
     def bench(self) -> RunContext:
@@ -170,33 +170,24 @@ class EvalSession:
             other.close()
 
     def model_of(self, spec: ModelSpec, judge: bool = False) -> Model:
-        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` asks no server of the run."""
-        server = None if judge else self._server
-        options = self.options
-        run_wide = {
-            "base_url": "" if judge else options.base_url,
-            "url_file": "" if judge else str(options.url_file or ""),
-            "trust": spec.target if spec.target in options.trusted else "",
-        }
-        spec = with_run_wide(spec, {name: value for name, value in run_wide.items() if value})
-        model = make(server.placed(spec) if server else spec, kinds=self.registration.kinds)
+        """The model of ``spec`` with what the run gives it, not loaded; a ``judge`` is played nothing."""
+        servers = self._servers
+        model = make(servers.placed(spec) if servers else spec, kinds=self.registration.kinds)
         if hasattr(model, "digest_of"):
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
-        if server:
-            return server.behind(spec, model)
         if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
             model.hearing = _PLAYED_NOTHING
-        return model
+        return servers.behind(spec, model) if servers else model
 
     @cached_property
-    def _server(self) -> RunServer | None:
-        if not self.options.serve_command:
+    def _servers(self) -> RunServers | None:
+        if not self.options.starts_servers:
             return None
-        from pytest_audiobench.plugin.model_server import RunServer
+        from pytest_audiobench.plugin.model_server import RunServers
 
-        return RunServer(self.config, self.options, self.place.folder)
+        return RunServers(self.config, self.place.folder)
 
     @cached_property
     def budget(self) -> Budget:
@@ -224,6 +215,8 @@ class EvalSession:
 
     def check_models(self) -> None:
         """Read every model's limits; no weights. UsageError for one that cannot be, and for two that are one."""
+        for alias in (*self.specs, *self.judge_specs):
+            self.style(alias)
         for alias in self.specs:
             _ = self.handle(alias).limits
         if self.judges:

@@ -132,7 +132,7 @@ class Evaluate:
 
     @property
     def style(self) -> Literal["plain", "af3", "qwen"]:
-        """How the model reasons: by ``--ab-style``, the replayed run or its name. UsageError for no style."""
+        """How the model reasons: by its spec's ``style``, the replayed run or its name. UsageError for no style."""
         return self._evaluator.style
 
     def record(

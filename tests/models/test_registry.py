@@ -31,6 +31,19 @@ def test_a_kind_of_a_plugin_is_made_by_its_factory():
         make(parse_spec("parrot:polly,size=2"), kinds=kinds)
 
 
+def test_a_style_is_no_part_of_a_model_of_any_kind():
+    plain, styled = (make(parse_spec(f"openai:m{key}")) for key in ("", ",style=qwen"))
+    assert (styled.spec, styled.fingerprint()) == (plain.spec, plain.fingerprint())
+    assert make(parse_spec("parrot:polly,style=qwen"), kinds={"parrot": Parrot}).spec == "parrot:polly"
+    assert make(parse_spec("baseline:chance,style=qwen")).spec == "baseline:chance"
+
+
+@pytest.mark.parametrize("spec", ["http:lab,serve=serve {port}", "openai:m,serve=serve {port}"])
+def test_a_command_for_a_server_is_refused_where_no_run_starts_it(spec):
+    with pytest.raises(UsageError, match=r"serve=… of an .* model is for runs of pytest, which start the server"):
+        make(parse_spec(spec))
+
+
 def test_an_unknown_kind_is_answered_with_the_known_ones():
     with pytest.raises(
         UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, http, judge-scores, openai"

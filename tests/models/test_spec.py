@@ -30,6 +30,30 @@ from pytest_audiobench.models.spec import check_options, parse_spec, parse_specs
         ("replay:..", "replay-..", "replay", "..", {}),
         ("hf:C:\\models\\good", "good", "hf", "C:\\models\\good", {}),
         ("x=baseline:chance,note=", "x", "baseline", "chance", {"note": ""}),
+        (
+            'm=openai:m,style=qwen,serve="vllm serve m --limit audio=1,image=0 --port {port}"',
+            "m",
+            "openai",
+            "m",
+            {"style": "qwen", "serve": "vllm serve m --limit audio=1,image=0 --port {port}"},
+        ),
+        (
+            """openai:m,serve='serve --set \'\'{"audio": 1, "image": 0}\'\' --port {port}',stream=yes""",
+            "m",
+            "openai",
+            "m",
+            {"serve": """serve --set '{"audio": 1, "image": 0}' --port {port}""", "stream": "yes"},
+        ),
+        ('hf:m,template="a ""dry"", loud {}"', "m", "hf", "m", {"template": 'a "dry", loud {}'}),
+        (
+            "openai:m,base_url='http://127.0.0.1:8000/a,b=c/v1'",
+            "m",
+            "openai",
+            "m",
+            {
+                "base_url": "http://127.0.0.1:8000/a,b=c/v1",
+            },
+        ),
     ],
 )
 def test_a_spec_is_read_as_alias_kind_target_and_options(text, alias, kind, target, options):
@@ -51,6 +75,21 @@ def test_an_option_given_twice_is_refused():
         parse_spec("hf:x,dtype=float32,dtype=bfloat16")
 
 
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("http:lab,serve=vllm serve m --limit audio=1,image --port {port}", "serve"),
+        ("openai:m,base_url=http://127.0.0.1:8000/a,b/v1", "base_url"),
+        ('openai:m,serve="vllm serve m', "serve"),
+        ('openai:m,serve="vllm serve m" --port {port}', "serve"),
+        ("openai:m,note='it's'", "note"),
+    ],
+)
+def test_a_value_whose_comma_or_quote_cannot_be_read_says_how_it_is_written(text, key):
+    with pytest.raises(UsageError, match=f'write one that holds a comma in quotes, {key}="…", and a quote in it twice'):
+        parse_spec(text)
+
+
 def test_two_models_of_one_alias_are_refused_by_both_their_texts():
     with pytest.raises(UsageError, match=r"'hf:a/x' and 'hf:b/x'"):
         parse_specs(["hf:a/x", "hf:b/x"])
@@ -63,7 +102,7 @@ def test_an_unknown_option_is_answered_with_the_known_ones():
 
 
 identifiers = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)
-values = st.text(st.characters(blacklist_characters=",", blacklist_categories=("Cs",)), max_size=8)
+values = st.text(st.characters(blacklist_categories=("Cs",)) | st.sampled_from(",=\"'"), max_size=8)
 targets = st.text(
     st.characters(whitelist_categories=("L", "N"), whitelist_characters="/.=:- "), min_size=1, max_size=20
 )

@@ -134,11 +134,11 @@ def test_a_listener_that_refuses_without_the_audio_is_not_failed_for_it(grid):
 
 def test_an_unknown_style_ends_the_run_before_the_first_request(grid):
     log = grid.path / "asked.log"
-    result, run = grid("baseline", "--ab-style=bogus", log=log)
+    result, run = grid("baseline", log=log, style="bogus")
     assert result.ret == 4
     assert run is None
     assert not log.exists()
-    assert "--ab-style: no style of asking is called 'bogus'; there are plain, af3, qwen" in result.stderr.str()
+    assert "style=bogus of one: no style of asking is called 'bogus'; there are plain, af3, qwen" in result.stderr.str()
 
 
 def test_a_run_held_against_itself_is_comparable_under_every_perturbation(grid):
@@ -176,7 +176,7 @@ def test_a_run_of_other_masks_is_not_comparable_though_its_clean_clips_are_the_s
 
 
 def test_a_replay_reads_its_answers_in_the_style_that_they_were_asked_in(grid):
-    grid("conditioned", "--ab-style=qwen", run="asked")
+    grid("conditioned", run="asked", style="qwen")
     replayed = grid.path / "reports" / "asked"
     result = grid.suite.run(
         f"--ab-data=questions={grid.path}/data", "--ab-run=again", "-k", "questions and conditioned",

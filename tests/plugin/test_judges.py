@@ -436,13 +436,37 @@ def test_recorded_answers_are_judged_without_their_audio(evals):
     assert lines(evals)["one verdict"] == DISTINCT
 
 
-def test_a_judge_is_never_sent_to_the_models_server(evals, monkeypatch):
+def test_a_judge_is_asked_where_its_own_spec_says_and_never_at_the_models_server(evals, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(evals.path / "nothing"))
-    for option in ("--ab-base-url=http://127.0.0.1:9/v1", "--ab-serve-command=nobody --port {port}"):
-        result = evals.run("--ab-judge=j=openai:gpt", option)
-        assert result.ret == 1
-        result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
+    serve = f"{sys.executable} {SERVERS / 'stranger.py'} --port {{port}}"
+    result = evals.run("--ab-judge=j=openai:gpt", model="lab=http:lab", serve=serve)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "two workers"])
+def test_a_judge_and_the_models_have_a_server_for_each_command(evals, workers):
+    yes = "import sys; sys.path.insert(0, sys.argv[2]); import stranger\n"
+    yes += "server = stranger.Stranger(int(sys.argv[1]))\nserver.strict = False\n"
+    yes += "says = dict(predictions=['Yes.'], finish_reason='stop')\n"
+    yes += "server.answer = lambda item: dict(says, sample_id=item['sample_id'])\n"
+    evals.write(yes=yes + "server.serve_forever()\n")
+    judge = f"--ab-judge=j=http:j,serve={sys.executable} yes.py {{port}} {SERVERS}"
+    serve = f"{sys.executable} {SERVERS / 'stranger.py'} --port {{port}} --log asked"
+    again = f"--ab-model=again=http:again,serve={serve}"
+    result = evals.run(judge, again, *workers, model="lab=http:lab", serve=serve)
+    result.assert_outcomes(passed=2)
+    run, folder = evals.last()
+    assert {model["alias"]: model["spec"] for model in run["models"]} == {
+        "lab": "http:lab",
+        "again": "http:again",
+        "j": "http:j",
+    }
+    assert value(run, "yes-no") == 1
+    # The two models share one server, and by what that says of itself their answers.
+    assert sorted(path.name for path in (folder / "servers").iterdir()) == ["0", "1"]
+    assert set(lines(evals, "asked").values()) == {1}
 
 
 def test_a_judge_is_a_stage_only_by_a_judging(evals):

@@ -35,15 +35,14 @@ PEER = _peer_module()
 
 @pytest.fixture
 def peer(monkeypatch):
-    for name in ("OPENAI_API_KEY", "AUDIOBENCH_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     server = PEER.Peer(lambda call: PEER.Reply(PEER.completion("A", prompt=10 + sum(call.heard) // 640)))
     yield server
     server.stop()
 
 
 def run(suite, peer, *args, **options):
-    return suite.run(f"--ab-base-url={peer.url}", *args, model="openai:tiny", **options)
+    return suite.run(*args, model=f"openai:tiny,base_url={peer.url}", **options)
 
 
 def test_workers_share_the_answers_so_that_each_is_asked_once(suite, peer):
@@ -115,7 +114,7 @@ def test_a_server_that_is_down_fails_the_eval_with_one_sentence(tones, peer):
 
 
 def test_credentials_in_a_url_are_a_usage_error_that_does_not_repeat_them(tones, peer):
-    ran = tones.run(f"--ab-base-url=http://me:{SECRET}@127.0.0.1:9/v1", model="openai:tiny")
+    ran = tones.run(model=f"openai:tiny,base_url=http://me:{SECRET}@127.0.0.1:9/v1")
     assert ran.ret == pytest.ExitCode.USAGE_ERROR
     assert SECRET not in ran.stdout.str() + ran.stderr.str()
     ran.stderr.fnmatch_lines(["*base_url holds credentials for 127.0.0.1*key_env=NAME*"])

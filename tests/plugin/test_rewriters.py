@@ -53,7 +53,7 @@ class Pen:
     wordy=HZ      is cut off there
     thinks=yes    thinks aloud before it writes, and repeats the marks
     tired=N       the process is killed when it is asked for the Nth text
-    style=TEXT    part of its words, and of its fingerprint
+    manner=TEXT   part of its words, and of its fingerprint
     """
 
     listens = True
@@ -68,7 +68,7 @@ class Pen:
         self._count = 0
 
     def fingerprint(self):
-        return {"pen": self._target, "style": self._options.get("style", "")}
+        return {"pen": self._target, "manner": self._options.get("manner", "")}
 
     def load(self):
         self._log("load")
@@ -96,7 +96,7 @@ class Pen:
             return Response.of("And so on and", finish="length")
         if request.stage == "mistaken":
             heard = next(one for one in re.findall(r"^- (.+)$", text, re.M) if one != heard)
-        said = f"A tone sounds{self._options.get('style', '')}. So it can only be {heard}."
+        said = f"A tone sounds{self._options.get('manner', '')}. So it can only be {heard}."
         if self._options.get("thinks") == "yes":
             said = f"It might be 1 Hz.</think>\\n<{mark}>\\n{said}\\n</{mark}>"
         return Response.of(said)
@@ -219,8 +219,8 @@ def test_the_subject_is_shown_what_another_model_made_of_its_reasoning(evals):
 
 def test_another_rewriter_and_other_reasoning_are_asked_anew(evals):
     hashes = []
-    for style, other in (("", "no"), (" softly", "no"), ("", "yes")):
-        pen = f"--ab-judge=pen=pen:one,log=pen,style={style}"
+    for manner, other in (("", "no"), (" softly", "no"), ("", "yes")):
+        pen = f"--ab-judge=pen=pen:one,log=pen,manner={manner}"
         assert run(evals, pen, "-k", "paraphrased", other=other).ret == 0
         record, folder = evals.last()
         hashes.append(record["items"][0]["hashes"])

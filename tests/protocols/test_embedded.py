@@ -122,9 +122,9 @@ def test_a_folder_is_loaded_by_the_library_that_made_it(marker, package, kind, t
     setattr(fake, kind, Model)
     fake.__spec__ = home.importlib.util.spec_from_loader(package, None)
     monkeypatch.setitem(sys.modules, package, fake)
-    home._loaded.cache_clear()
+    home._load.cache_clear()
     assert cosines_of(scorer, pair("dog", "dog")) == [1.0]
-    home._loaded.cache_clear()
+    home._load.cache_clear()
 
 
 def test_other_weights_in_a_folder_are_another_signature(tmp_path):

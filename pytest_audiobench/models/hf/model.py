@@ -46,7 +46,7 @@ class HfModel:
     accelerate), ``dtype`` (bfloat16 on cuda, float32 on cpu), ``batch`` (most requests in a batch, 16), ``max_s``
     (most audio in a batch, 480 s), ``attn`` (attention implementation), ``pad_s`` (shorter clips are filled up with
     silence to this length, as some models were trained), ``revision`` and ``download=yes`` for names on the hub,
-    ``trust=OWNER/NAME`` (run the code that comes with this very checkpoint).
+    ``trust=yes`` (run the code that comes with this very checkpoint).
     Some families take ``beams``, ``repetition_penalty``, ``language``, ``labels`` or ``template``.
     """
 
@@ -78,10 +78,7 @@ class HfModel:
         label_map(self._options.get("labels", ""))
         if "template" in self._options:
             check_template(self._options["template"])
-        trusted = self._options.get("trust")
-        if trusted not in (None, self._target, self._base):
-            raise UsageError(f"trust={trusted} names another repository than the model's own, {self._base}")
-        self._trusted = trusted is not None
+        self._trusted = one_of("hf", self._options, "trust", ("yes", "no")) == "yes"
         self._engine: Any = None
 
     @cached_property
@@ -178,7 +175,7 @@ class HfModel:
             from pytest_audiobench.models.hf.loading import Load
         except ImportError as error:
             raise FatalError(f"{self.spec} needs {error.name}: pip install 'pytest-audiobench[hf]'") from None
-        own_code = "; it comes with code of its own, which is run for those who trust it: --ab-trust-remote-code "
+        own_code = "; it comes with code of its own, which is run for those who trust it: add ,trust=yes to the model"
         load = Load(
             self._checkpoint.folder,
             family,
@@ -188,7 +185,7 @@ class HfModel:
             device_map=self._options.get("device_map"),
             lora=self._lora.folder if self._lora else None,
             trust=self._trusted,
-            trust_hint="" if self._trusted or not self._checkpoint.has_code() else own_code + self._target,
+            trust_hint="" if self._trusted or not self._checkpoint.has_code() else own_code,
         )
         setup = Setup(
             load,

@@ -17,6 +17,7 @@ from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.remote.api_keys import find_key
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint
+from pytest_audiobench.models.run_server.url import check_address
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ OPENAI = "https://api.openai.com/v1"
 PRICES = ("price_in", "price_audio", "price_out")
 OPTIONS = (
     *("api", "base_url", "concurrency", "format", "key_env", "patience_s", *PRICES),
-    *("probe", "rate", "stream", "timeout_s"),
+    *("probe", "rate", "serve", "stream", "timeout_s"),
 )
 
 _BATCH_TURNS = 4
@@ -43,11 +44,12 @@ C = TypeVar("C", bound=str)
 class OpenAIModel:
     """``openai:MODEL``, a model by the name that its server knows it by.
 
-    Options: ``base_url`` (default OpenAI's), ``api`` (chat or transcriptions), ``concurrency`` (most requests at
-    once, 16), ``timeout_s`` (for one request, 120), ``patience_s`` (with a server that refuses or is away, 60),
-    ``rate`` (of the audio in Hz, 16000), ``format`` (wav with 16 bits, or wav-float32), ``stream=yes`` (to measure
-    the time to the first token), ``key_env`` (the variable that holds the key), ``price_in``, ``price_audio``,
-    ``price_out`` (USD per million tokens), ``probe=no`` (no proof of hearing at load).
+    Options: ``base_url`` (default OpenAI's) or ``serve`` (the command by which the run starts the server), ``api``
+    (chat or transcriptions), ``concurrency`` (most requests at once, 16), ``timeout_s`` (for one request, 120),
+    ``patience_s`` (with a server that refuses or is away, 60), ``rate`` (of the audio in Hz, 16000), ``format`` (wav
+    with 16 bits, or wav-float32), ``stream=yes`` (to measure the time to the first token), ``key_env`` (the variable
+    that holds the key), ``price_in``, ``price_audio``, ``price_out`` (USD per million tokens), ``probe=no`` (no proof
+    of hearing at load).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -58,6 +60,7 @@ class OpenAIModel:
         """Raises UsageError for an unknown option, or a value that none can have."""
         options = dict(options or {})
         check_options("openai", options, OPTIONS)
+        check_address("openai", "", options)
         self._endpoint = Endpoint.of(options.get("base_url", OPENAI))
         self.spec = written("openai", target, options)
         self._target, self._key_env = target, options.get("key_env")

@@ -23,7 +23,7 @@ from pytest_audiobench.models.predictions_v1.client import Client, Gone, TooLarg
 from pytest_audiobench.models.predictions_v1.reply import Info
 from pytest_audiobench.models.predictions_v1.request import Form, Item, body, item
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.run_server.url import checked_url, is_url, url_from
+from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
 from pytest_audiobench.models.spec import written
 
 ADAPTER = "http/1"
@@ -44,7 +44,7 @@ class Replaced(Gone):
 
 
 class PredictionsModel:
-    """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server.
+    """``http:URL``, or ``http:NAME`` where ``url_file`` holds the URL or the run starts the server by ``serve``.
 
     Options: ``batch`` (most requests in a call, where that shall be fewer than the server takes), ``concurrency``
     (batches in flight, 1), ``timeout_s`` (one exchange, 120), ``retry_s`` (trying again what failed in passing, 120),
@@ -64,14 +64,15 @@ class PredictionsModel:
         """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
         given = dict(options or {})
         self._settled = predictions_options.read(given)
-        self._url_file = None if is_url(target) else given.pop("url_file", None)
+        check_address("http", target, given)
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
-        self.spec = written("http", target, {name: value for name, value in given.items() if name != "url_file"})
+        self._url_file = given.pop("url_file", None)
+        self.spec = written("http", target, given)
         if not is_url(target) and not self._url_file:
             named = f"http:{target}" if _NAME.fullmatch(target) else "an http: model"
             raise UsageError(
                 f"{named} names no server: write http:http://HOST:PORT, or say where it is with "
-                "--ab-predict-url-file FILE, or have it started with --ab-serve-command"
+                ",url_file=FILE, or have it started with ,serve=COMMAND"
             )
         self._url = checked_url(target, "an http: model") if is_url(target) else None
         self._concurrency = self._settled.concurrency
@@ -253,7 +254,7 @@ class PredictionsModel:
     def _connection(self) -> Client:
         if self._client is None:
             patience = self._settled.patience
-            url = self._url or url_from(Path(str(self._url_file)), patience.wait_s)
+            url = self._url or url_from(Path(str(self._url_file)).expanduser(), patience.wait_s)
             self._client = Client(url, patience, self._settled.token(), self._concurrency, lambda: self.check_alive())
         return self._client
 

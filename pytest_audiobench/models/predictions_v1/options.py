@@ -16,7 +16,7 @@ from pytest_audiobench.models.spec import check_options, one_of
 
 KNOWN = (
     *("batch", "concurrency", "folder", "hints", "max_s", "payload", "pcm", "placeholder"),
-    *("rate", "retry_s", "timeout_s", "token_env", "url_file", "wait_s"),
+    *("rate", "retry_s", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
 )
 
 

@@ -45,7 +45,8 @@ def check_command(command: str) -> None:
     """Raises UsageError for a command that does not say where the port goes."""
     if PORT not in command:
         raise UsageError(
-            f"--ab-serve-command {command!r} has no {PORT}: it stands for the port the server must listen on"
+            f"serve={command!r} has no {PORT}: it stands for the port the server must listen on (a command that holds "
+            'a comma ends there, unless it stands in quotes: serve="…")'
         )
 
 
@@ -54,6 +55,7 @@ class ServerProcess:
 
     def __init__(self, command: str, port: int, folder: Path) -> None:
         self._folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
         (folder / server_guard.STATUS).unlink(missing_ok=True)
         self._guard = subprocess.Popen(
             [sys.executable, server_guard.__file__, str(folder), command.replace(PORT, str(port))],

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from pytest_audiobench.errors import FatalError, UsageError
+
+SERVE = "serve"
+"""The key of a spec that gives the command of a server which a run starts for the model."""
 
 _LONGEST = 2048
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.05, 2.0
@@ -40,6 +44,17 @@ def checked_url(text: str, where: str) -> str:
     return text.rstrip("/").removesuffix("/predict").rstrip("/")
 
 
+def check_address(kind: str, target: str, options: Mapping[str, str]) -> None:
+    """Raise UsageError where a spec says in two ways where its server is, and for ``serve`` where no run starts one."""
+    ways = [f"{key}=…" for key in ("base_url", "url_file", SERVE) if key in options]
+    if is_url(target):
+        ways.insert(0, "the URL")
+    if len(ways) > 1:
+        raise UsageError(f"{' and '.join(ways)} of an {kind} model both say where its server is; give one")
+    if ways == [f"{SERVE}=…"]:
+        raise UsageError(f"{SERVE}=… of an {kind} model is for runs of pytest, which start the server and end it")
+
+
 def url_from(file: Path, wait_s: float) -> str:
     """The URL in ``file``, waited for at most ``wait_s`` seconds while it is missing or empty.
 
@@ -50,7 +65,7 @@ def url_from(file: Path, wait_s: float) -> str:
         if time.monotonic() >= deadline:
             raise FatalError(
                 f"{file} did not get a URL within {wait_s:g} s: is the job that writes it running? "
-                "Start it, correct --ab-predict-url-file, or wait longer with wait_s="
+                "Start it, correct url_file=, or wait longer with wait_s="
             )
         time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(2 * pause_s, _LAST_LOOK_S)

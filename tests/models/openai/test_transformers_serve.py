@@ -118,9 +118,9 @@ def test_a_whole_run_against_the_server_reaches_what_the_checkpoint_is_known_for
             evaluate(bundled("digits"), multiple_choice())
         """
     )
-    model = f"--ab-model=served=openai:{CHECKPOINT}"
+    model = f"--ab-model=served=openai:{CHECKPOINT},base_url={served}"
     quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
-    ran = pytester.runpytest_subprocess(model, f"--ab-base-url={served}", "--ab-run=first", *quiet)
+    ran = pytester.runpytest_subprocess(model, "--ab-run=first", *quiet)
     ran.assert_outcomes(passed=1)
     ran.stdout.fnmatch_lines(["*note: 82 requests were sent to servers"])
     record = json.loads((pytester.path / "reports" / "first" / "run.json").read_text())
@@ -130,7 +130,7 @@ def test_a_whole_run_against_the_server_reaches_what_the_checkpoint_is_known_for
     assert record["notes"] == ["82 requests were sent to servers"]
 
     # Known answers are asked of nobody, not even to prove the hearing.
-    again = pytester.runpytest_subprocess(model, f"--ab-base-url={served}", "--ab-run=second", *quiet)
+    again = pytester.runpytest_subprocess(model, "--ab-run=second", *quiet)
     again.assert_outcomes(passed=1)
     second = json.loads((pytester.path / "reports" / "second" / "run.json").read_text())
     assert second["notes"] == []
