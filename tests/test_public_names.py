@@ -66,6 +66,11 @@ def test_type_checkers_and_editors_find_each_name_where_it_is_loaded_from(module
     assert followed == loaded
 
 
+def test_what_a_test_holds_shows_what_a_test_writer_needs_and_no_machinery():
+    members = {name for name in dir(pytest_audiobench.Evaluate) if not name.startswith("_")}
+    assert members == {"model", "results", "style", "record", "require", "require_audio"}
+
+
 def test_type_checkers_are_told_of_the_types():
     assert (ROOT / "pytest_audiobench" / "py.typed").exists()
 
