@@ -3,10 +3,12 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "pytest_audiobench"
@@ -184,3 +186,16 @@ def test_a_plain_run_imports_few_modules(tmp_path):
 
 def test_the_package_is_small():
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES.values()) <= MOST_LINES
+
+
+def test_the_extra_all_brings_the_libraries_that_the_package_is_built_on_and_pins_no_torch():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras, brought, waiting = project["optional-dependencies"], {}, ["pytest-audiobench[all]"]
+    for requirement in map(Requirement, waiting):
+        brought[requirement.name] = str(requirement.specifier)
+        if requirement.name == project["name"]:
+            waiting += project["dependencies"]
+            waiting += [line for extra in requirement.extras for line in extras[extra]]
+    ten = {"pytest", "pytest-xdist", "hypothesis", "numpy", "soundfile", "torch", "transformers"}
+    assert ten | {"jiwer", "pandas", "scipy"} <= set(brought)
+    assert "==" not in "".join(brought.values())
