@@ -32,16 +32,22 @@ class Line(NamedTuple):
     """What is to be said to a sample: one of its options, and the words that are made of it."""
 
     sample: Sample
+    """The sample that it is said to."""
     option: str
+    """The option's text."""
     words: str
+    """What is said, with the option in it."""
 
 
 class Speech(NamedTuple):
     """A line as it is heard, who says it, and why it may not be understood, where that is known."""
 
     clip: Clip
+    """How it sounds."""
     by: str
+    """Who says it, for the record."""
     doubt: str = ""
+    """"" where nothing speaks against its being understood."""
 
 
 Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
 _DEFAULT_PROTOCOL = "multiple_choice"
@@ -33,7 +33,7 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = read_declaration(self.path)
+            table, lines = read_declaration(self.path, self.config)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
@@ -45,7 +45,7 @@ class DeclarativeFile(pytest.Module):
 def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
     def test(evaluate: Any) -> None:
         from pytest_audiobench.datasets.manifest import manifest
-        from pytest_audiobench.protocols.catalogue import family
+        from pytest_audiobench.protocols.catalogue import protocol
 
         dataset = table.get("dataset") or manifest(
             table["manifest"],
@@ -54,7 +54,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
         )
         evaluate.require(*table.get("require", ()))
         name, options = _protocol(table)
-        evaluate(dataset, family(name, **options), scorers=table.get("scorers"))
+        evaluate(dataset, protocol(name, **options), scorers=table.get("scorers"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     setattr(test, DECLARED_LINES, lines)
@@ -67,7 +67,7 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def read_declaration(path: Path) -> tuple[Mapping[str, Any], int]:
+def read_declaration(path: Path, config: pytest.Config) -> tuple[Mapping[str, Any], int]:
     """The file's table, and how many regression lines it declares. Raises UsageError with all that is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -83,7 +83,8 @@ def read_declaration(path: Path) -> tuple[Mapping[str, Any], int]:
         if kind not in _KEYS[key] or not all(isinstance(text, str) for text in texts):
             mistakes.add(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
             del typed[key]
-    meant = _check_protocol(path, typed, mistakes) if ("protocol" in table) == ("protocol" in typed) else set()
+    named = ("protocol" in table) == ("protocol" in typed)
+    meant = _check_protocol(path, typed, config, mistakes) if named else set()
     sources = [key for key in ("manifest", "dataset") if key in table]
     if len(sources) == 2 or not (sources or meant & {"manifest", "dataset"}):
         mistakes.add(f"{path}: name either a manifest or a dataset")
@@ -95,14 +96,19 @@ def read_declaration(path: Path) -> tuple[Mapping[str, Any], int]:
     return table, lines
 
 
-def _check_protocol(path: Path, table: Mapping[str, Any], mistakes: Mistakes) -> set[str]:
+def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes) -> set[str]:
     """Adds what is wrong with the protocol and its options; the keys that unknown ones seem to mean."""
+    from pytest_audiobench.extensions import load, suggestion
+    from pytest_audiobench.plugin.hookspecs import call_register_hooks
     from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
     name, options = _protocol(table)
     if name not in FAMILIES:
-        families = f"there are {', '.join(FAMILIES)}"
-        mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {nearest(name, FAMILIES, families)}")
+        load()
+    if name not in FAMILIES:
+        call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
+    if name not in FAMILIES:
+        mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
         return set()
     allowed = options_of(name)
     keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"

@@ -37,8 +37,11 @@ class PromptSet:
     """
 
     version: str
+    """What records call the set; a changed wording needs another."""
     paraphrases: tuple[str, ...]
+    """The wordings, with placeholders in braces."""
     parser_version: str = "v1"
+    """The parser that the wordings were written for."""
     source: str = field(default="", compare=False)
 
     @property

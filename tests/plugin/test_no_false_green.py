@@ -202,7 +202,8 @@ def test_tones(evaluate):
 def test_a_run_in_which_everything_was_skipped_says_so_and_fails_when_gated(suite, workers):
     suite.write(
         test_tones="""
-from pytest_audiobench import multiple_choice, sakura
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.sakura import sakura
 
 def test_tones(evaluate):
     evaluate(sakura("animal", "single"), multiple_choice())
@@ -342,7 +343,8 @@ def test_a_skip_does_not_excuse_what_was_measured_before_it(suite):
     suite.tones()
     suite.write(
         test_tones="""
-from pytest_audiobench import manifest, multiple_choice, sakura
+from pytest_audiobench import manifest, multiple_choice
+from pytest_audiobench.datasets.sakura import sakura
 
 def test_tones(evaluate):
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
@@ -376,7 +378,7 @@ def test_a_declarative_file_without_its_data_fails_when_it_declares_thresholds(s
         (suite.path / "conftest.py").read_text()
         + """
 
-from pytest_audiobench import sakura
+from pytest_audiobench.datasets.sakura import sakura
 
 _before = pytest_audiobench_register
 

@@ -8,7 +8,8 @@ import soundfile
 
 EVAL = """
 import pytest
-from pytest_audiobench import sound_id, transcription
+from pytest_audiobench import transcription
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 
 @pytest.mark.parametrize("condition", ["solo", "pair", "custom"])
 def test_home(evaluate, condition):
@@ -16,7 +17,8 @@ def test_home(evaluate, condition):
 """
 SPOILT = """
 import pytest
-from pytest_audiobench import sound_id, transcription
+from pytest_audiobench import transcription
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 
 @pytest.mark.parametrize("pack", ["silent", "empty", "frameless", "bomb", "hours", "linked", "unlabelled", "rates"])
 def test_pack(evaluate, pack):

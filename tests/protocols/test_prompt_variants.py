@@ -7,21 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench import (
-    classification,
-    multiple_choice,
-    presence,
-    transcription,
-    verification,
-    with_prompt_variants,
-)
+from pytest_audiobench import multiple_choice, transcription, with_prompt_variants
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of, options_of
+from pytest_audiobench.protocols.classification.task import classification
+from pytest_audiobench.protocols.presence.task import presence
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
 from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.speaker_verification import verification
 from pytest_audiobench.rescoring.rescore import protocol_of
 
 THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))

@@ -6,11 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from pytest_audiobench import pack_from_labels, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.datasets.packs.discovery import find_pack
+from pytest_audiobench.datasets.packs.discovery import find_pack, pack_from_labels
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
