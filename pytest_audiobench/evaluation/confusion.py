@@ -35,9 +35,9 @@ class LabelledAnswer(NamedTuple):
 def confusion(samples: Iterable[LabelledAnswer], is_letter: bool) -> Any:
     """A pandas frame of counts: a row for each true label, a column for each answer, and one for none.
 
-    Failed askings are left out. ``is_letter`` says that values are letters of the options. Labels are those of all samples' lists, sorted.
-    Raises UsageError where a sample has no list of labels or several true ones, for more than 1,000 labels (questions
-    with options of their own), and when pandas is not installed.
+    Failed askings are left out. ``is_letter`` says that values are letters of the options. Labels are those of all
+    samples' lists, sorted. Raises UsageError where a sample has no list of labels or several true ones, for more than
+    1,000 labels (questions with options of their own), and when pandas is not installed.
     """
     try:
         import pandas
