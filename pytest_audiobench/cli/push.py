@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         submission, content, marks = prepare_submission(run_record, suite, model, about, key)
     repo = args.repo or f"{user or '<user>'}/{DEFAULT_NAME}"
-    where = UploadTarget(repo, path_of(suite, submission.payload["hashes"]["run_hash"]), args.private, args.overwrite)
+    where = UploadTarget(repo, path_of(suite, submission.payload.hashes.run_hash), args.private, args.overwrite)
     if args.output is not None:
         write_bytes(args.output, content)
     print(printable(f"{suite} by {model}: {len(content)} bytes, payload_sha256 {submission.payload_sha256}"))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.evaluation.suites import HASHES
-from pytest_audiobench.gate.baseline.contents import Contents, Figure
+from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.tokenizers import library_version
+from pytest_audiobench.records.baseline import BaselineFigure
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_reader import Run
-
-Json = Mapping[str, Any]
 
 _ENDED = (0, 1, 6)
 """Exit codes of a run that came to its end: passed, failed, failed for its instruments only."""
@@ -29,19 +27,16 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     """
     try:
         sides = read_comparable_evals(run.folder, run.record, source, texts)
-        models = {model["alias"]: model for model in run.record["models"]}
         by_alias: dict[str, dict[str, ComparableEval]] = {}
         for (name, alias), side in sides.items():
             by_alias.setdefault(alias, {})[name] = side
-        contents = {
-            alias: _contents(run.record, models.get(alias, {}), alias, evals) for alias, evals in by_alias.items()
-        }
+        contents = {alias: _contents(run.record, alias, evals) for alias, evals in by_alias.items()}
     except FatalError as error:
         raise UsageError(f"the run {run.folder} cannot be read: {error}") from error
-    except (KeyError, TypeError, AttributeError, IndexError, ValueError, OSError) as error:
+    except (LookupError, OSError) as error:
         raise UsageError(
-            f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, cut or "
-            "written by another version; run again, which asks no model"
+            f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited or cut; run "
+            "again, which asks no model"
         ) from error
     if not contents:
         raise UsageError(f"the run {run.folder} measured nothing, so nothing can be compared with it: name another")
@@ -53,50 +48,52 @@ def contents_of(run: Run, source: str, texts: bool) -> dict[str, Contents]:
     return contents
 
 
-def missing_parts(record: Json, alias: str) -> tuple[str, ...]:
+def missing_parts(record: RunRecord, alias: str) -> tuple[str, ...]:
     """What the run is short of for this model, a sentence each: it ended early, or evals of it are no measurement.
 
     Skipped evals are none of it: that their data are not here was no accident of the run.
     """
-    status = record["exit_status"]
-    missing = [] if status in _ENDED else [f"the run was interrupted (exit code {status})"]
-    missing += [note for note in record["notes"] if note.startswith("stopped early:")]
-    for item in record["items"]:
-        if item["model"] != alias or item["control"] or item["outcome"] == "skipped":
+    missing = [] if record.exit_status in _ENDED else [f"the run was interrupted (exit code {record.exit_status})"]
+    missing += [note for note in record.notes if note.startswith("stopped early:")]
+    for item in record.items:
+        if item.model != alias or item.control or item.outcome == "skipped":
             continue
-        if item["outcome"] == "lost":
-            missing.append(f"{item['eval']} was lost with its worker")
-        elif not item["scorers"]:
-            missing.append(f"{item['eval']} failed before it measured anything")
+        if item.outcome == "lost":
+            missing.append(f"{item.eval} was lost with its worker")
+        elif not item.scorers:
+            missing.append(f"{item.eval} failed before it measured anything")
         else:
-            failed = [verdict["detail"] for verdict in item["verdicts"] if verdict["status"] == "not_comparable"]
-            missing += [f"{item['eval']} is not comparable: {detail}" for detail in failed[:1]]
+            failed = [verdict.detail for verdict in item.verdicts if verdict.status == "not_comparable"]
+            missing += [f"{item.eval} is not comparable: {detail}" for detail in failed[:1]]
     return tuple(missing)
 
 
-def _contents(record: Json, model: Json, alias: str, sides: Mapping[str, ComparableEval]) -> Contents:
-    items = {item["eval"]: item for item in record["items"] if item["model"] == alias and item["eval"] in sides}
+def _contents(record: RunRecord, alias: str, sides: Mapping[str, ComparableEval]) -> Contents:
+    items = {item.eval: item for item in record.items if item.model == alias and item.eval in sides}
+    model = next((model for model in record.models if model.alias == alias), None)
+    fingerprint = {} if model is None else model.fingerprint
     return Contents(
         version=library_version("pytest-audiobench"),
-        run=record["run"],
-        finished=record["finished"],
-        hashes={name: record["hashes"][name] for name in HASHES},
+        run=record.run,
+        finished=record.finished,
+        hashes=record.hashes,
         alias=alias,
-        spec=model.get("spec", ""),
+        spec="" if model is None else model.spec,
         digest=next(iter(sides.values())).hashes.get("model", ""),
-        fingerprint={name: str(value)[:_LONGEST] for name, value in model.get("fingerprint", {}).items()},
-        noise=model.get("noise"),
-        limit=record["limit"],
-        epochs=record["epochs"],
+        fingerprint={name: value[:_LONGEST] for name, value in fingerprint.items()},
+        noise=None if model is None else model.noise,
+        limit=record.limit,
+        epochs=record.epochs,
         sides=sides,
         figures={name: _figures(items[name]) for name in sides},
         missing=missing_parts(record, alias),
     )
 
 
-def _figures(item: Json) -> dict[str, list[Figure]]:
-    figures: dict[str, list[Figure]] = {}
-    for metric in item["metrics"]:
-        if metric["scorer"] is not None and not metric["group"]:
-            figures.setdefault(metric["scorer"], []).append(Figure(**{name: metric[name] for name in Figure._fields}))
+def _figures(item: ItemRecord) -> dict[str, list[BaselineFigure]]:
+    figures: dict[str, list[BaselineFigure]] = {}
+    for metric in item.metrics:
+        if metric.scorer is not None and not metric.group:
+            values = {name: getattr(metric, name) for name in BaselineFigure.__struct_fields__}
+            figures.setdefault(metric.scorer, []).append(BaselineFigure(**values))
     return figures

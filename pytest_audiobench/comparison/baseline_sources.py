@@ -14,8 +14,10 @@ from pathlib import Path
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
-from pytest_audiobench.gate.baseline.contents import MOST_BYTES, Contents
+from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
+from pytest_audiobench.records.baseline import MOST_BYTES
+from pytest_audiobench.records.run import BaselineRecord
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
 
@@ -158,7 +160,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
         # Another version's run, or one that was cut, is nothing to compare with.
         with suppress(UsageError):
             runs.append(load_run(path.parent))
-    runs.sort(key=lambda run: (*(str(run.record.get(name)) for name in ("finished", "started")), run.folder.name))
+    runs.sort(key=lambda run: (run.record.finished, run.record.started, run.folder.name))
     for run in reversed(runs):
         if run.folder.name == own_run:
             continue
@@ -174,15 +176,12 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
 
 def _unfit_reason(run: Run, limit: int | None) -> str | None:
     record = run.record
-    try:
-        if record["limit"] not in (None, limit):
-            return f"was limited to {record['limit']}"
-        aliases = {item["model"] for item in record["items"] if item["scorers"] and not item["control"]}
-        if not aliases:
-            return "measured nothing"
-        missing = [part for alias in sorted(aliases) for part in missing_parts(record, alias)]
-    except (KeyError, TypeError, AttributeError, IndexError):
-        return "is not as this version writes runs"
+    if record.limit not in (None, limit):
+        return f"was limited to {record.limit}"
+    aliases = {item.model for item in record.items if item.scorers and not item.control}
+    if not aliases:
+        return "measured nothing"
+    missing = [part for alias in sorted(aliases) for part in missing_parts(record, alias)]
     return f"is not whole: {missing[0]}" if missing else None
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import astuple
+
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
-from pytest_audiobench.gate.baseline.contents import Contents, Figure
+from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
 from pytest_audiobench.metrics.metric_drops import moved
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.baseline import BaselineFigure
 from pytest_audiobench.report.formatting import difference_text, interval_text, printable, value_text
 
 _HEAD = ("eval", "metric", "value", "interval", "n", "parse rate")
@@ -37,10 +40,9 @@ def about(contents: Contents) -> list[str]:
         f"run {contents.run}, finished {contents.finished}{limit}{epochs}; written by {contents.version}",
     ]
     if contents.noise is not None:
-        noise = contents.noise
         lines.append(
-            f"noise floor: {100.0 * noise['same_answers']:.1f} % same answers when asked again, "
-            f"scores move by {100.0 * noise['score_shift']:.1f} points"
+            f"noise floor: {100.0 * contents.noise.same_answers:.1f} % same answers when asked again, "
+            f"scores move by {100.0 * contents.noise.score_shift:.1f} points"
         )
     lines += [f"missing: {part}" for part in contents.missing]
     return [printable(line) for line in lines]
@@ -79,12 +81,12 @@ def _model(contents: Contents) -> str:
     return f"{contents.alias} ({contents.spec}, digest {contents.digest[:16]})"
 
 
-def _row(side: ComparableEval, figure: Figure | None) -> tuple[str, ...]:
+def _row(side: ComparableEval, figure: BaselineFigure | None) -> tuple[str, ...]:
     answered = [row.statuses[side.headline] == "parsed" for row in side.rows]
     share = f"{100.0 * sum(answered) / len(answered):.1f} %" if answered else "–"
     if figure is None:
         return side.eval, "–", "–", "", str(len(side.rows)), share
-    interval = interval_text(figure._asdict())
+    interval = interval_text(figure, figure.unit)
     value = value_text(figure.value, figure.unit)
     return side.eval, figure.name, value, f"[{interval}]" if interval else "", str(figure.n), share
 
@@ -108,7 +110,7 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
     ]
     if not (left.limited or right.limited or pairs.left_out):
         counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
-    if not counted and was[:5] == now[:5]:
+    if not counted and astuple(was)[:5] == astuple(now)[:5]:
         return None
     return name, now.name, *_value_cells(was, now), ", ".join(counted) or "none"
 
@@ -131,7 +133,7 @@ def _counts_of_changes(
     return [(ways.count(1), "worse"), (ways.count(-1), "better")]
 
 
-def _value_cells(was: Figure | None, now: Figure | None) -> tuple[str, str, str]:
+def _value_cells(was: BaselineFigure | None, now: BaselineFigure | None) -> tuple[str, str, str]:
     texts = [value_text(figure.value, figure.unit) if figure else "–" for figure in (was, now)]
     both = was and now and was.name == now.name and was.value is not None and now.value is not None
     difference = difference_text(now.value - was.value, now.unit) if both else ""  # type: ignore[operator,union-attr]

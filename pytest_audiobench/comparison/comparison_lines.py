@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from msgspec import structs
+
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
@@ -132,7 +134,7 @@ def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
 
 
 def _with_holm(record: RegressionRecord, p_holm: float) -> RegressionRecord:
-    return record if record.p is None else replace(record, p_holm=p_holm)
+    return record if record.p is None else structs.replace(record, p_holm=p_holm)
 
 
 def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:

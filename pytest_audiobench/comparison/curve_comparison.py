@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,13 +16,12 @@ from pytest_audiobench.evaluation.perturbation_series import SampleScore, series
 from pytest_audiobench.evaluation.scoring import finite
 from pytest_audiobench.gate.pairing import pair_samples
 from pytest_audiobench.metrics.metric import MetricKind, span
+from pytest_audiobench.records.run import PerturbationRecord
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.perturbation_view import subject_name
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.stats.drops import Drop
 from pytest_audiobench.stats.weighted_sums import Points, area_weights, contrast, slope_weights
-
-Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
         if len(places) < 2:
             continue
         group, described = [lines[place] for place in places], [items[place] for place in places]
-        for figure in _figures([description["perturbation"] for description in described]):
+        for figure in _figures([item.perturbation for item in described if item.perturbation is not None]):
             chosen = [group[place] for place in figure.places]
             sides = [[line.sides[at] for line in chosen] for at in range(len(group[0].sides))]
             differences = [
@@ -76,7 +75,7 @@ def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
             ]
             yield CurveLine(
                 suite=group[0].suite,
-                dataset=unperturbed(described[0]["dataset"], described[0]["perturbation"]),
+                dataset=unperturbed(described[0].dataset, described[0].perturbation),
                 series=name,
                 figure=figure.name,
                 kind=group[0].kind,
@@ -87,20 +86,19 @@ def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
             )
 
 
-def _item(line: PlannedLine) -> Json:
-    """What tells a data set and its perturbation; a baseline's file does not say it of itself."""
+def _item(line: PlannedLine) -> ComparableEval:
+    """The side that tells the perturbation of the data set; a baseline's file does not say it of itself."""
     known = [side for side in line.sides if side is not None]
-    side = next((known_side for known_side in known if known_side.perturbation), known[0])
-    return {"dataset": side.dataset, "perturbation": side.perturbation, "eval": line.name}
+    return next((side for side in known if side.perturbation), known[0])
 
 
-def _figures(perturbations: Sequence[Json]) -> Iterator[_Figure]:
-    families: dict[tuple[str, str], list[int]] = {}
+def _figures(perturbations: Sequence[PerturbationRecord]) -> Iterator[_Figure]:
+    families: dict[tuple[str, str], list[tuple[int, float]]] = {}
     for place, perturbation in enumerate(perturbations):
-        if perturbation["dose"] is not None:
-            families.setdefault((perturbation["family"], perturbation["unit"]), []).append(place)
-    for (family, unit), places in families.items():
-        doses = [float(perturbations[place]["dose"]) for place in places]
+        if perturbation.dose is not None:
+            families.setdefault((perturbation.family, perturbation.unit), []).append((place, perturbation.dose))
+    for (family, unit), points in families.items():
+        places, doses = [place for place, _ in points], [dose for _, dose in points]
         if len(set(doses)) > 1:
             per = step(doses)
             slope = [per * weight for weight in slope_weights(doses)]

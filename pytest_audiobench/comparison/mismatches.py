@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
-from pytest_audiobench.records.lines import LINE_FILES
-from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, Prompt
+from pytest_audiobench.records.reading import read_lines
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.verifier.differences import MISSING, Difference, first_difference, json_excerpt
 
@@ -159,46 +158,38 @@ def _sample_path(sample_id: str) -> str:
 def recorded_samples(folder: Path, model: str, evals: Collection[str]) -> dict[str, Samples]:
     """By eval, the samples that ``model`` was asked: first epoch, first stage under the eval's own perturbation.
 
-    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut,
-    UsageError for one that was edited.
+    ``prompt`` and ``audio`` are None where the run does not know them. Raises FatalError for a file that was cut or
+    edited.
     """
     samples: dict[str, Samples] = {eval_: {} for eval_ in evals}
-    path = folder / LINE_FILES["predictions"]
-    try:
-        for row in read_lines(path):
-            if row.get("unchanged"):
-                continue  # Clips before a perturbation say nothing of what it made of them.
-            if row["eval"] in samples and row["model"] == model and row["epoch"] == 0 and "role" not in row:
-                samples[row["eval"]].setdefault(row["sample_id"], _recorded_sample(row))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(
-            f"{path} has a row that is none of a run's ({type(error).__name__}: {error}): it was edited; run again, "
-            "which asks no model"
-        ) from error
+    for row in read_lines(folder / LINE_FILES["predictions"], PredictionRow):
+        if row.unchanged:
+            continue  # Clips before a perturbation say nothing of what it made of them.
+        if row.eval in samples and row.model == model and row.epoch == 0 and row.role == "subject":
+            samples[row.eval].setdefault(row.sample_id, _recorded_sample(row))
     return samples
 
 
 def recorded_settings(folder: Path, model: str) -> dict[str, dict[str, Any]]:
     """By eval, how answers were generated, as far as the options of its protocol say: settings are hashed, not kept."""
     names = [field.name for field in fields(Settings)]
-    items = [item for item in load_run(folder).record["items"] if item["model"] == model]
-    options = {item["eval"]: item.get("options", {}) for item in items}
     return {
-        eval_: {name: eval_options[name] for name in names if name in eval_options}
-        for eval_, eval_options in options.items()
+        item.eval: {name: item.options[name] for name in names if name in item.options}
+        for item in load_run(folder).record.items
+        if item.model == model
     }
 
 
-def _recorded_sample(row: Mapping[str, Any]) -> dict[str, Any]:
-    clips = [{"key": clip["key"], "source": clip["source"]} for clip in row["audio"]]
+def _recorded_sample(row: PredictionRow) -> dict[str, Any]:
+    clips = [{"key": clip.key, "source": clip.source} for clip in row.audio]
     return {
-        **{name: row.get(name) for name in _DATA},
-        "audio": None if any(clip["key"] is None for clip in clips) else clips,
-        "prompt": _messages(row.get("prompt")),
+        **{name: getattr(row, name) for name in _DATA},
+        "audio": None if any(clip.key is None for clip in row.audio) else clips,
+        "prompt": _messages(row.prompt),
     }
 
 
-def _messages(prompt: Any) -> list[dict[str, Any]] | None:
+def _messages(prompt: Prompt | None) -> list[dict[str, Any]] | None:
     """A prompt with names in it, so that a place in it can be read: ``prompt[1].parts[0].text``."""
     if prompt is None:
         return None

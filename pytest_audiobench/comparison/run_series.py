@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import matches
 from pytest_audiobench.records.lines import LINE_FILES
+from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.run_reader import load_run
@@ -126,26 +127,21 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
 
 
 def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
-    try:
-        record = load_run(folder).record
-        points = [
-            point
-            for point in _models(folder, record)
-            if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
-        ]
-        return [(point, missing_parts(record, point.names.alias)) for point in points]
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
-        raise UsageError(
-            f"{folder / RECORD} is not as this version writes runs ({type(error).__name__}: {error}): it was edited"
-        ) from error
+    record = load_run(folder).record
+    points = [
+        point
+        for point in _models(folder, record)
+        if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
+    ]
+    return [(point, missing_parts(record, point.names.alias)) for point in points]
 
 
-def _models(folder: Path, record: Mapping[str, Any]) -> Iterator[Point]:
-    specs = {model["alias"]: str(model["spec"]) for model in record["models"]}
-    measured = [item for item in record["items"] if item["scorers"] and not item["control"]]
-    for alias in dict.fromkeys(str(item["model"]) for item in measured):
-        limited = any(item["limited"] for item in measured if item["model"] == alias)
-        yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), str(record["finished"]), limited)
+def _models(folder: Path, record: RunRecord) -> Iterator[Point]:
+    specs = {model.alias: model.spec for model in record.models}
+    measured = [item for item in record.items if item.scorers and not item.control]
+    for alias in dict.fromkeys(item.model for item in measured):
+        limited = any(item.limited for item in measured if item.model == alias)
+        yield Point(folder, Names(alias, specs.get(alias, ""), folder.name), record.finished, limited)
 
 
 def _one_model(points: Sequence[Point], model: str, find: Find) -> str:

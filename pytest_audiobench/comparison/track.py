@@ -26,7 +26,8 @@ from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.run_series import Point, reader
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.regression import Terms
-from pytest_audiobench.metrics.metric import Direction, Estimate
+from pytest_audiobench.metrics.metric import Estimate
+from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.records.run import RegressionRecord
 
 _NAMED = 5

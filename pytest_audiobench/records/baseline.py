@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from pytest_audiobench.records.fields import Count, Direction, Name, Number, Positive, Record, Status
-from pytest_audiobench.records.run import NoiseRecord
+from pytest_audiobench.records.run import NoiseRecord, PooledHashes
 
 LONGEST_TEXT = 2_000
 """Characters of an answer that a baseline keeps."""
@@ -103,14 +103,6 @@ class BaselineModel(Record, frozen=True):
     noise: NoiseRecord | None
 
 
-class BaselineHashes(Record, frozen=True):
-    """The run's; None where it had none."""
-
-    input_hash: Name | None
-    run_hash: Name | None
-    score_hash: Name | None
-
-
 class BaselineFile(Record, frozen=True, kw_only=True):
     """One model's evals in one run."""
 
@@ -120,7 +112,8 @@ class BaselineFile(Record, frozen=True, kw_only=True):
     run: Name
     finished: Name
     """When the run ended (ISO 8601, UTC)."""
-    hashes: BaselineHashes
+    hashes: PooledHashes
+    """The run's."""
     model: BaselineModel
     limit: Positive | None
     """The run's ``--ab-limit``."""

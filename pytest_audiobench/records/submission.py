@@ -18,7 +18,6 @@ from pytest_audiobench.records.run import (
     FindingRecord,
     PerturbationRecord,
     PerturbationsRecord,
-    PooledHashes,
     RuntimeRecord,
     ScorerRecord,
 )
@@ -98,6 +97,14 @@ class SubmittedRun(Record, frozen=True):
     """Of pytest-audiobench."""
 
 
+class SuiteHashes(Record, frozen=True):
+    """The suite's: over its items' sorted hashes."""
+
+    input_hash: Digest
+    run_hash: Digest
+    score_hash: Digest
+
+
 class Payload(Record, frozen=True, kw_only=True):
     """All that is claimed."""
 
@@ -105,8 +112,7 @@ class Payload(Record, frozen=True, kw_only=True):
     suite: Name
     model: SubmittedModel
     run: SubmittedRun
-    hashes: PooledHashes
-    """The suite's: over its items' sorted hashes."""
+    hashes: SuiteHashes
     n: Count
     """Samples, each once."""
     epochs: Positive

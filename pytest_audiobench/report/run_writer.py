@@ -224,7 +224,7 @@ def unfinished_parts(folder: Path) -> list[str]:
 
 
 _PACKAGES = (
-    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "sacrebleu"),
+    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "scipy", "jiwer", "sacrebleu"),
     *("torch", "transformers", "pocketsphinx"),
 )
 

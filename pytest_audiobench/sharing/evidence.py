@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from pytest_audiobench.comparison.comparison_lines import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
+from pytest_audiobench.evaluation.scoring import STATUSES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import CoverageRecord, ScorerRecord
+from pytest_audiobench.records.submission import Payload, SubmittedFigure, SubmittedItem
 from pytest_audiobench.report.run_writer import runtime
-from pytest_audiobench.sharing.submission import number
-
-Json = Mapping[str, Any]
 
 _OTHERWISE = "the headline's interval or n is another than stated"
 
 
-def same_evals(payload: Json, evidence: Contents) -> tuple[bool, str]:
+def same_evals(payload: Payload, evidence: Contents) -> tuple[bool, str]:
     """Whether the evidence is of the same model, evals, hashes, and counts of answers as the payload says; and what to
     say.
     """
-    items = {item["eval"]: item for item in payload["items"]}
+    items = {item.eval: item for item in payload.items}
     wrong = list(_wrong_heads(payload, evidence))
-    if items.keys() != evidence.sides.keys() or len(items) != len(payload["items"]):
+    if items.keys() != evidence.sides.keys() or len(items) != len(payload.items):
         wrong.append("the evals")
     else:
         for name, item in items.items():
@@ -35,79 +35,76 @@ def same_evals(payload: Json, evidence: Contents) -> tuple[bool, str]:
     if wrong:
         return False, f"it is of something else than the payload: {', '.join(wrong[:5])}"
     rows = sum(len(side.rows) for side in evidence.sides.values())
-    return True, f"{rows} rows of {payload['n']} samples, of the model and evals that the payload names"
+    return True, f"{rows} rows of {payload.n} samples, of the model and evals that the payload names"
 
 
-def _wrong_heads(payload: Json, evidence: Contents) -> Iterator[str]:
+def _wrong_heads(payload: Payload, evidence: Contents) -> Iterator[str]:
     """What of the whole suite is another in the evidence, or not what the evals come to."""
-    items = payload["items"]
-    model = {name: getattr(evidence, name) for name in ("alias", "spec", "digest", "fingerprint")}
-    if model != payload["model"] or evidence.hashes != payload["hashes"]:
+    model, items = payload.model, payload.items
+    here = (evidence.alias, evidence.spec, evidence.digest, evidence.fingerprint)
+    if here != (model.alias, model.spec, model.digest, model.fingerprint) or plain(evidence.hashes) != plain(
+        payload.hashes
+    ):
         yield "the model or the hashes"
-    stated = (payload["limit"], payload["epochs"], payload["missing"])
+    stated = (payload.limit, payload.epochs, list(payload.missing))
     if stated != (evidence.limit, evidence.epochs, list(evidence.missing)):
         yield "limit, epochs or what is missing"
-    if payload["limited"] != any(item["limited"] for item in items) or payload["n"] != sum(
-        entry["n"] for entry in items
-    ):
+    if (payload.limited, payload.n) != (any(item.limited for item in items), sum(item.n for item in items)):
         yield "n or limited, which are not those of its evals"
-    summed: dict[tuple[str, str], Counter[str]] = {}
-    for scorer in (entry for item in items for entry in item["scorers"]):
-        coverage = summed.setdefault((scorer["name"], scorer["signature"]), Counter())
-        coverage.update(scorer["coverage"])
-    told_of = {(entry["name"], entry["signature"]): Counter(entry["coverage"]) for entry in payload["scorers"]}
-    if told_of != summed or len(told_of) != len(payload["scorers"]):
+    summed: dict[tuple[str, str], CoverageRecord] = {}
+    for scorer in (entry for item in items for entry in item.scorers):
+        key = scorer.name, scorer.signature
+        summed[key] = summed[key] + scorer.coverage if key in summed else scorer.coverage
+    coverages = {(entry.name, entry.signature): entry.coverage for entry in payload.scorers}
+    if coverages != summed or len(coverages) != len(payload.scorers):
         yield "the suite's counts of answers, which are not those of its evals"
 
 
-def _wrong_item(payload: Json, item: Json, side: ComparableEval) -> Iterator[str]:
-    name = item["eval"]
+def _wrong_item(payload: Payload, item: SubmittedItem, side: ComparableEval) -> Iterator[str]:
+    name = item.eval
     fields = (side.dataset, side.protocol, side.hashes, side.limited, side.epochs)
-    same = fields == tuple(item[what] for what in ("dataset", "protocol", "hashes", "limited", "epochs"))
-    same = same and side.suite == payload["suite"] and side.hashes.get("model") == payload["model"]["digest"]
-    same = same and side.headline == (item["scorers"] or [{"name": ""}])[0]["name"]
+    same = fields == (item.dataset, item.protocol, item.hashes, item.limited, item.epochs)
+    same = same and side.suite == payload.suite and side.hashes.get("model") == payload.model.digest
+    same = same and [side.headline] == [scorer.name for scorer in item.scorers[:1]]
     if not same:
         yield f"{name}: its data set, hashes, model, suite, epochs or first scorer"
     samples = {row.sample_id for row in side.rows}
-    if (item["n"], item["n"] * item["epochs"]) != (len(samples), len(side.rows)):
-        yield f"{name}: {item['n']} samples"
-    yield from (f"{name}: the counts of {scorer['name']}" for scorer in item["scorers"] if not _counted(scorer, side))
+    if (item.n, item.n * item.epochs) != (len(samples), len(side.rows)):
+        yield f"{name}: {item.n} samples"
+    yield from (f"{name}: the counts of {scorer.name}" for scorer in item.scorers if not _counted(scorer, side))
 
 
-def _counted(scorer: Json, side: ComparableEval) -> bool:
-    name, signature, stated = scorer["name"], scorer["signature"], scorer["coverage"]
+def _counted(scorer: ScorerRecord, side: ComparableEval) -> bool:
+    name = scorer.name
     if name not in side.scorers:
         # Of a large suite only the first scorer is evidence.
         return True
-    if side.scorers[name] != signature:
-        return False
-    counts = Counter(row.statuses[name] for row in side.rows)
-    counts["n"], counts["errors"] = len(side.rows), counts.pop("error", 0)
-    counts["skipped"] = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
-    return all(counts[what] == stated.get(what, 0) for what in {*counts, *stated})
+    counts: Counter[str] = Counter(row.statuses[name] for row in side.rows)
+    skipped = sum(row.scores[name] is None and row.statuses[name] != "error" for row in side.rows)
+    answered = {status: counts[status] for status in STATUSES}
+    coverage = CoverageRecord(n=len(side.rows), **answered, errors=counts["error"], skipped=skipped)
+    return side.scorers[name] == scorer.signature and scorer.coverage == coverage
 
 
-def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
+def same_numbers(payload: Payload, evidence: Contents) -> tuple[bool, str]:
     """Whether each value, and the headline's interval, is what the samples' statistics give; and what to say."""
     wrong, right, unknown = [], 0, set()
-    owners = [(payload["suite"], payload["metrics"], payload["items"])]
-    owners += [(item["eval"], item["metrics"], [item]) for item in payload["items"]]
+    owners = [(payload.suite, payload.metrics, payload.items)]
+    owners += [(item.eval, item.metrics, [item]) for item in payload.items]
     for owner, metrics, items in owners:
         for metric in metrics:
-            read = evals_read_by(items, evidence, metric["scorer"], metric["signature"])
-            kind = metric_kind(metric["metric"]) if is_known(metric["metric"]) else None
+            read = evals_read_by(items, evidence, metric.scorer, metric.signature)
+            kind = metric_kind(metric.metric) if is_known(metric.metric) else None
             if read is None or kind is None or kind.estimate is not_of_samples:
-                unknown.add(f"{metric['metric']} by {metric['scorer']}")
-            elif (recomputed := _value(metric, read)) is None or not _equal(number(metric["value"]), recomputed):
+                unknown.add(f"{metric.metric} by {metric.scorer}")
+            elif (recomputed := _value(metric, read)) is None or not _equal(metric.value, recomputed):
                 given = "no number" if recomputed is None or math.isnan(recomputed) else f"{recomputed:.6g}"
-                wrong.append(
-                    f"{metric['metric']} of {owner} is said to be {metric['value']}, and its samples give {given}"
-                )
-            elif (metric["unit"], metric["direction"]) != (kind.unit, kind.direction):
-                wrong.append(f"{metric['metric']} of {owner} is said to be in another unit or direction than it is")
+                wrong.append(f"{metric.metric} of {owner} is said to be {metric.value}, and its samples give {given}")
+            elif (metric.unit, metric.direction) != (kind.unit, kind.direction):
+                wrong.append(f"{metric.metric} of {owner} is said to be in another unit or direction than it is")
             else:
                 right += 1
-    if payload["headline"] != next(iter(payload["metrics"]), None):
+    if payload.headline != next(iter(payload.metrics), None):
         wrong.append("the headline is not the first of the metrics")
     if wrong:
         return False, "; ".join(wrong[:3])
@@ -120,43 +117,43 @@ def same_numbers(payload: Json, evidence: Contents) -> tuple[bool, str]:
     return True, "; ".join([f"{right} values are what the samples' statistics give", *filter(None, [interval]), *rest])
 
 
-def other_versions(payload: Json) -> str:
+def other_versions(payload: Payload) -> str:
     """By which other versions a run was made, whose draws and intervals may be others; empty for these here."""
-    here = runtime()["packages"]
-    there = payload["runtime"].get("packages")
-    there = there if isinstance(there, dict) else {}
+    here, there = runtime().packages, payload.runtime.packages
     odd = [name for name in ("pytest-audiobench", "numpy") if there.get(name) != here.get(name)]
     return ", ".join(f"{name} {there.get(name, 'unknown')} there, {here.get(name, 'none')} here" for name in odd)
 
 
-def _headline(payload: Json, evidence: Contents) -> str:
+def _headline(payload: Payload, evidence: Contents) -> str:
     """What is to be said of the interval and the n of the headline; empty where they cannot be made anew."""
-    figure = payload["headline"]
-    read = figure and evals_read_by(payload["items"], evidence, figure["scorer"], figure["signature"])
-    if not read or not is_known(figure["metric"]) or metric_kind(figure["metric"]).estimate is not_of_samples:
+    figure = payload.headline
+    if figure is None or not is_known(figure.metric) or metric_kind(figure.metric).estimate is not_of_samples:
         return ""
-    side = pooled(read, figure["scorer"]) if len(read) > 1 else read[0]
+    read = evals_read_by(payload.items, evidence, figure.scorer, figure.signature)
+    if not read:
+        return ""
+    side = pooled(read, figure.scorer) if len(read) > 1 else read[0]
     try:
-        recomputed = estimate(side, metric_kind(figure["metric"]), figure["scorer"], {})
+        recomputed = estimate(side, metric_kind(figure.metric), figure.scorer, {})
     except (UsageError, ArithmeticError, LookupError, TypeError, ValueError):
         return f"{_OTHERWISE}: its samples give none"
-    bounds = [number(figure[name]) for name in ("lower", "upper")]
-    if figure["n"] != recomputed.n or not all(map(_equal, bounds, (recomputed.lower, recomputed.upper))):
+    is_same = _equal(figure.lower, recomputed.lower) and _equal(figure.upper, recomputed.upper)
+    if figure.n != recomputed.n or not is_same:
         return f"{_OTHERWISE}: its samples give {recomputed.lower} to {recomputed.upper} over n = {recomputed.n}"
     return "the headline's interval too"
 
 
 def evals_read_by(
-    items: Sequence[Json], evidence: Contents, scorer: str, signature: str
+    items: Sequence[SubmittedItem], evidence: Contents, scorer: str, signature: str
 ) -> list[ComparableEval] | None:
     """The evals of a payload's ``items`` that were read so; None where the evidence lacks the statistics of one.
 
     Of a large suite only each eval's first scorer is evidence.
     """
     names = [
-        item["eval"]
+        item.eval
         for item in items
-        if any((entry["name"], entry["signature"]) == (scorer, signature) for entry in item["scorers"])
+        if any((entry.name, entry.signature) == (scorer, signature) for entry in item.scorers)
     ]
     sides = [evidence.sides[name] for name in names if name in evidence.sides]
     if len(sides) < len(names) or not all(side.scorers.get(scorer) == signature for side in sides):
@@ -164,9 +161,9 @@ def evals_read_by(
     return sides
 
 
-def _value(figure: Json, sides: Sequence[ComparableEval]) -> float | None:
+def _value(figure: SubmittedFigure, sides: Sequence[ComparableEval]) -> float | None:
     """The metric over the samples of the sides; None where their statistics are none of it."""
-    scorer, kind = figure["scorer"], metric_kind(figure["metric"])
+    scorer, kind = figure.scorer, metric_kind(figure.metric)
     statistics = [statistics_of(row, scorer, kind.name) for side in sides for row in side.rows]
     try:
         return value_of(kind, [sums for sums in statistics if sums is not None])

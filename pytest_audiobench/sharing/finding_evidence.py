@@ -4,87 +4,88 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
 from pytest_audiobench.gate.baseline.contents import Contents
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.run import FindingRecord, ItemRecord
+from pytest_audiobench.records.submission import Payload, SubmittedFindings, TopFinding
 from pytest_audiobench.sharing.evidence import other_versions
-from pytest_audiobench.sharing.submission import decimals
 from pytest_audiobench.studies.findings import METRIC, STATISTIC, Trial, tested
 
-Json = Mapping[str, Any]
-
-_HALVES = ("discovery", "holdout")
 _CUT = re.compile(r"[0-9a-f]{16}")
 _NOTHING = object()
 
 
-def findings_of(items: Sequence[Json]) -> list[dict[str, Any]]:
+def findings_of(items: Sequence[ItemRecord]) -> list[SubmittedFindings]:
     """What was found of each item. The phrases that a model made up are texts, and stay in the run."""
-    findings = [(item["eval"], item["findings"]) for item in items if item.get("findings")]
     return [
-        {"eval": eval_, **decimals({name: value for name, value in record.items() if name != "phrases"})}
-        for eval_, record in findings
+        SubmittedFindings(
+            eval=item.eval,
+            findings=item.findings.findings,
+            top_finding=item.findings.top_finding,
+            validation_summary=item.findings.validation_summary,
+            findings_methods=item.findings.findings_methods,
+        )
+        for item in items
+        if item.findings is not None
     ]
 
 
-def top_of(findings: Sequence[Json], evidence: Contents) -> dict[str, Any] | None:
+def top_of(findings: Sequence[SubmittedFindings], evidence: Contents) -> TopFinding | None:
     """The top finding of the first item that has one, and the ids of the samples that it is about."""
     for entry in findings:
-        top = next((finding for finding in entry["findings"] if finding.get("id") == entry["top_finding"]), None)
-        if entry["top_finding"] and top is not None:
-            samples = _samples(top, evidence.sides[entry["eval"]])
-            return {"eval": entry["eval"], "id": str(top["id"]), "finding": top, "samples": samples}
+        top = next((finding for finding in entry.findings if finding.id == entry.top_finding), None)
+        if entry.top_finding and top is not None:
+            return TopFinding(entry.eval, top.id, top, _samples(top, evidence.sides[entry.eval]))
     return None
 
 
-def same_findings(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
+def same_findings(payload: Payload, evidence: Contents) -> tuple[bool, str] | None:
     """Whether all that was found follows from the samples' statistics, and what to say; None where nothing was found.
 
     The split, the tests and the intervals are made anew, as ``studies/findings.py`` makes them.
     """
+    if not {entry.eval for entry in payload.findings} <= evidence.sides.keys():
+        return False, "there are findings of an eval that is none of the suite's"
+    if payload.top_finding != top_of(payload.findings, evidence):
+        return False, "it is not the first that stands, or is of other samples than those of its part"
     try:
-        expected = top_of(payload["findings"], evidence)
-        if payload["top_finding"] != expected:
-            return False, "it is not the first that stands, or is of other samples than those of its part"
-        # What cannot be told in words is none of a run's findings either.
-        list(finding_lines(payload))
         return _checked(payload, evidence)
-    except (KeyError, TypeError, AttributeError, ValueError, StopIteration):
+    except (LookupError, ValueError):
         return False, "the findings are not as a run records them"
 
 
-def _checked(payload: Json, evidence: Contents) -> tuple[bool, str] | None:
-    evals = [entry["eval"] for entry in payload["findings"]]
+def _checked(payload: Payload, evidence: Contents) -> tuple[bool, str] | None:
+    evals = [entry.eval for entry in payload.findings]
     if len(set(evals)) < len(evals):
         return False, "an eval has findings twice"
-    names = ("findings", "findings_methods", "top_finding")
-    whole = [entry for entry in payload["findings"] if any(entry[name] for name in names)]
+    whole = [entry for entry in payload.findings if entry.findings or entry.findings_methods or entry.top_finding]
     if not whole:
         return None
     unknown = []
     for entry in whole:
-        by, seed = (entry["findings_methods"][name] for name in ("by", "split"))
-        trials = _trials(evidence.sides[entry["eval"]], str(by))
+        methods = entry.findings_methods
+        if methods is None:
+            return False, f"the findings of {entry.eval} do not say how they were found"
+        trials = _trials(evidence.sides[entry.eval], methods.by)
         if isinstance(trials, str):
-            unknown.append(f"those of {entry['eval']} are as the signer states them: {trials}")
+            unknown.append(f"those of {entry.eval} are as the signer states them: {trials}")
             continue
         try:
-            recomputed = asdict(tested(trials, str(by), int(seed["seed"])))
+            recomputed = tested(trials, methods.by, int(methods.split.seed))
         except UsageError as error:
             return False, str(error)
-        del recomputed["phrases"]
-        recorded = {name: value for name, value in entry.items() if name != "eval"}
-        if (place := _difference(recorded, decimals(recomputed), "")) is not None:
+        expected = {name: plain(getattr(recomputed, name)) for name in SubmittedFindings.__struct_fields__[1:]}
+        recorded = {name: plain(getattr(entry, name)) for name in expected}
+        if (place := _difference(recorded, expected, "")) is not None:
             if not (made_by := other_versions(payload)):
-                return False, f"{place[1:]} of {entry['eval']} is another than its samples give"
-            unknown.append(
-                f"{place[1:]} of {entry['eval']} is another made anew, and other versions made it: {made_by}"
-            )
-    count = sum(len(entry["findings"]) for entry in whole)
+                return False, f"{place[1:]} of {entry.eval} is another than its samples give"
+            unknown.append(f"{place[1:]} of {entry.eval} is another made anew, and other versions made it: {made_by}")
+    count = sum(len(entry.findings) for entry in whole)
     right = [] if len(unknown) == len(whole) else [f"{count} are what their samples give, split and tested anew"]
     return True, "; ".join([*right, *unknown])
 
@@ -113,59 +114,46 @@ def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
 
 
 def _difference(recorded: Any, recomputed: Any, place: str) -> str | None:
-    """Where two records differ; decimals may in their last digits, since libraries sum in other orders."""
+    """Where two records differ; numbers may in their last digits, since libraries sum in other orders."""
     if isinstance(recorded, dict) and isinstance(recomputed, dict):
         names = {**recomputed, **recorded}
         each = ((recorded.get(name, _NOTHING), recomputed.get(name, _NOTHING), f"{place}.{name}") for name in names)
-    elif isinstance(recorded, list) and isinstance(recomputed, list) and len(recorded) == len(recomputed):
+    elif isinstance(recorded, (list, tuple)) and isinstance(recomputed, (list, tuple)):
+        if len(recorded) != len(recomputed):
+            return place
         each = ((*pair, f"{place}[{at}]") for at, pair in enumerate(zip(recorded, recomputed, strict=True)))
+    elif isinstance(recorded, float) and isinstance(recomputed, float):
+        return None if math.isclose(recorded, recomputed, rel_tol=1e-9, abs_tol=1e-12) else place
     else:
-        return None if _alike(recorded, recomputed) else place
+        return None if recorded == recomputed else place
     return next((odd for arguments in each if (odd := _difference(*arguments)) is not None), None)
 
 
-def _alike(recorded: object, recomputed: object) -> bool:
-    if type(recorded) is not type(recomputed) or recorded == recomputed or not isinstance(recorded, str):
-        return type(recorded) is type(recomputed) and recorded == recomputed
-    try:
-        return math.isclose(float(recorded), float(str(recomputed)), rel_tol=1e-9, abs_tol=1e-12)
-    except ValueError:
-        return False
-
-
-def _samples(finding: Json, side: ComparableEval) -> list[str]:
+def _samples(finding: FindingRecord, side: ComparableEval) -> list[str]:
     """The samples of the part that the finding is about: those it names, else those of its group."""
-    named = [finding[half].get("clips") for half in _HALVES]
-    if None not in named:
-        return sorted({str(name) for names in named for name in names})
-    part = {str(name): str(value) for name, value in finding["slice"].items()}
-    return sorted({row.sample_id for row in side.rows if row.is_in(part)})
+    discovery, holdout = finding.discovery.clips, finding.holdout.clips
+    if discovery is not None and holdout is not None:
+        return sorted({*discovery, *holdout})
+    return sorted({row.sample_id for row in side.rows if row.is_in(finding.slice)})
 
 
-def finding_lines(payload: Json) -> Iterator[str]:
+def finding_lines(payload: Payload) -> Iterator[str]:
     """The top finding of a payload that holds and the way to its evidence, a line each; nothing where there is none."""
-    top = payload["top_finding"]
+    top = payload.top_finding
     if top is None:
         return
-    finding, samples = top["finding"], top["samples"]
-    effect = _number(finding.get("effect_size"))
-    yield f"top finding: {top['id']} in {top['eval']}, {finding.get('status')}: effect {effect}"
-    for half in _HALVES:
-        numbers = finding.get(half, {})
-        clips = numbers.get("clips")
-        named = "" if clips is None else f": {', '.join(map(str, clips))}"
-        rates = f"{_number(numbers.get('domain_rate'))} against {_number(numbers.get('other_rate'))} of the others"
-        yield f"{half}: {rates}, p {_number(numbers.get('p_value'))}, {numbers.get('clip_count_domain')} samples{named}"
-    methods = (entry["findings_methods"] for entry in payload["findings"] if entry["eval"] == top["eval"])
-    if split := next(methods).get("split"):
-        yield f"split by seed {split.get('seed')}: {split.get('rule')}"
-    part = ", ".join(f"{name} {value}" for name, value in finding["slice"].items())
-    yield f"evidence: payload.evidence, eval {top['eval']}, the lines of the {len(samples)} samples of {part}"
+    finding = top.finding
+    yield f"top finding: {top.id} in {top.eval}, {finding.status}: effect {_number(finding.effect_size)}"
+    for half, side in (("discovery", finding.discovery), ("holdout", finding.holdout)):
+        named = "" if side.clips is None else f": {', '.join(side.clips)}"
+        rates = f"{_number(side.domain_rate)} against {_number(side.other_rate)} of the others"
+        yield f"{half}: {rates}, p {_number(side.p_value)}, {side.clip_count_domain} samples{named}"
+    methods = next(entry.findings_methods for entry in payload.findings if entry.eval == top.eval)
+    if methods is not None:
+        yield f"split by seed {methods.split.seed}: {methods.split.rule}"
+    part = ", ".join(f"{name} {value}" for name, value in finding.slice.items())
+    yield f"evidence: payload.evidence, eval {top.eval}, the lines of the {len(top.samples)} samples of {part}"
 
 
-def _number(value: object) -> str:
-    """A decimal as people read it; what is none, as it is."""
-    try:
-        return f"{float(str(value)):.4g}"
-    except ValueError:
-        return str(value)
+def _number(value: float | None) -> str:
+    return "None" if value is None else f"{value:.4g}"

@@ -120,17 +120,17 @@ def leaderboard(collection: Collection, metric: str = "") -> Leaderboard:
 def _measured(report: Report, metric: str) -> Measured:
     """The suite by its headline's scorer, or by the first that has ``metric``. Raises UsageError where none has."""
     assert report.evidence is not None
-    headline = report.submission.payload["headline"]
-    name = metric or (headline["metric"] if headline else "")
+    headline = report.submission.payload.headline
+    name = metric or (headline.metric if headline else "")
     sides = list(report.evidence.sides.values())
     scorers = [
         pair for side in sides for pair in side.scorers.items() if name in (*side.metrics.get(pair[0], ()), *SHARES)
     ]
-    first = (headline["scorer"], headline["signature"]) if headline else None
+    first = (headline.scorer, headline.signature) if headline else None
     if not is_known(name) or not scorers:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
     scorer, signature = first if first in scorers else scorers[0]
-    read = evals_read_by(report.submission.payload["items"], report.evidence, scorer, signature)
+    read = evals_read_by(report.submission.payload.items, report.evidence, scorer, signature)
     if not read:
         raise UsageError(f"its evidence lacks the statistics of {scorer}, which is not the first scorer of each eval")
     kind = metric_kind(name)
@@ -146,30 +146,30 @@ def _task(measured: Measured) -> tuple[str, ...]:
     """What must agree for two submissions to stand in one table."""
     payload = measured.report.submission.payload
     inputs = sorted(
-        [item["eval"], item["dataset"], *[item["hashes"].get(name, "") for name in _ASKED]] for item in payload["items"]
+        [item.eval, item.dataset, *[item.hashes.get(name, "") for name in _ASKED]] for item in payload.items
     )
     scorer = measured.side.headline
-    return payload["suite"], digest(inputs), measured.kind.name, scorer, measured.side.scorers[scorer]
+    return payload.suite, digest(inputs), measured.kind.name, scorer, measured.side.scorers[scorer]
 
 
 def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
     suite, inputs, _, scorer, signature = task
     models: dict[str, list[Measured]] = {}
-    by_time = sorted(entries, key=lambda entry: (entry.report.submission.payload["submitted_at"], entry.report.name))
+    by_time = sorted(entries, key=lambda entry: (entry.report.submission.payload.submitted_at, entry.report.name))
     for entry in by_time:
-        models.setdefault(entry.report.submission.payload["model"]["digest"], []).append(entry)
+        models.setdefault(entry.report.submission.payload.model.digest, []).append(entry)
     newest = sorted((runs[-1] for runs in models.values()), key=_worth)
     fit = [entry for entry in newest if not _unranked(entry)]
     terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
     newest = [*fit, *(entry for entry in newest if _unranked(entry))]
     placed = [*zip(*_ranked(fit, terms), strict=True), *[(None, None)] * (len(newest) - len(fit))]
     rows = [
-        _row(entry, models[entry.report.submission.payload["model"]["digest"]], *place)
+        _row(entry, models[entry.report.submission.payload.model.digest], *place)
         for entry, place in zip(newest, placed, strict=True)
     ]
     any_ = newest[0].report.submission.payload
-    evals = [entry["eval"] for entry in any_["items"]]
-    limit = any_["limit"] if any_["limited"] else None
+    evals = [entry.eval for entry in any_.items]
+    limit = any_.limit if any_.limited else None
     return Table(suite, inputs, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
 
 
@@ -225,4 +225,4 @@ def _row(measured: Measured, all_: Sequence[Measured], rank: int | None, behind:
 def _answers(measured: Measured) -> tuple[str, list[object]]:
     scorer = measured.side.headline
     rows: list[object] = [(row.identity, row.statuses[scorer], row.scores[scorer]) for row in measured.side.rows]
-    return str(measured.report.submission.payload["hashes"]["run_hash"]), rows
+    return measured.report.submission.payload.hashes.run_hash, rows

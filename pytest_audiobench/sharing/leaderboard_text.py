@@ -105,7 +105,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 
 
 def _name(measured: Measured) -> str:
-    name = printable(measured.report.submission.payload["model"]["alias"])
+    name = printable(measured.report.submission.payload.model.alias)
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
@@ -115,18 +115,18 @@ def _about(table: Table) -> Iterator[str]:
         payload, report = row.measured.report.submission.payload, row.measured.report
         also = f", the same answers by {', '.join(row.also)}" if row.also else ""
         yield (
-            f"{_name(row.measured)}: {payload['model']['spec']}, signed by {report.signer}, {payload['submitted_at']}, "
-            f"run_hash {payload['hashes']['run_hash'][:_DIGITS]}{also}"
+            f"{_name(row.measured)}: {payload.model.spec}, signed by {report.signer}, {payload.submitted_at}, "
+            f"run_hash {payload.hashes.run_hash[:_DIGITS]}{also}"
         )
-        yield from (f"{_name(row.measured)} lacks: {other}" for other in payload["missing"])
+        yield from (f"{_name(row.measured)} lacks: {other}" for other in payload.missing)
         if row.unranked:
             yield f"{_name(row.measured)} has no rank: {row.unranked}"
         if row.behind is not None and row.behind.status == "not_comparable":
             yield f"{_name(row.measured)} is not compared with the best: {row.behind.detail}"
         for other in row.superseded:
             earlier = other.report.submission.payload
-            line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier['submitted_at']}, by {other.report.signer}"
-            hash_, own_hash = earlier["hashes"]["run_hash"], payload["hashes"]["run_hash"]
+            line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier.submitted_at}, by {other.report.signer}"
+            hash_, own_hash = earlier.hashes.run_hash, payload.hashes.run_hash
             what = "other answers of the same model" if hash_ != own_hash else "the same run with other statistics"
             yield f"{_name(row.measured)}: superseded {what} ({line}, {other.report.name})"
 
@@ -174,9 +174,9 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             "protocol": table.scorer,
             "rank": row.rank,
             "unranked": row.unranked,
-            "model": payload["model"]["alias"],
-            "spec": payload["model"]["spec"],
-            "model_digest": payload["model"]["digest"],
+            "model": payload.model.alias,
+            "spec": payload.model.spec,
+            "model_digest": payload.model.digest,
             "value": None if number != number else number,
             **{name: getattr(measured.estimate, name) for name in ("lower", "upper", "n")},
             "unit": table.kind.unit,
@@ -191,12 +191,12 @@ def _flat(table: Table) -> Iterator[dict[str, Any]]:
             else regression.status == "regressed",
             "method": regression and regression.method,
             "limit": table.limit,
-            "missing": "; ".join(payload["missing"]),
+            "missing": "; ".join(payload.missing),
             "signed_by": measured.report.signer,
             "also_signed_by": ", ".join(row.also),
-            **{name: payload[name] for name in ("submitted_by", "authored_by", "submitted_at")},
-            "tags": ", ".join(payload["tags"]),
-            "run_hash": payload["hashes"]["run_hash"],
+            **{name: getattr(payload, name) for name in ("submitted_by", "authored_by", "submitted_at")},
+            "tags": ", ".join(payload.tags),
+            "run_hash": payload.hashes.run_hash,
             "payload_sha256": measured.report.submission.payload_sha256,
             "file": measured.report.name,
         }

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from msgspec import structs
 
 from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.suites import HASHES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
+from pytest_audiobench.records.run import ItemRecord, RunRecord, SuiteRecord
+from pytest_audiobench.records.submission import (
+    MOST_BYTES,
+    Payload,
+    SubmittedFigure,
+    SubmittedItem,
+    SubmittedModel,
+    SubmittedRun,
+    SuiteHashes,
+)
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.sharing.finding_evidence import findings_of, top_of
-from pytest_audiobench.sharing.submission import MOST_BYTES, SCHEMA, Submission, decimal, decimals, decoded
+from pytest_audiobench.sharing.submission import Submission, decoded
 from pytest_audiobench.sharing.submission_checks import content_failures
 from pytest_audiobench.verifier.clip_checks import Folders
 from pytest_audiobench.verifier.run_verification import verify_run
-
-Json = Mapping[str, Any]
 
 ALL = ("all",)
 """Every scorer's statistics are evidence."""
@@ -51,7 +60,7 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
 
     Raises UsageError, which lists them, where there is none or several.
     """
-    pairs = [(str(entry["name"]), str(entry["model"])) for entry in run.record["suites"]]
+    pairs = [(entry.name, entry.model) for entry in run.record.suites]
     matches = [(name, alias) for name, alias in pairs if suite in ("", name) and model in ("", alias)]
     if len(matches) == 1:
         return matches[0]
@@ -62,103 +71,94 @@ def choose(run: Run, suite: str, model: str) -> tuple[str, str]:
     raise UsageError(f"{problem}: it measured {listed}; choose by --suite and --model")
 
 
-def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> dict[str, Any]:
+def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident: Sequence[str] = ALL) -> Payload:
     """The payload of what ``model`` did in ``suite``, as :func:`choose` named them.
 
     ``evident`` names the scorers whose statistics are evidence, beside each eval's first. Raises UsageError for a run
     whose files were edited or cut, and for one whose evals lack hashes.
     """
     about.check()
-    contents = contents_of(run, f"the run {run.folder.name}", texts=False)[model]
-    try:
-        return _payload(run, _evidence(contents, run.record, suite, evident), suite, about)
-    except (KeyError, TypeError, AttributeError, StopIteration) as error:
-        raise UsageError(
-            f"the run {run.folder} cannot be read ({type(error).__name__}: {error}): its files were edited, or another "
-            "version wrote it; run again, which asks no model"
-        ) from error
-
-
-def _payload(run: Run, evidence: Contents, suite: str, about: SubmissionInfo) -> dict[str, Any]:
-    record, model = run.record, evidence.alias
-    suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == (suite, model))
-    if not all(suite_record["hashes"].get(name) for name in HASHES):
+    record, contents = run.record, contents_of(run, f"the run {run.folder.name}", texts=False)[model]
+    suite_record = next(entry for entry in record.suites if (entry.name, entry.model) == (suite, model))
+    hashes = suite_record.hashes
+    if hashes.input_hash is None or hashes.run_hash is None or hashes.score_hash is None:
         raise UsageError(f"{suite} of {run.folder} has no hashes, so nobody could verify it: run it again")
+    evidence = _evidence(contents, record, suite_record, evident)
     # Those that the suite pools (``report/run_writer.py``).
     items = [
         item
-        for item in record["items"]
-        if (item["suite"], item["model"]) == (suite, model)
-        and (item["scorers"] and not item["control"] and item["outcome"] != "skipped")
+        for item in record.items
+        if (item.suite, item.model) == (suite, model)
+        and (item.scorers and not item.control and item.outcome != "skipped")
     ]
     metrics, findings = list(_figures(suite_record)), findings_of(items)
-    return {
-        "schema": SCHEMA,
-        "suite": suite,
-        "model": {
-            **{name: getattr(evidence, name) for name in ("alias", "spec", "digest")},
-            "fingerprint": dict(evidence.fingerprint),
-        },
-        "run": {"name": record["run"], "finished": record["finished"], "version": evidence.version},
-        "hashes": {name: suite_record["hashes"][name] for name in HASHES},
-        "n": suite_record["n"],
-        "epochs": record["epochs"],
-        "limit": record["limit"],
-        "limited": suite_record["limited"],
-        "missing": list(evidence.missing),
-        "headline": metrics[0] if metrics else None,
-        "metrics": metrics,
-        "scorers": _scorers(suite_record),
-        "items": [_item(entry) for entry in items],
+    return Payload(
+        suite=suite,
+        model=SubmittedModel(evidence.alias, evidence.spec, evidence.digest, evidence.fingerprint),
+        run=SubmittedRun(record.run, record.finished, evidence.version),
+        hashes=SuiteHashes(hashes.input_hash, hashes.run_hash, hashes.score_hash),
+        n=suite_record.n,
+        epochs=record.epochs,
+        limit=record.limit,
+        limited=suite_record.limited,
+        missing=evidence.missing,
+        headline=metrics[0] if metrics else None,
+        metrics=metrics,
+        scorers=suite_record.scorers,
+        items=[_item(item) for item in items],
         # What a run's perturbations do, and what was found of it, as the run records them.
-        "curves": decimals(suite_record.get("curves", [])),
-        "perturbations": decimals(suite_record.get("perturbations", [])),
-        "findings": findings,
-        "top_finding": top_of(findings, evidence),
-        "evidence": encode_baseline(evidence).decode(),
-        "runtime": decimals(record["runtime"]),
-        **about._replace(tags=tuple(about.tags))._asdict(),
-        "tags": list(about.tags),
-    }
+        curves=suite_record.curves,
+        perturbations=suite_record.perturbations,
+        findings=findings,
+        top_finding=top_of(findings, evidence),
+        evidence=encode_baseline(evidence).decode(),
+        runtime=record.runtime,
+        **about._asdict(),
+    )
 
 
-def _evidence(contents: Contents, record: Json, suite: str, scorers: Sequence[str]) -> Contents:
-    owner = (suite, contents.alias)
-    suite_record = next(entry for entry in record["suites"] if (entry["name"], entry["model"]) == owner)
-    names = [name for name, side in contents.sides.items() if side.suite == suite]
-    items = [entry for entry in record["items"] if entry["suite"] == suite]
+def _evidence(contents: Contents, record: RunRecord, suite: SuiteRecord, scorers: Sequence[str]) -> Contents:
+    names = [name for name, side in contents.sides.items() if side.suite == suite.name]
+    items = [item for item in record.items if item.suite == suite.name]
     part = replace(
         contents,
-        hashes=suite_record["hashes"],
+        hashes=suite.hashes,
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
-        missing=missing_parts({**record, "items": items}, contents.alias),
+        missing=missing_parts(structs.replace(record, items=items), contents.alias),
     )
     return part.reduced(scorers, texts=False)
 
 
-def _item(item: Json) -> dict[str, Any]:
-    return {
-        **{name: item[name] for name in ("eval", "dataset", "protocol", "n", "epochs", "limited")},
-        "perturbation": decimals(item.get("perturbation")),
-        "hashes": dict(item["hashes"]),
-        "scorers": _scorers(item),
-        "metrics": list(_figures(item)),
-    }
+def _item(item: ItemRecord) -> SubmittedItem:
+    return SubmittedItem(
+        eval=item.eval,
+        dataset=item.dataset,
+        protocol=item.protocol,
+        n=item.n,
+        epochs=item.epochs,
+        limited=item.limited,
+        perturbation=item.perturbation,
+        hashes=item.hashes,
+        scorers=item.scorers,
+        metrics=list(_figures(item)),
+    )
 
 
-def _scorers(owner: Json) -> list[dict[str, Any]]:
-    return [{name: scorer[name] for name in ("name", "signature", "coverage")} for scorer in owner["scorers"]]
-
-
-def _figures(owner: Json) -> Iterator[dict[str, Any]]:
-    for metric in owner["metrics"]:
-        if metric["scorer"] is not None and not metric["group"]:
-            yield {
-                "metric": metric["name"],
-                **{name: metric[name] for name in ("scorer", "signature", "n", "unit", "direction")},
-                **{name: decimal(metric[name]) for name in ("value", "lower", "upper")},
-            }
+def _figures(owner: ItemRecord | SuiteRecord) -> Iterator[SubmittedFigure]:
+    for metric in owner.metrics:
+        if metric.scorer is not None and metric.signature is not None and not metric.group:
+            yield SubmittedFigure(
+                metric=metric.name,
+                scorer=metric.scorer,
+                signature=metric.signature,
+                value=metric.value,
+                lower=metric.lower,
+                upper=metric.upper,
+                n=metric.n,
+                unit=metric.unit,
+                direction=metric.direction,
+            )
 
 
 if TYPE_CHECKING:
@@ -210,11 +210,11 @@ def prepare_submission(
 
 def _marks(submission: Submission) -> list[str]:
     payload = submission.payload
-    failed = sum(item["scorers"][0]["coverage"].get("errors", 0) for item in payload["items"] if item["scorers"])
+    failed = sum(item.scorers[0].coverage.errors for item in payload.items if item.scorers)
     unsigned = "not signed: a leaderboard takes no submission that nobody signed (--sign KEY)"
     return [
-        *([f"limited to {payload['limit']} samples of each eval"] if payload["limited"] else []),
-        *payload["missing"],
+        *([f"limited to {payload.limit} samples of each eval"] if payload.limited else []),
+        *payload.missing,
         *([f"{failed} samples could not be asked"] if failed else []),
         *([] if submission.signature else [unsigned]),
     ]

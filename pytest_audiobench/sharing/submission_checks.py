@@ -7,7 +7,7 @@ the suite again and compares the run_hash.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,15 +19,14 @@ from pytest_audiobench.evaluation.suites import HASHES, pooled_hashes
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.identity import digest
+from pytest_audiobench.records.submission import MOST_BYTES, Payload, SubmittedItem
 from pytest_audiobench.report.formatting import interval_text, value_text, wrapped
 from pytest_audiobench.report.safe_text import json_text
 from pytest_audiobench.sharing.evidence import same_evals, same_numbers
 from pytest_audiobench.sharing.finding_evidence import finding_lines, same_findings
 from pytest_audiobench.sharing.signers import Signers
 from pytest_audiobench.sharing.sshsig import NAMESPACE, Signed, UnreadableSignature, holds, parsed_signature
-from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decoded, number
-
-Json = Mapping[str, Any]
+from pytest_audiobench.sharing.submission import Submission, decimals, decoded
 
 _DIGITS = 12
 _AHEAD_S = 86_400.0
@@ -84,7 +83,7 @@ def verified(submission: Submission, name: str, signers: Signers | None) -> Repo
     checks.append(signature)
     checks += (_hashes(submission.payload), _path(submission.payload, name))
     try:
-        evidence = baseline(submission.payload["evidence"].encode(), f"the evidence of {name}")
+        evidence = baseline(submission.payload.evidence.encode(), f"the evidence of {name}")
     except UsageError as error:
         return Report(name, submission, None, signer, [*checks, Check("evidence", False, str(error))])
     checks.append(Check("evidence", *same_evals(submission.payload, evidence)))
@@ -127,7 +126,7 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
         return fails(f"it was made for the namespace {signed.namespace[:60]!r}, and {NAMESPACE!r} counts")
     if signers is None:
         return fails(f"it is by the key {signed.fingerprint}, and nobody is trusted: name a list with --signers FILE")
-    return _by_whom(signed, submission.payload["submitted_at"], signers)
+    return _by_whom(signed, submission.payload.submitted_at, signers)
 
 
 def _by_whom(signed: Signed, submitted_at: str, signers: Signers) -> tuple[Check, str | None]:
@@ -143,37 +142,37 @@ def _by_whom(signed: Signed, submitted_at: str, signers: Signers) -> tuple[Check
     return Check("signature", True, f"by {who}, {signed.kind} {signed.fingerprint}, {submitted_at}"), who
 
 
-def _hashes(payload: Json) -> Check:
-    wrong = [f"{name} of {item['eval']}" for item in payload["items"] for name in _wrong_hashes(item)]
-    pooled = pooled_hashes(payload["items"])
-    wrong += [f"{name} of the suite" for name in HASHES if payload["hashes"].get(name) != pooled[name]]
+def _hashes(payload: Payload) -> Check:
+    wrong = [f"{name} of {item.eval}" for item in payload.items for name in _wrong_hashes(item)]
+    pooled = pooled_hashes(payload.items)
+    wrong += [f"{name} of the suite" for name in HASHES if getattr(payload.hashes, name) != getattr(pooled, name)]
     if wrong:
         return Check("hashes", False, f"not what their parts give: {', '.join(wrong[:5])}")
-    count = len(payload["items"])
+    count = len(payload.items)
     return Check("hashes", True, f"{', '.join(HASHES)} of {count} evals and of the suite are what their parts give")
 
 
-def _wrong_hashes(item: Json) -> Iterator[str]:
+def _wrong_hashes(item: SubmittedItem) -> Iterator[str]:
     """The hashes of an item that do not follow from their components (``evaluation/hashes.py``)."""
-    hashes = item["hashes"]
+    hashes = item.hashes
     scored = ("run_hash", "protocols", *(["verdicts"] if "verdicts" in hashes else []))
     parts: dict[str, Any] = {
-        "seeds": {"epochs": item["epochs"]},
-        "input_hash": {"dataset": item["dataset"], **{name: hashes.get(name) for name in INPUTS}},
+        "seeds": {"epochs": item.epochs},
+        "input_hash": {"dataset": item.dataset, **{name: hashes.get(name) for name in INPUTS}},
         "run_hash": {name: hashes.get(name) for name in ("input_hash", "answers")},
-        "protocols": [[scorer["name"].partition("@")[0], scorer["signature"]] for scorer in item["scorers"]],
+        "protocols": [[scorer.name.partition("@")[0], scorer.signature] for scorer in item.scorers],
         "score_hash": {name: hashes.get(name) for name in scored},
     }
     yield from (name for name, parts_of_hash in parts.items() if hashes.get(name) != digest(parts_of_hash))
 
 
-def _path(payload: Json, name: str) -> Check:
+def _path(payload: Payload, name: str) -> Check:
     """A file that is named by a hash, as a hub's are, holds the run of that hash."""
     stem = Path(name).name.removesuffix(".json")
     named_by_hash = len(stem) == 64 and set(stem) <= set("0123456789abcdef")
-    if named_by_hash and stem != payload["hashes"].get("run_hash"):
+    if named_by_hash and stem != payload.hashes.run_hash:
         return Check("name", False, "the file is named by another run_hash than it holds")
-    return Check("name", True, "run_hash " + str(payload["hashes"].get("run_hash")))
+    return Check("name", True, f"run_hash {payload.hashes.run_hash}")
 
 
 def text(report: Report) -> str:
@@ -183,7 +182,7 @@ def text(report: Report) -> str:
 
 def as_json(report: Report) -> str:
     """The same for programs: every part, and what is claimed beside the evidence."""
-    claimed = {name: value for name, value in report.submission.payload.items() if name != "evidence"}
+    claimed = {name: value for name, value in decimals(report.submission.payload).items() if name != "evidence"}
     return json_text(
         {
             "source": report.name,
@@ -198,23 +197,22 @@ def as_json(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     payload = report.submission.payload
-    model = payload["model"]
-    limited = ", LIMITED" if payload["limited"] else ""
-    yield f"{payload['suite']} by {model['alias']} ({model['spec']}): {payload['n']} samples{limited}{_value(payload)}"
-    yield from (f"missing: {part}" for part in payload["missing"])
+    model = payload.model
+    limited = ", LIMITED" if payload.limited else ""
+    yield f"{payload.suite} by {model.alias} ({model.spec}): {payload.n} samples{limited}{_value(payload)}"
+    yield from (f"missing: {part}" for part in payload.missing)
     yield from (f"{'✓' if check.holds else '✗'} {check.part}: {check.says}" for check in report.checks)
     if all(check.holds for check in report.checks if check.part not in ("payload", "signature")):
         yield from finding_lines(payload)
-    if payload["notes"]:
-        yield f"notes: {payload['notes']}"
+    if payload.notes:
+        yield f"notes: {payload.notes}"
     yield "verified" if report.holds else "NOT VERIFIED"
 
 
-def _value(payload: Mapping[str, Any]) -> str:
-    figure = payload["headline"]
+def _value(payload: Payload) -> str:
+    figure = payload.headline
     if figure is None:
         return ""
-    numbers = {name: number(figure[name]) for name in ("value", "lower", "upper")}
-    interval = interval_text({**numbers, "unit": figure["unit"]})
+    interval = interval_text(figure, figure.unit)
     between = f" [{interval}]" if interval else ""
-    return f", {figure['metric']} by {figure['scorer']} {value_text(numbers['value'], figure['unit'])}{between}"
+    return f", {figure.metric} by {figure.scorer} {value_text(figure.value, figure.unit)}{between}"

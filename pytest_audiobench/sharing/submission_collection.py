@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.records.submission import MOST_BYTES
 from pytest_audiobench.sharing.hub import Hub, HubFile
 from pytest_audiobench.sharing.signers import Signers
-from pytest_audiobench.sharing.submission import MOST_BYTES, decoded
+from pytest_audiobench.sharing.submission import decoded
 from pytest_audiobench.sharing.submission_checks import Report, verified
 from pytest_audiobench.sharing.upload import FOLDER, LONGEST_SUITE, is_repo, with_retries
 
@@ -104,7 +105,7 @@ def _of_files(source: _Source, paths: Sequence[Path], others: Sequence[RejectedF
         try:
             with path.open("rb") as file:
                 submission = decoded(file.read(MOST_BYTES + 1), name)
-            suite = submission.payload["suite"]
+            suite = submission.payload.suite
             suites.add(suite)
             if source.suite not in ("", suite):
                 continue

@@ -41,7 +41,7 @@ Key: TypeAlias = tuple[str, str]
 
 PARTS = ("processed", "scored", "scorers", "metrics")
 
-_PACKAGES = ("pytest-audiobench", "numpy", "jiwer", "sacrebleu")
+_PACKAGES = ("pytest-audiobench", "numpy", "scipy", "jiwer", "sacrebleu")
 _CLOSE = 1e-9
 """Relative. Another release of a library may sum in another order, which is no finding."""
 

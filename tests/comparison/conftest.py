@@ -28,8 +28,9 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.records.run import ModelRecord, PooledHashes, RunRecord, RuntimeRecord
 from pytest_audiobench.report.item_lines import lines_of
-from pytest_audiobench.report.run_writer import PARTS, Heading, collect, finish, write_part
+from pytest_audiobench.report.run_writer import PARTS, collect, finish, write_part
 
 CHOICES = ("cat", "dog", "cow", "hen")
 
@@ -117,9 +118,7 @@ class Lab:
             write_part(folder / PARTS, evaluation.result.record, lines_of(evaluation))
         store.close()
         locks.close()
-        told = {"alias": model or name, "spec": scripted.spec, "role": "subject", "batching": "opaque", "device": "cpu"}
-        told |= {"fingerprint": dict(scripted.fingerprint()), "hearing": None, "noise": None}
-        heading = Heading(
+        heading = RunRecord(
             run=name,
             started=started,
             finished=started,
@@ -127,8 +126,21 @@ class Lab:
             exit_status=0,
             limit=bench.get("limit"),
             epochs=bench.get("epochs", 1),
-            models=[told],
-            runtime={"python": "3.11", "platform": "linux", "packages": {}},
+            models=[
+                ModelRecord(
+                    alias=model or name,
+                    spec=scripted.spec,
+                    role="subject",
+                    batching="opaque",
+                    device="cpu",
+                    **ModelHandle(model or name, scripted).identity,
+                    hearing=None,
+                    noise=None,
+                )
+            ],
+            hashes=PooledHashes(None, None, None),
+            runtime=RuntimeRecord("3.11", "cpython", "linux", {}),
+            notes=(),
         )
         finish(folder, collect(folder, heading))
         return folder
@@ -153,7 +165,8 @@ def audiobench(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, s
 
 
 EVALS = """
-from pytest_audiobench import bundled, multiple_choice, transcription
+from pytest_audiobench import multiple_choice, transcription
+from pytest_audiobench.datasets.bundled import bundled
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice())

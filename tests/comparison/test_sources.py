@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.comparison.baseline_sources import baseline_from
 from pytest_audiobench.comparison.baseline_update import BaselineOptions, write_baseline
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.records.run import BaselineRecord
 
 NOBODY = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
@@ -45,14 +47,15 @@ def write(run="good", out="base.json", **wanted):
 def test_a_run_is_named_by_its_folder_its_record_or_its_name(reports, text):
     baseline = found(text)
     content = (reports.folder / "good" / "run.json").read_bytes()
-    assert baseline.entry() == {
-        "source": "the run good",
-        "digest": hashlib.sha256(content).hexdigest(),
-        "model": "listener",
-        "spec": "baseline:listener",
-        "run": "good",
-        "limit": None,
-    }
+    assert baseline.record(lines=3) == BaselineRecord(
+        source="the run good",
+        digest=hashlib.sha256(content).hexdigest(),
+        model="listener",
+        spec="baseline:listener",
+        run="good",
+        limit=None,
+        lines=3,
+    )
     side = baseline.side("calls/digits", "whatever it is called here")
     assert (side.model, side.headline, len(side.rows)) == ("listener", "letters", 80)
     assert baseline.side("calls/unheard", "x") is None
@@ -70,18 +73,15 @@ def test_a_file_holds_what_the_run_held(reports):
         rows = sorted(side.rows, key=lambda row: row.identity)
         assert replace(file.side(name, "x"), source=side.source) == replace(side, rows=rows)
     assert file.only.figures == run.only.figures
-    assert file.entry() == {
-        **run.entry(),
-        "source": "base.json",
-        "digest": hashlib.sha256(Path("base.json").read_bytes()).hexdigest(),
-    }
+    digest = hashlib.sha256(Path("base.json").read_bytes()).hexdigest()
+    assert file.record(lines=3) == structs.replace(run.record(lines=3), source="base.json", digest=digest)
 
 
 def test_of_several_models_each_is_held_against_its_namesake(reports):
     baseline = found("both")
     assert baseline.side("calls/digits", "listener").model == "listener"
     assert baseline.side("calls/digits", "chance").model == "chance"
-    assert (baseline.entry()["model"], baseline.entry()["spec"]) == (None, None)
+    assert (baseline.record(1).model, baseline.record(1).spec) == (None, None)
     with pytest.raises(UsageError, match=r"no model 'step-9', it has chance, listener: choose one for all by .*#ALIAS"):
         baseline.side("calls/digits", "step-9")
 
@@ -90,7 +90,7 @@ def test_one_of_several_models_is_chosen_behind_the_run(reports):
     baseline = found("both#chance")
     assert baseline.side("calls/digits", "step-9").model == "chance"
     assert baseline.source == "the run both (chance)"
-    assert found(baseline.place).entry() == baseline.entry()
+    assert found(baseline.place).record(1) == baseline.record(1)
     assert "has no model 'parrot': it has chance, listener" in says("both#parrot")
 
 
@@ -100,11 +100,11 @@ def test_an_unfinished_run_says_so(reports):
 
 
 def test_a_run_whose_files_were_edited_is_one_sentence(reports):
-    reports.edit("good", lambda record: record.pop("items"))
-    assert "cannot be read (KeyError: 'items')" in says("good")
+    reports.edit("good", lambda record: record["items"][0].update(metrics=3))
+    assert "run.json: items 'calls/digits', metrics must be a list, not 3: it was edited, or cut" in says("good")
     lines = reports.folder / "poor" / "scored_predictions.jsonl"
     lines.write_bytes(lines.read_bytes()[:-20])
-    assert "is no row" in says("poor")
+    assert "scored_predictions.jsonl, line 150: it is not one JSON object" in says("poor")
 
 
 def test_samples_that_are_there_twice_are_told(reports):
@@ -136,7 +136,7 @@ def test_last_is_the_run_that_finished_last_but_for_the_own(four):
     assert found("last", own_run="both").source == "the run poor"
     assert found("last").source == "the run both"
     assert found("last#chance").source == "the run both (chance)"
-    assert found(found("last").place).entry() == found("last").entry()
+    assert found(found("last").place).record(1) == found("last").record(1)
 
 
 def test_last_takes_a_limited_run_only_for_one_of_the_same_limit(four):

@@ -1,6 +1,8 @@
 """Finished runs of scripted models, two people's keys, a list of who may sign, and a hub on loopback."""
 
+import hashlib
 import importlib.util
+import json
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.cli import main
+from pytest_audiobench.identity import canonical
 
 HERE = Path(__file__).parent
 
@@ -37,6 +40,22 @@ def keys(tmp_path_factory):
     public = (folder / "ada.pub").read_text()
     (folder / "signers").write_text(f'ada@example.org namespaces="pytest-audiobench" {public}')
     return folder
+
+
+@pytest.fixture(scope="session")
+def signed_file(keys):
+    """Makes the file of a payload, whatever its JSON values are, digested and signed as by a signer who lies."""
+    pytest.importorskip("cryptography")
+    from pytest_audiobench.sharing.private_keys import load_key
+    from pytest_audiobench.sharing.sshsig import sign
+
+    def encoded(payload, key="ada"):
+        content = canonical(payload)
+        signature = sign(content, load_key(keys / key))
+        members = {"payload_sha256": hashlib.sha256(content).hexdigest(), "signature": signature, "payload": payload}
+        return json.dumps({"schema": "audiobench.submission/2", **members}).encode()
+
+    return encoded
 
 
 @pytest.fixture

@@ -11,9 +11,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.sharing import submission_collection
-from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
-from pytest_audiobench.sharing.submission import Submission, decoded
 from pytest_audiobench.sharing.submission_collection import collect
 
 pytest.importorskip("cryptography")
@@ -134,16 +132,15 @@ def test_another_signer_with_the_same_answers_is_named(board, keys, tmp_path):
     assert {row["signed_by"], row["also_signed_by"]} == {"ada@example.org", "bob@example.org"}
 
 
-def test_who_signed_other_statistics_of_a_run_is_not_said_to_agree(board, keys, tmp_path):
-    mine = board.submit("mine", right(30), model="m")
-    honest = decoded(mine.read_bytes(), "mine").payload
-    forged = decoded(board.submit("forged", model="m").read_bytes(), "forged").payload
+def test_who_signed_other_statistics_of_a_run_is_not_said_to_agree(board, keys, tmp_path, signed_file):
+    honest = json.loads(board.submit("mine", right(30), model="m").read_bytes())["payload"]
+    forged = json.loads(board.submit("forged", model="m").read_bytes())["payload"]
     evidence = json.loads(forged["evidence"])
     own = json.loads(honest["evidence"])
     evidence["hashes"], evidence["evals"][0]["hashes"] = own["hashes"], own["evals"][0]["hashes"]
     payload = {**forged, "hashes": honest["hashes"], "evidence": json.dumps(evidence)}
     payload["items"] = [{**payload["items"][0], "hashes": honest["items"][0]["hashes"]}]
-    Path("subs/forged.json").write_bytes(Submission.of(payload, load_key(keys / "bob")).encoded())
+    Path("subs/forged.json").write_bytes(signed_file(payload, "bob"))
     both = tmp_path / "both"
     both.write_text((keys / "signers").read_text() + f"bob@example.org {(keys / 'bob.pub').read_text()}")
     code, out, err = board.audiobench("leaderboard", "subs", "--signers", both)

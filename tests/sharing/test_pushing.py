@@ -54,8 +54,8 @@ def test_a_run_is_written_under_its_suite_and_hash(pushed, hub, lab):
     assert path == f"submissions/animals/{record['suites'][0]['hashes']['run_hash']}.json"
     assert f"written to {hub.url}/datasets/{MINE}: {path}" in out
     payload = found.payload
-    assert (payload["submitted_by"], payload["authored_by"]) == ("ada", "the lab")
-    assert (payload["notes"], payload["tags"]) == ("first try", ["small", "fast"])
+    assert (payload.submitted_by, payload.authored_by) == ("ada", "the lab")
+    assert (payload.notes, payload.tags) == ("first try", ["small", "fast"])
     assert found.payload_sha256 in out
     assert not hub.repos[MINE].private
 
@@ -69,7 +69,7 @@ def test_the_same_again_is_refused_unless_told_to_replace_it(pushed, hub):
     assert "--overwrite replaces it" in err
     assert hub.files(MINE) == first
     assert pushed("--notes", "again", "--overwrite")[0] == 0
-    assert only(hub)[1].payload["notes"] == "again"
+    assert only(hub)[1].payload.notes == "again"
 
 
 def test_a_dry_run_asks_no_hub_and_writes_the_file(pushed, hub, keys):
@@ -80,7 +80,7 @@ def test_a_dry_run_asks_no_hub_and_writes_the_file(pushed, hub, keys):
     size = Path("mine.json").stat().st_size
     assert f"{size} bytes, payload_sha256 {found.payload_sha256}" in out
     assert re.search(r"would be written to <user>/audiobench-leaderboard-submissions: submissions/animals/\w{64}", out)
-    assert found.payload["submitted_by"] is None
+    assert found.payload.submitted_by is None
 
 
 def test_another_data_set_can_be_named_and_made_private(pushed, hub):
@@ -254,7 +254,7 @@ def test_what_a_run_lacks_is_marked(lab, audiobench, hub):
     assert "marked in it: limited to 10 samples of each eval" in out
     assert "marked in it: not signed" in out
     payload = only(hub)[1].payload
-    assert (payload["limited"], payload["limit"]) == (True, 10)
+    assert (payload.limited, payload.limit) == (True, 10)
 
 
 def test_of_several_suites_and_models_one_is_chosen(lab, audiobench):

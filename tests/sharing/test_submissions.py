@@ -1,27 +1,30 @@
 """A submission's file: what it holds, that its bytes are the same everywhere, and what is found when one is changed."""
 
-import copy
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.decoding import decode_baseline as baseline
 from pytest_audiobench.protocols.transcription.non_speech import hallucination
-from pytest_audiobench.report.run_writer import runtime
+from pytest_audiobench.records.submission import MOST_BYTES
+from pytest_audiobench.report.run_reader import load_run
+from pytest_audiobench.report.run_writer import finish, runtime
 from pytest_audiobench.sharing.private_keys import load_key
 from pytest_audiobench.sharing.signers import read_signers
-from pytest_audiobench.sharing.submission import MOST_BYTES, Submission, decimal, decoded, number
-from pytest_audiobench.sharing.submission_checks import text, verified, verify_submission
+from pytest_audiobench.sharing.submission import Submission, decimals, decoded
+from pytest_audiobench.sharing.submission_checks import as_json, text, verified, verify_submission
 from pytest_audiobench.studies.findings import found_of
 from pytest_audiobench.verifier.score_checks import _finding_rows
 
@@ -57,19 +60,19 @@ def signers(keys):
 
 def payload_in(path):
     """A copy of the payload in ``path``, to change; made by the versions that are here, which a scripted run is not."""
-    payload = copy.deepcopy(decoded(path.read_bytes(), "x").payload)
-    payload["runtime"]["packages"] = runtime()["packages"]
+    payload = json.loads(path.read_bytes())["payload"]
+    payload["runtime"]["packages"] = runtime().packages
     return payload
 
 
 @pytest.fixture
-def signed_again(made, keys):
+def signed_again(made, signed_file):
     """Signs a changed payload anew, as a signer who lies would."""
 
     def sign(change, key="ada"):
         payload = payload_in(made)
         change(payload)
-        return decoded(Submission.of(payload, load_key(keys / key)).encoded(), "mine.json")
+        return decoded(signed_file(payload, key), "mine.json")
 
     return sign
 
@@ -118,7 +121,7 @@ def test_writing_and_scorer_give_the_same(made):
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_decimal_reads_back_as_the_same_float(value):
-    assert number(decimal(value)) == value
+    assert [float(text) for text in decimals([value])] == [value]
 
 
 def test_without_a_list_of_signers_nobody_is_trusted(made, audiobench):
@@ -157,7 +160,7 @@ def test_a_changed_payload_is_told(made, signers):
     assert "payload: its SHA-256 is" in says
     assert "signature: it is none of this payload by the key SHA256:" in says
     # Whoever changes it can make the digest fit, and not the signature.
-    anew = Submission(changed.payload, Submission.of(changed.payload, None).payload_sha256, changed.signature)
+    anew = replace(Submission.of(changed.payload, None), signature=changed.signature)
     assert "signature: it is none of this payload" in failing(anew, signers)
 
 
@@ -174,7 +177,7 @@ def test_a_signature_for_something_else_is_told(made, signers, keys):
     from pytest_audiobench.sharing.sshsig import sign
 
     found = decoded(made.read_bytes(), "mine.json")
-    other = Submission(found.payload, found.payload_sha256, sign(found.canonical, load_key(keys / "ada"), "git"))
+    other = replace(found, signature=sign(found.canonical, load_key(keys / "ada"), "git"))
     assert "it was made for the namespace 'git', and 'pytest-audiobench' counts" in failing(other, signers)
 
 
@@ -243,12 +246,6 @@ LIES = {
         lambda payload: payload.update(headline=payload["metrics"][1]),
         "the headline is not the first of the metrics",
     ),
-    "a finding from nowhere": (
-        lambda payload: payload.update(
-            top_finding={"eval": "animals/easy", "id": "x", "finding": {}, "samples": ["s000"]}
-        ),
-        "it is not the first that stands",
-    ),
 }
 
 
@@ -266,11 +263,11 @@ def found_once(tmp_path_factory, keys):
     folder = lab.run(
         "main", {"phantoms/all": silent}, lambda name: "" if int(name[1:]) % 2 else "hello", protocol=hallucination()
     )
-    record = json.loads((folder / "run.json").read_text())
-    item = record["items"][0]
-    key = item["eval"], item["model"]
-    item["findings"] = asdict(found_of(_finding_rows(folder / "predictions.jsonl", key, item), "hop", 0))
-    (folder / "run.json").write_text(json.dumps(record))
+    record = load_run(folder).record
+    (item,) = record.items
+    rows = _finding_rows(folder / "predictions.jsonl", (item.eval, item.model), item)
+    item = structs.replace(item, findings=found_of(rows, "hop", 0))
+    finish(folder, structs.replace(record, items=[item]))
     files = ["--reports", lab.reports, "--output", lab.folder / "found.json", "--sign", keys / "ada"]
     assert main(["push", "main", "--dry-run", *map(str, files)]) == 0
     return lab.folder / "found.json"
@@ -316,30 +313,30 @@ def of_top(change):
             "findings of",
         ),
         (lambda one: one["findings"].append(one["findings"][0]), "an eval has findings twice"),
-        (of_top(lambda one: one.pop("slice")), "not as a run records them"),
-        (of_top(lambda one: one.update(slice=["single"])), "not as a run records them"),
-        (of_top(lambda one: one.update(holdout=[1])), "not as a run records them"),
-        (lambda one: one["findings"][0].update(findings_methods=[]), "not as a run records them"),
-        (lambda one: one["findings"][0].update(findings_methods={"split": "x"}), "not as a run records them"),
-        (lambda one: one["findings"][0]["findings_methods"].update(split={"seed": "x"}), "not as a run records them"),
+        (
+            lambda one: one["findings"][0].update(eval="phantoms/none"),
+            "findings of an eval that is none of the suite's",
+        ),
+        (lambda one: one["findings"][0].update(findings_methods=None), "do not say how they were found"),
+        (lambda one: one["findings"][0]["findings_methods"]["split"].update(seed="x"), "not as a run records them"),
+        (lambda one: one["top_finding"].update(samples=["s000"]), "it is not the first that stands"),
     ],
 )
-def test_a_finding_that_its_samples_do_not_show_is_told_though_signed(change, says, found_once, signers, keys):
+def test_a_finding_that_its_samples_do_not_show_is_told_though_signed(change, says, found_once, signers, signed_file):
     payload = payload_in(found_once)
     change(payload)
-    changed = decoded(Submission.of(payload, load_key(keys / "ada")).encoded(), "x")
-    found = verified(changed, "x", signers)
+    found = verified(decoded(signed_file(payload), "x"), "x", signers)
     assert not found.holds
     assert says in found.failing
     assert text(found).endswith("NOT VERIFIED\n")
 
 
-def test_what_another_version_drew_is_not_called_wrong(found_once, signers, keys):
+def test_what_another_version_drew_is_not_called_wrong(found_once, signers, signed_file):
     payload = payload_in(found_once)
     of_top(lambda one: one.update(ci_lower="0.123"))(payload)
     payload["metrics"][0]["lower"] = payload["headline"]["lower"] = "0.001"
     payload["runtime"]["packages"] = {**payload["runtime"]["packages"], "numpy": "1.0"}
-    found = verified(Submission.of(payload, load_key(keys / "ada")), "x", signers)
+    found = verified(decoded(signed_file(payload), "x"), "x", signers)
     assert found.holds
     said = " ".join(text(found).split())
     assert "findings[0].ci_lower of phantoms/all is another made anew, and other versions made it: numpy 1.0" in said
@@ -349,7 +346,7 @@ def test_what_another_version_drew_is_not_called_wrong(found_once, signers, keys
 def test_a_file_named_by_another_hash_is_told(made, signers):
     found = decoded(made.read_bytes(), "x")
     assert "named by another run_hash" in failing(found, signers, f"submissions/animals/{'0' * 64}.json")
-    own = found.payload["hashes"]["run_hash"]
+    own = found.payload.hashes.run_hash
     assert verified(found, f"submissions/animals/{own}.json", signers).holds
 
 
@@ -358,16 +355,64 @@ DAMAGE = {
     "no JSON": (lambda text: "submissions", "is no submission: write one with audiobench push"),
     "cut": (lambda text: text[:-200], "it ends too early"),
     "a name twice": (lambda text: text.replace('"suite":', '"suite": "a", "suite":', 1), "has 'suite' twice"),
-    "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "n must be a whole number from 0, not 40.0"),
+    "a float": (lambda text: text.replace('"n": 40', '"n": 40.0'), "payload.headline.n is 40.0 and must be 40: fetch"),
     "an infinity": (lambda text: text.replace('"n": 40', '"n": Infinity'), "holds Infinity, which is no number"),
-    "an unknown member": (lambda text: text.replace('"notes":', '"note": "", "notes":', 1), "has the unknown 'note'"),
-    "a member less": (lambda text: text.replace('"tags": []', '"tag": []', 1), "has no 'tags'"),
-    "a value that is none": (lambda text: text.replace('"0.75"', '"three quarters"'), "must be a decimal as a text"),
-    "a later scheme": (lambda text: text.replace("submission/1", "submission/2"), "update pytest-audiobench"),
+    "an unknown member": (
+        lambda text: text.replace('"notes":', '"note": "", "notes":', 1),
+        "has the unknown 'note' (is it 'notes'?)",
+    ),
+    "a member less": (lambda text: text.replace('"tags": []', '"tag": []', 1), "has the unknown 'tag'"),
+    "no evals": (
+        lambda text: re.sub(r'"items": \[.*?\n  \]', '"items": []', text, flags=re.DOTALL),
+        "of length at least 1",
+    ),
+    "a time that is none": (
+        lambda text: re.sub(r'"submitted_at": "[^"]*"', '"submitted_at": "today"', text),
+        "submitted_at must be a time such as 2026-11-21T19:06:00Z, not 'today'",
+    ),
+    "a value that is none": (
+        lambda text: text.replace('"0.75"', '"three quarters"'),
+        "headline, value must be a number or null, not 'three quarters'",
+    ),
+    "a value beyond all floats": (lambda text: text.replace('"0.75"', '"1e999"'), "value must be a finite number"),
+    "a decimal of another form": (
+        lambda text: text.replace('"0.75"', '"0.750"', 1),
+        'payload.headline.value is "0.750" and must be "0.75": fetch or write it anew',
+    ),
+    "a decimal as a number": (
+        lambda text: text.replace('"0.75"', "0.75", 1),
+        'payload.headline.value is 0.75 and must be "0.75"',
+    ),
+    "no number as a word": (lambda text: text.replace('"0.75"', '"null"', 1), 'value is "null" and must be null'),
+    "a count as a text": (lambda text: text.replace('"n": 40', '"n": "40"', 1), 'payload.n is "40" and must be 40'),
+    "a count as a flag": (lambda text: text.replace('"limited": false', '"limited": 0', 1), "and must be false"),
+    "another version": (
+        lambda text: text.replace("submission/2", "submission/1"),
+        "has the schema 'audiobench.submission/1', which another version of pytest-audiobench wrote",
+    ),
+    "another version of the payload": (
+        lambda text: "submission/1".join(text.rsplit("submission/2", 1)),
+        "schema must be one of 'audiobench.submission/2', not 'audiobench.submission/1'",
+    ),
     "half a character": (lambda text: text.replace('"notes": ""', '"notes": "\\ud800"'), "no canonical bytes"),
+    "half a character in a key": (
+        lambda text: text.replace('"notes": ""', '"\\ud800": ""'),
+        "'\\ud800' has half of a surrogate pair",
+    ),
     "deep": (lambda text: "[" * 100_000, "nested too deep"),
+    "deep where a curve is": (
+        lambda text: text.replace('"curves": []', f'"curves": {"[" * 900}{"]" * 900}'),
+        "curves 1 must be an object, not a list",
+    ),
     "a huge number": (lambda text: text.replace('"n": 40', f'"n": {"9" * 30}', 1), "must be a whole number"),
-    "a float in what was found": (lambda text: text.replace('"curves": []', '"curves": [0.5]'), "no canonical bytes"),
+    "a float where a curve is": (
+        lambda text: text.replace('"curves": []', '"curves": [0.5]'),
+        "curves 1 must be an object, not 0.5",
+    ),
+    "a hash less": (
+        lambda text: re.sub(r'"run_hash": "[0-9a-f]*"', '"run_hash": null', text, count=1),
+        "hashes, run_hash must be a text, not null",
+    ),
     "the earlier scheme": (
         lambda text: '{"schema": "audiobench.leaderboard.v1", "suite": "ab/asr-robust"}',
         "is of the earlier scheme ('audiobench.leaderboard.v1'), whose run_hash covers no audio",
@@ -376,7 +421,10 @@ DAMAGE = {
         lambda text: '{"suite": "ab/asr-robust", "revision": "0.1.0", "run_hash": "abc"}',
         "is of the earlier scheme, whose run_hash",
     ),
-    "a run": (lambda text: '{"schema": "audiobench.run/1"}', "is no submission: it has the schema 'audiobench.run/1'"),
+    "a run": (
+        lambda text: '{"schema": "audiobench.run/2"}',
+        "is no submission: it has the schema 'audiobench.run/2' where 'audiobench.submission/2' is expected",
+    ),
 }
 
 
@@ -388,15 +436,25 @@ def test_what_is_no_submission_is_one_sentence(change, says, made):
     assert str(error.value).startswith("mine.json")
 
 
-def test_nesting_that_json_reads_and_no_function_follows_is_told(made, monkeypatch):
-    deep = []
-    for _ in range(sys.getrecursionlimit()):
-        deep = [deep]
-    value = json.loads(made.read_text())
-    value["payload"]["curves"] = deep
-    monkeypatch.setattr("pytest_audiobench.sharing.submission.strict_json", lambda *arguments: value)
-    with pytest.raises(UsageError, match="is nested too deep"):
-        decoded(b"{}", "mine.json")
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (of_top(lambda finding: finding.pop("slice")), "findings 'hallucination-rate:single' has no 'slice'"),
+        (of_top(lambda finding: finding.update(slice=["single"])), "slice must be an object, not a list"),
+        (of_top(lambda finding: finding.update(holdout=[1])), "holdout must be an object, not a list"),
+        (
+            lambda payload: payload["findings"][0].update(findings_methods=[]),
+            "findings_methods must be an object or null",
+        ),
+        (lambda payload: payload.update(top_finding={"eval": "a", "id": "x"}), "top_finding has no 'finding'"),
+    ],
+)
+def test_findings_that_no_run_records_are_refused_with_their_place(change, says, found_once, signed_file):
+    payload = payload_in(found_once)
+    change(payload)
+    with pytest.raises(UsageError) as error:
+        decoded(signed_file(payload), "mine.json")
+    assert says in str(error.value)
 
 
 def test_a_submission_is_told_from_a_baseline(made, audiobench):
@@ -423,6 +481,49 @@ def test_no_damage_gets_past_scorer_and_verifying(data, submission_bytes, keys):
         assert found == decoded(submission_bytes, "x") or verified(found, "x", read_signers(keys / "signers")).failing
     except UsageError:
         pass
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-99, 99)
+    | st.text(max_size=5)
+    | st.sampled_from(["nan", "0.5", "-1", "single"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab", max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def places(value, path=()):
+    if path:
+        yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in inner:
+        yield from places(member, (*path, key))
+
+
+@given(data=st.data())
+def test_any_value_in_any_place_is_a_sentence_or_a_report(data, found_once, signed_file, signers_once):
+    payload = payload_in(found_once)
+    *path, last = data.draw(st.sampled_from(list(places(payload))))
+    holder = payload
+    for key in path:
+        holder = holder[key]
+    if isinstance(last, int) or data.draw(st.booleans()):
+        holder[last] = data.draw(VALUES)
+    else:
+        del holder[last]
+    try:
+        report = verified(decoded(signed_file(payload), "x"), "x", signers_once)
+    except UsageError:
+        return
+    assert text(report).endswith("\nverified\n" if report.holds else "\nNOT VERIFIED\n")
+    assert json.loads(as_json(report))["status"] == ("ok" if report.holds else "fails")
+
+
+@pytest.fixture(scope="module")
+def signers_once(keys):
+    return read_signers(keys / "signers")
 
 
 @pytest.fixture(scope="module")
@@ -452,7 +553,6 @@ def test_of_a_large_suite_only_the_first_scorer_is_evidence(lab, audiobench, key
 
 
 def test_ten_thousand_samples_stay_small(lab):
-    from pytest_audiobench.report.run_reader import load_run
     from pytest_audiobench.sharing.payload import SubmissionInfo, payload_of
 
     small = lab.run("small", {"animals/all": lab.samples(100)})

@@ -4,33 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
-
-SCHEMA = "audiobench.baseline/1"
-
-LONGEST_TEXT = 2_000
-"""Characters of an answer that a baseline keeps."""
-
-MOST_BYTES = 64 * 2**20
-"""A larger file is no baseline: a hundred thousand samples by two protocols take a sixth of it."""
-
-COMMON = "="
-"""Stands in a sample's line for the prompt that most of its eval's samples were asked by."""
-
-
-class Figure(NamedTuple):
-    """A metric's value over an eval's samples, in its own ``unit``; None where there is no number or no interval."""
-
-    name: str
-    value: float | None
-    lower: float | None
-    upper: float | None
-    n: int
-    unit: str
-    direction: Literal["higher", "lower"]
+from pytest_audiobench.records.baseline import LONGEST_TEXT, BaselineFigure
+from pytest_audiobench.records.run import NoiseRecord, PooledHashes
 
 
 @dataclass(frozen=True)
@@ -42,20 +20,20 @@ class Contents:
     run: str
     finished: str
     """When the run ended (ISO 8601, UTC)."""
-    hashes: Mapping[str, str | None]
+    hashes: PooledHashes
     """The run's."""
     alias: str
     spec: str
     digest: str
     """The model's: the component ``model`` of an item's hashes."""
     fingerprint: Mapping[str, str]
-    noise: Mapping[str, Any] | None
+    noise: NoiseRecord | None
     limit: int | None
     """The run's ``--ab-limit``."""
     epochs: int
     sides: Mapping[str, ComparableEval]
     """By eval."""
-    figures: Mapping[str, Mapping[str, Sequence[Figure]]]
+    figures: Mapping[str, Mapping[str, Sequence[BaselineFigure]]]
     """By eval and scorer, the headline's first."""
     missing: Sequence[str] = field(default_factory=tuple)
     """A sentence for each thing that a run which was not whole lacks."""
@@ -65,7 +43,7 @@ class Contents:
         """Samples times epochs, over all evals."""
         return sum(len(side.rows) for side in self.sides.values())
 
-    def headline(self, eval: str) -> Figure | None:
+    def headline(self, eval: str) -> BaselineFigure | None:
         """The first metric of the eval's first scorer; None where that scorer has none."""
         figures = self.figures[eval].get(self.sides[eval].headline, ())
         return figures[0] if figures else None

@@ -13,10 +13,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from msgspec.structs import asdict
+
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
-from pytest_audiobench.gate.baseline.contents import COMMON, MOST_BYTES, SCHEMA, Contents, Figure
+from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.metric import Statistics
+from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure, BaselineFile
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.reading import schema_of
 
 _FEWEST_DIGITS = 4
 
@@ -27,17 +32,17 @@ _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators
 def encode_baseline(contents: Contents) -> bytes:
     """The file of ``contents``, evals by name, samples by id and epoch. UsageError for more than ``MOST_BYTES``."""
     head = {
-        "schema": SCHEMA,
+        "schema": schema_of(BaselineFile),
         "version": contents.version,
         "run": contents.run,
         "finished": contents.finished,
-        "hashes": _sorted(contents.hashes),
+        "hashes": _sorted(plain(contents.hashes)),
         "model": {
             "alias": contents.alias,
             "spec": contents.spec,
             "digest": contents.digest,
             "fingerprint": _sorted(contents.fingerprint),
-            "noise": _sorted(contents.noise),
+            "noise": _sorted(plain(contents.noise)),
         },
         "limit": contents.limit,
         "epochs": contents.epochs,
@@ -53,7 +58,7 @@ def encode_baseline(contents: Contents) -> bytes:
     return text
 
 
-def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> bytes:
+def _eval(side: ComparableEval, figures: Mapping[str, Sequence[BaselineFigure]]) -> bytes:
     head = {
         "eval": side.eval,
         "suite": side.suite,
@@ -83,7 +88,7 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[Figure]]) -> byte
     )
 
 
-def _scorer(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[Figure]) -> bytes:
+def _scorer(side: ComparableEval, name: str, statistics: list[str] | None, figures: Sequence[BaselineFigure]) -> bytes:
     head = {"name": name, "signature": side.scorers[name], "statistics": statistics}
     text = _json(head)[:-1] + b","
     return text + _list("metrics", [_json(_plain(figure)) for figure in figures]) + b"}"
@@ -131,8 +136,8 @@ def _number(value: float) -> float:
     return int(whole) if whole.is_integer() and abs(whole) < 2**53 else whole
 
 
-def _plain(figure: Figure) -> dict[str, Any]:
-    return {name: _number(value) if isinstance(value, float) else value for name, value in figure._asdict().items()}
+def _plain(figure: BaselineFigure) -> dict[str, Any]:
+    return {name: _number(value) if isinstance(value, float) else value for name, value in asdict(figure).items()}
 
 
 def _group_text(groups: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import json
 import string
 from dataclasses import replace
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,13 +14,15 @@ from hypothesis import strategies as st
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.gate.baseline import decoding
-from pytest_audiobench.gate.baseline.contents import LONGEST_TEXT, MOST_BYTES, Contents, Figure
+from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
+from pytest_audiobench.records.baseline import LONGEST_TEXT, MOST_BYTES, BaselineFigure
+from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord, NoiseShare, PooledHashes
 
 SIGNATURE = "mcq:letters|v:1"
-HASHES = {"input_hash": "a" * 64, "run_hash": "b" * 64, "score_hash": None}
-ACCURACY = Figure("accuracy", 0.5, 0.1, 0.9, 2, "share", "higher")
+HASHES = PooledHashes("a" * 64, "b" * 64, None)
+ACCURACY = BaselineFigure("accuracy", 0.5, 0.1, 0.9, 2, "share", "higher")
 
 
 def row(sample_id="a", epoch=0, correct=1.0, **more):
@@ -87,10 +90,17 @@ def test_an_editors_byte_order_mark_and_line_ends_do_no_harm(plain):
 
 
 def test_the_noise_floor_is_kept_for_every_eval(plain):
-    measured = {"dataset": "digits", "n": 50, "perturbations": {"again": {"same_answers": 0.9, "score_shift": 0.1}}}
-    noisy = replace(plain, noise={"same_answers": 0.9, "score_shift": 0.1, "measured": [measured]})
-    found = decode_baseline(encode_baseline(noisy), "main.json")
-    assert found.noise == found.sides["sakura[animal]"].noise == noisy.noise
+    measurement = NoiseMeasurement(
+        same_answers=0.9,
+        score_shift=0.1,
+        dataset="digits",
+        n=50,
+        metric="accuracy",
+        conditions={"again": NoiseShare(0.9, 0.1)},
+    )
+    noisy = replace(plain, noise=NoiseRecord(0.9, 0.1, measured=[measurement]))
+    decoded = decode_baseline(encode_baseline(noisy), "main.json")
+    assert decoded.noise == decoded.sides["sakura[animal]"].noise == noisy.noise
 
 
 def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
@@ -113,8 +123,8 @@ def test_a_sample_that_comes_in_between_moves_no_other_line(plain):
 def test_the_order_of_rows_evals_and_keys_does_not_show(plain):
     rows = list(reversed(plain.sides["sakura[animal]"].rows))
     evals = [side(rows, "b"), side(rows, "a")]
-    turned = contents(*evals, hashes=dict(reversed(HASHES.items())))
-    assert encode_baseline(turned) == encode_baseline(contents(*reversed(evals)))
+    turned = contents(*evals, fingerprint={"b": "2", "a": "1"})
+    assert encode_baseline(turned) == encode_baseline(contents(*reversed(evals), fingerprint={"a": "1", "b": "2"}))
     assert list(decode_baseline(encode_baseline(turned), "x").sides) == ["a", "b"]
 
 
@@ -207,28 +217,47 @@ def with_entry(at, new):
 
 
 EDITS = {
-    "a missing key": (lambda v: v.pop("run"), "the baseline has no 'run'"),
+    "a missing key": (lambda v: v.pop("run"), "it has no 'run'"),
     "an unknown key": (lambda v: v.update(limits=3), "has the unknown 'limits' (is it 'limit'?)"),
-    "a limit of nothing": (lambda v: v.update(limit=0), "the baseline, limit must be a whole number from 1, not 0"),
-    "epochs that are true": (lambda v: v.update(epochs=True), "epochs must be a whole number from 1, not true"),
+    "a limit of nothing": (lambda v: v.update(limit=0), "limit must be a whole number of at least 1, not 0"),
+    "epochs that are true": (lambda v: v.update(epochs=True), "epochs must be a whole number, not true"),
     "a model that is a list": (lambda v: v.update(model=[]), "model must be an object, not a list"),
-    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, 'w' must be a text"),
+    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, 'w' must be"),
     "a noise floor of text": (
         lambda v: v["model"].update(noise={"same_answers": "all", "score_shift": 0, "measured": []}),
         "model, noise, same_answers must be a number, not 'all'",
     ),
+    "a hash that is none": (
+        lambda v: v["hashes"].update(run_hash="abc"),
+        "hashes, run_hash must be 64 hexadecimal digits, not 'abc'",
+    ),
     "evals that are an object": (lambda v: v.update(evals={}), "evals must be a list, not an object"),
-    "an eval that is null": (lambda v: v.update(evals=[None]), "eval number 1 must be an object, not null"),
+    "an eval that is null": (lambda v: v.update(evals=[None]), "evals 1 must be an object, not null"),
     "an eval twice": (lambda v: v["evals"].append(first(v)), "eval 'sakura[animal]' is there twice"),
-    "an eval without scorers": (lambda v: first(v).update(scorers=[]), "scorers must name at least one"),
+    "an eval without scorers": (
+        lambda v: first(v).update(scorers=[]),
+        "evals 'sakura[animal]', scorers must be a list of length at least 1, not of 0",
+    ),
+    "a scorer twice": (
+        lambda v: first(v)["scorers"].append(first(v)["scorers"][0]),
+        "eval 'sakura[animal]', scorer 'letters' is there twice",
+    ),
+    "a metric twice": (
+        lambda v: (metrics := first(v)["scorers"][0]["metrics"]).append(metrics[0]),
+        "scorer 'letters', metric 'accuracy' is there twice",
+    ),
+    "a statistic twice": (
+        lambda v: first(v)["scorers"][0].update(statistics=["correct", "correct"]),
+        "scorer 'letters', statistic 'correct' is there twice",
+    ),
     "limited as a number": (lambda v: first(v).update(limited=0), "limited must be true or false, not 0"),
     "a sample twice": (
         lambda v: first(v)["samples"].append(first(v)["samples"][0]),
-        "eval 'sakura[animal]', sample 'a' is there twice (epoch 0)",
+        "eval 'sakura[animal]', sample and epoch 'a' (epoch 0) is there twice",
     ),
     "a negative epoch": (
         lambda v: first(v)["samples"][0].__setitem__(1, -1),
-        "sample 'a', epoch must be a whole number",
+        "samples 'a', epoch must be a whole number of at least 0, not -1",
     ),
     "an epoch too many": (
         lambda v: first(v)["samples"][0].__setitem__(1, 1),
@@ -236,16 +265,24 @@ EDITS = {
     ),
     "an id that is a number": (
         lambda v: first(v)["samples"][1].__setitem__(0, 7),
-        "sample number 2, id must be a text",
+        "samples 2, id must be a text, not 7",
     ),
     "a line too short": (
         lambda v: first(v)["samples"][0].pop(),
-        "its line must have 8 entries (id, epoch, scores",
+        "samples 'a' must be a list of length at least 8, not of 7",
     ),
-    "a score too many": (with_entry(2, [[1, 2]]), "must be 1 numbers (correct)"),
+    "a line too long": (
+        lambda v: first(v)["samples"][0].extend([{}, {}]),
+        "samples 'a' must be a list of length at most 9, not of 10",
+    ),
+    "a score too many": (with_entry(2, [[1, 2]]), "sample 'a', scores by 'letters' must be 1 numbers (correct)"),
+    "a score with a name of its own": (
+        with_entry(2, [{"correct": 1}]),
+        "scores by 'letters' must be a list, since the scorer names the statistics",
+    ),
     "a reading's scores missing": (
         lambda v: first(v)["samples"][0].__setitem__(2, []),
-        "an entry for each of the 1 scorers",
+        "sample 'a', scores must have an entry for each of the 1 scorers",
     ),
     "a score of text": (with_entry(2, [["1"]]), "must be a number, not '1'"),
     "a score beyond all floats": (
@@ -258,15 +295,23 @@ EDITS = {
     ),
     "an unknown status": (
         with_entry(None, {"statuses": ["fine"]}),
-        "statuses must be of parsed, unparsed, refused, empty, out_of_range, truncated and error, not 'fine'",
+        "must be one of 'parsed', 'unparsed', 'refused', 'empty', 'out_of_range', 'truncated', 'error', not 'fine'",
+    ),
+    "a status too many": (
+        with_entry(None, {"statuses": ["parsed", "parsed"]}),
+        "sample 'a', statuses must have an entry for each of the 1 scorers",
     ),
     "scores of what could not be asked": (
         with_entry(None, {"statuses": ["error"]}),
         "scores must be null where the status is error",
     ),
+    "the eval's prompt, of which there is none": (
+        lambda v: first(v).update(prompt=None),
+        "sample 'a', prompt is the eval's, which has none",
+    ),
     "a text without end": (
         with_entry(None, {"text": "x" * 5000}),
-        "has 5000 characters, 2000 at most",
+        "text must be a text of length at most 2000, not of 5000",
     ),
     "statistics that a metric lacks": (
         lambda v: first(v)["scorers"][0].update(statistics=["right"]),
@@ -274,8 +319,13 @@ EDITS = {
     ),
     "a direction of its own": (
         lambda v: first(v)["scorers"][0]["metrics"][0].update(direction="up"),
-        "metric 'accuracy', direction must be \"higher\" or \"lower\", not 'up'",
+        "metrics 'accuracy', direction must be one of 'higher', 'lower', not 'up'",
     ),
+    "half of a character in a word that is chosen": (
+        lambda v: first(v)["scorers"][0]["metrics"][0].update(direction="\ud800"),
+        "'\\ud800' has half of a surrogate pair",
+    ),
+    "half of a character in a key": (lambda v: v.update({"\ud800": 1}), "has half of a surrogate pair"),
 }
 
 
@@ -305,7 +355,7 @@ BYTES = {
     ),
     "an overflowing number": (
         lambda text: text.replace(b'"lower":0.1', b'"lower":1e999'),
-        "lower must be a finite number",
+        "metrics 'accuracy', lower must be a finite number",
     ),
     "too many digits": (lambda text: text.replace(b'"n":2', b'"n":' + b"9" * 5000), "a number has too many digits"),
     "nested without end": (lambda text: b"[" * 200_000, "it is nested too deep"),
@@ -318,15 +368,20 @@ BYTES = {
     "a list": (lambda text: b"[]", "is no baseline: it has no schema"),
     "another schema": (
         lambda text: b'{"schema": "bench/3"}',
-        "it has the schema 'bench/3' where 'audiobench.baseline/1'",
+        "it has the schema 'bench/3' where 'audiobench.baseline/2'",
     ),
-    "a newer release": (
-        lambda text: text.replace(b"baseline/1", b"baseline/2"),
-        "has the schema 'audiobench.baseline/2' and this version reads 'audiobench.baseline/1': update",
+    "another release": (
+        lambda text: text.replace(b"baseline/2", b"baseline/1"),
+        "has the schema 'audiobench.baseline/1', which another version of pytest-audiobench wrote, and this one reads "
+        "'audiobench.baseline/2': write it anew with audiobench baseline update RUN",
     ),
     "a run's record": (
-        lambda text: b'{"schema": "audiobench.run/1"}',
+        lambda text: b'{"schema": "audiobench.run/2"}',
         "give the run's whole folder, or write a baseline of it",
+    ),
+    "a submission": (
+        lambda text: b'{"schema": "audiobench.submission/2"}',
+        "write its payload.evidence into a file, and name that",
     ),
 }
 
@@ -364,13 +419,16 @@ def test_a_baseline_that_could_not_be_read_is_not_written(monkeypatch, plain):
 
 @pytest.mark.parametrize("metric", ["wer", "wil", "bleu", "keyphrase_f1_at_5", "eer_interpolated", "entity_f1"])
 def test_a_metric_of_any_form_misses_its_statistics(plain, metric):
-    other = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name=metric)]}})
+    other = replace(plain, figures={"sakura[animal]": {"letters": [msgspec.structs.replace(ACCURACY, name=metric)]}})
     with pytest.raises(UsageError, match=f"sample 'a' has no .*, of which {metric} by 'letters' is made"):
         decode_baseline(encode_baseline(other), "x")
 
 
 def test_a_metric_that_only_a_conftest_knows_is_taken_as_it_is(plain):
-    own = replace(plain, figures={"sakura[animal]": {"letters": [ACCURACY._replace(name="my_own", unit="widgets")]}})
+    own = replace(
+        plain,
+        figures={"sakura[animal]": {"letters": [msgspec.structs.replace(ACCURACY, name="my_own", unit="widgets")]}},
+    )
     assert decode_baseline(encode_baseline(own), "x").figures == own.figures
 
 
@@ -465,8 +523,8 @@ def test_edited_bytes_are_a_baseline_or_a_usage_error(splices):
 
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none() | st.booleans() | st.integers() | st.floats() | NAMES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=5,
 )
 
