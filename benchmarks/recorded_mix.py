@@ -7,13 +7,13 @@ every text of more than a dozen words another word is changed, so that no memory
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import Any
 
+from pytest_audiobench.records.lines import AudioRow, OutputRow, PredictionRow
+from pytest_audiobench.report.json_lines import encode_line
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
@@ -32,7 +32,7 @@ def recorded(folder: Path = RECORDED) -> list[RecordedRow]:
     return kept
 
 
-def repeated(rows: Sequence[RecordedRow], answers: int) -> Iterator[dict[str, Any]]:
+def repeated(rows: Sequence[RecordedRow], answers: int) -> Iterator[PredictionRow]:
     """``answers`` lines in the layout of a run's predictions, of one eval."""
     draw = random.Random(7)
     numbers = count()
@@ -44,26 +44,27 @@ def repeated(rows: Sequence[RecordedRow], answers: int) -> Iterator[dict[str, An
             yield _line(row, number, draw if number >= len(rows) else None)
 
 
-def _line(row: RecordedRow, number: int, draw: random.Random | None) -> dict[str, Any]:
+def _line(row: RecordedRow, number: int, draw: random.Random | None) -> PredictionRow:
     sample, response = row.sample, row.responses["answer"]
-    return {
-        "eval": "recorded",
-        "model": "recorded",
-        "dataset": "recorded",
-        "sample_id": f"{sample.id}-{number:06d}",
-        "epoch": 0,
-        "stage": "answer",
-        "key": None,
-        "question": sample.question,
-        "choices": list(sample.choices),
-        "reference": sample.reference,
-        "references": [],
-        "metadata": dict(sample.metadata),
-        "outputs": [{"text": _changed(response.text, draw), "finish": response.finish}],
-        "usage": {},
-        "error": None,
-        "audio": [{"source": str(clip), "key": None, "duration_s": 1.0, "truncated_s": 0.0} for clip in sample.clips],
-    }
+    return PredictionRow(
+        eval="recorded",
+        model="recorded",
+        dataset="recorded",
+        sample_id=f"{sample.id}-{number:06d}",
+        epoch=0,
+        stage="answer",
+        key=None,
+        prompt=None,
+        question=sample.question,
+        choices=sample.choices,
+        reference=sample.reference,
+        references=(),
+        metadata=sample.metadata,
+        outputs=[OutputRow(_changed(response.text, draw), response.finish)],
+        usage={},
+        error=None,
+        audio=[AudioRow(str(clip), None, 1.0, 0.0) for clip in sample.clips],
+    )
 
 
 def _changed(text: str, draw: random.Random | None) -> str:
@@ -78,7 +79,6 @@ def _changed(text: str, draw: random.Random | None) -> str:
 
 def write(file: Path, rows: Sequence[RecordedRow], answers: int) -> int:
     """Write ``answers`` lines into ``file``; returns its size in bytes."""
-    with file.open("w", encoding="utf-8") as lines:
-        for line in repeated(rows, answers):
-            lines.write(json.dumps(line, separators=(",", ":"), sort_keys=True) + "\n")
+    with file.open("wb") as lines:
+        lines.writelines(map(encode_line, repeated(rows, answers)))
     return file.stat().st_size

@@ -12,7 +12,6 @@ writes all files of a run and its page.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import resource
@@ -22,6 +21,9 @@ from pathlib import Path
 
 import recorded_mix
 from measure import Spent, process, ratios, table_row, yardstick
+
+from pytest_audiobench.records.lines import AudioRow, OutputRow, PredictionRow
+from pytest_audiobench.report.json_lines import encode_line
 
 LIMIT_S = 10.0
 _NAMES = ("cat", "dog", "cow", "hen", "crow", "sheep", "frog", "duck")
@@ -70,32 +72,33 @@ def main() -> None:
 def _write(file: Path, answers: int, words: int) -> int:
     """``answers`` rows in the layout of a run's predictions; returns their size in bytes."""
     draw = random.Random(7)
-    with file.open("w", encoding="utf-8") as lines:
+    with file.open("wb") as lines:
         for number in range(answers):
             choices = draw.sample(_NAMES, 4)
             at = draw.randrange(4)
             said = f"({'ABCD'[at]}) {choices[at]}"
             if words:
                 said = f"{' '.join(draw.choices(_WORDS, k=words)).capitalize()}. Therefore the answer is {said}."
-            row = {
-                "eval": "animals",
-                "model": "made",
-                "dataset": "made",
-                "sample_id": f"{number:06d}",
-                "epoch": 0,
-                "stage": "answer",
-                "key": None,
-                "question": "Which animal is heard in the recording?",
-                "choices": choices,
-                "reference": draw.choice(choices),
-                "references": [],
-                "metadata": {"recording": f"{number // 2}.wav"},
-                "outputs": [{"text": said, "finish": "stop"}],
-                "usage": {},
-                "error": None,
-                "audio": [{"source": f"made:{number}.wav", "key": None, "duration_s": 1.0, "truncated_s": 0.0}],
-            }
-            lines.write(json.dumps(row, separators=(",", ":"), sort_keys=True) + "\n")
+            row = PredictionRow(
+                eval="animals",
+                model="made",
+                dataset="made",
+                sample_id=f"{number:06d}",
+                epoch=0,
+                stage="answer",
+                key=None,
+                prompt=None,
+                question="Which animal is heard in the recording?",
+                choices=choices,
+                reference=draw.choice(choices),
+                references=(),
+                metadata={"recording": f"{number // 2}.wav"},
+                outputs=[OutputRow(said, "stop")],
+                usage={},
+                error=None,
+                audio=[AudioRow(f"made:{number}.wav", None, 1.0, 0.0)],
+            )
+            lines.write(encode_line(row))
     return file.stat().st_size
 
 

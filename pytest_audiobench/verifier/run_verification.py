@@ -258,7 +258,7 @@ def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
     if trouble and first is None:
         yield fails("requests", trouble)
     elif trouble or not lines.requests:
-        yield not_recomputed("requests", "what they are made of fails, or an earlier version did not keep it")
+        yield not_recomputed("requests", "what they are made of fails, or was not recorded")
     else:
         yield ok("requests")
 

@@ -141,7 +141,7 @@ def test_a_sweep_leaves_out_what_the_data_cannot_serve_and_a_name_is_refused(tal
     (note,) = [text for text in item["warnings"] if "left out" in text]
     assert note.startswith("the scorer following was left out: sample 'j")
     again = rescore(source_of(talk.last()[1]), ScoringOptions(("all",)))
-    assert [scorer["name"] for scorer in again.items[0]["scorers"]] == ["answer-contained", "question-level"]
+    assert [scorer.name for scorer in again.items[0].scorers] == ["answer-contained", "question-level"]
     (talk.path / "loaded").unlink()
     refused = talk.run("--ab-scorer=following", "--ab-refresh", model="parrot:one")
     refused.assert_outcomes(failed=1)

@@ -146,18 +146,19 @@ def test_scoring_again_and_a_replay_find_the_same(probes, suite):
     run, _ = probes("'yesno', 3", scorers="'heard', 'ab-yesno'")
     run.assert_outcomes(passed=1)
     record, folder = suite.last()
+    from pytest_audiobench.records.fields import plain
     from pytest_audiobench.rescoring.layouts import source_of
     from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
     again = rescore(source_of(folder), ScoringOptions())
     (before,), (after,) = record["items"], again.items
-    assert after["metrics"] == before["metrics"]
-    assert {name: after["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")} == {
+    assert plain(after.metrics) == before["metrics"]
+    assert {name: after.hashes[name] for name in ("input_hash", "run_hash", "score_hash")} == {
         name: before["hashes"][name] for name in ("input_hash", "run_hash", "score_hash")
     }
-    assert not [one for one in after["warnings"] if "another" in one]
+    assert not [warning for warning in after.warnings if "another" in warning]
     other = rescore(source_of(folder), ScoringOptions(("ab-yesno@2",)))
-    assert [one["name"] for one in other.items[0]["scorers"]] == ["ab-yesno@2"]
+    assert [scorer.name for scorer in other.items[0].scorers] == ["ab-yesno@2"]
     suite.run(model=f"replay:{folder}").assert_outcomes(passed=1)
     replayed = suite.last()[0]["items"][0]
     assert [one["value"] for one in replayed["metrics"]] == [one["value"] for one in before["metrics"]]
