@@ -18,13 +18,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.distributions import t_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.mcnemar import Flips
 
@@ -153,7 +153,7 @@ def sizes_of(how: str, clusters: int) -> npt.NDArray[np.int64]:
     """Cluster sizes: five each; of a log-normal spread; or five each and one that holds a third of all."""
     if how == "unequal":
         quantiles = (np.arange(clusters) + 0.5) / clusters
-        spread = np.array([t_quantile(min(max(q, 0.001), 0.999), 10_000) for q in quantiles])
+        spread = special.stdtrit(10_000, np.clip(quantiles, 0.001, 0.999))
         return np.maximum(1, np.round(5.0 * np.exp(spread - 0.5))).astype(np.int64)
     sizes = np.full(clusters, 5)
     if how == "one large":

@@ -18,10 +18,10 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy as np
+from scipy.stats import false_discovery_control
 
 from pytest_audiobench.stats import finding_tests
 from pytest_audiobench.stats.finding_tests import Unit, uplift_interval, weigh
-from pytest_audiobench.stats.multiple_testing import benjamini_hochberg
 
 SIZES = {10: (3, 3, 4), 60: (20, 20, 20), 180: (60, 60, 60)}
 RATES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -59,7 +59,7 @@ def theirs(units: Sequence[Unit], seed: int) -> Statuses:
     sides = {part: [_counts(halves[kept], part) for kept in (False, True)] for part in parts}
     tested = {part: min(sides[part][0][1], sides[part][0][3]) >= 2 for part in parts}
     found = {part: [_bootstrap(*side) for side in sides[part]] for part in parts}
-    q = dict(zip(parts, benjamini_hochberg([found[p][0][2] if tested[p] else 1.0 for p in parts]), strict=True))
+    q = dict(zip(parts, false_discovery_control([found[p][0][2] if tested[p] else 1.0 for p in parts]), strict=True))
     statuses = {}
     for part in parts:
         (effect, lower, _), (again, again_lower, again_p) = found[part]

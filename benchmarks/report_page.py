@@ -24,12 +24,33 @@ from pathlib import Path
 from typing import Any
 
 from measure import yardstick
+from msgspec import structs
 from playwright.sync_api import sync_playwright
 
-from pytest_audiobench.records.run import ItemRecord, MetricRecord, ScorerRecord
+from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.protocols.transcription.texts import basic_text
+from pytest_audiobench.records.lines import (
+    COMPARED_FILE,
+    AudioRow,
+    BaselineAnswer,
+    ComparedRow,
+    OutputRow,
+    PredictionRow,
+    ProcessedRow,
+    ScoredRow,
+)
+from pytest_audiobench.records.run import (
+    BaselineRecord,
+    CoverageRecord,
+    ItemRecord,
+    MetricRecord,
+    ModelRecord,
+    RunRecord,
+    RuntimeRecord,
+    ScorerRecord,
+)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.html import write_page
@@ -93,8 +114,7 @@ class MadeItem:
             name, found.value, found.lower, found.upper, found.n, kind.unit, kind.direction, found.method, self.scorer,
             signature,
         )  # fmt: skip
-        coverage = {"n": self.count, "parsed": self.count, "errors": 0, "skipped": 0}
-        coverage |= dict.fromkeys(("unparsed", "refused", "empty", "out_of_range", "truncated"), 0)
+        counts = dict.fromkeys(CoverageRecord.__struct_fields__, 0) | {"n": self.count, "parsed": self.count}
         return ItemRecord(
             index=self.index,
             nodeid=f"test_made.py::test[{self.index}]",
@@ -106,65 +126,77 @@ class MadeItem:
             n=self.count,
             epochs=1,
             limited=False,
-            scorers=[ScorerRecord(self.scorer, signature, coverage)],
+            scorers=[ScorerRecord(self.scorer, signature, CoverageRecord(**counts))],
             metrics=[metric],
             hashes=dict.fromkeys(("input_hash", "run_hash", "score_hash"), f"{self.index:064x}"),
-            asking={},
         )
 
     def base(self, row: dict[str, Any]) -> dict[str, Any]:
         id_ = f"recordings/session-{self.index:02d}/utterance-{row['number']:06d}"
-        return {"eval": self.eval, "model": "model", "dataset": "made", "sample_id": id_, "epoch": 0}
+        return {"eval": self.eval, "model": "model", "sample_id": id_, "epoch": 0}
 
     @property
     def lines(self) -> run_writer.Lines:
         return run_writer.Lines(self._predictions(), self._processed(), self._scored())
 
-    def _predictions(self) -> Iterator[dict[str, Any]]:
+    def _predictions(self) -> Iterator[PredictionRow]:
         for row in self.rows:
             question = "" if self.transcripts else QUESTIONS[row["kind"]]
             choices = [] if self.transcripts else CHOICES[row["kind"]]
             asked = "Transcribe the speech." if self.transcripts else f"{question}\n" + "\n".join(
                 f"({letter}) {choice}" for letter, choice in zip("abcd", choices, strict=True)
             ) + "\nChoose one of the options and answer with its letter."  # fmt: skip
-            clip = {"source": f"made:audio/{row['number']:06d}.flac", "key": f"{row['number']:064x}"}
-            yield self.base(row) | {
-                "question": question,
-                "choices": choices,
-                "reference": row["reference"],
-                "references": [],
-                "metadata": {
+            yield PredictionRow(
+                **self.base(row),
+                dataset="made",
+                question=question,
+                choices=choices,
+                reference=row["reference"],
+                references=[],
+                metadata={
                     "speaker": f"speaker-{row['number'] % 97}",
                     "language": "en",
                     "session": f"session-{row['number'] % 400}",
                     "snr_db": row["number"] % 30,
                 },
-                "stage": "answer",
-                "key": f"{row['number']:064x}",
-                "prompt": [["system", ["You are a careful listener."]], ["user", [0, asked]]],
-                "outputs": [{"text": row["said"][0], "finish": "stop"}],
-                "usage": {},
-                "error": None,
-                "audio": [clip | {"duration_s": 4.2, "truncated_s": 0.0}],
-            }
+                stage="answer",
+                key=f"{row['number']:064x}",
+                prompt=[("system", ["You are a careful listener."]), ("user", [0, asked])],
+                outputs=[OutputRow(row["said"][0], "stop")],
+                usage={},
+                error=None,
+                audio=[AudioRow(f"made:audio/{row['number']:06d}.flac", f"{row['number']:064x}", 4.2, 0.0)],
+            )
 
-    def _processed(self) -> Iterator[dict[str, Any]]:
+    def _processed(self) -> Iterator[ProcessedRow]:
         for row in self.rows:
-            yield self.base(row) | {"scorer": self.scorer, "status": "parsed", "value": row["values"][0]}
+            yield ProcessedRow(
+                **self.base(row), dataset="made", scorer=self.scorer, status="parsed", value=row["values"][0]
+            )
 
-    def _scored(self) -> Iterator[dict[str, Any]]:
+    def _scored(self) -> Iterator[ScoredRow]:
         for row in self.rows:
-            groups = {"language": "en", "track": ["animal", "emotion", "place"][row["kind"]]}
-            told = {"status": "parsed", "scores": row["scores"][0], "failures": [], "groups": groups}
-            yield self.base(row) | {"scorer": self.scorer, "cluster": f"speaker-{row['number'] % 97}", **told}
+            yield ScoredRow(
+                **self.base(row),
+                dataset="made",
+                scorer=self.scorer,
+                status="parsed",
+                scores=row["scores"][0],
+                failures=[],
+                groups={"language": "en", "track": ["animal", "emotion", "place"][row["kind"]]},
+                cluster=f"speaker-{row['number'] % 97}",
+            )
 
-    def compared(self) -> Iterator[dict[str, Any]]:
+    def compared(self) -> Iterator[ComparedRow]:
         """The rows of compared_predictions.jsonl."""
         for row in self.rows:
             here, before = (_badness(scores) for scores in row["scores"])
-            told = {"status": "parsed", "scores": row["scores"][1], "text": row["said"][1], "failures": []}
-            change = "worse" if here > before else "better" if here < before else "same"
-            yield self.base(row) | {"scorer": self.scorer, "change": change, "before": told}
+            yield ComparedRow(
+                **self.base(row),
+                scorer=self.scorer,
+                change="worse" if here > before else "better" if here < before else "same",
+                before=BaselineAnswer("parsed", row["scores"][1], row["said"][1], []),
+            )
 
 
 def _word_errors(reference: str, said: str) -> dict[str, int]:
@@ -175,20 +207,45 @@ def _badness(scores: dict[str, float]) -> float:
     return -scores["correct"] if "correct" in scores else scores["S"] + scores["D"] + scores["I"]
 
 
-def run_of(folder: Path, samples: int, with_baseline: bool) -> dict[str, Any]:
+def run_of(folder: Path, samples: int, with_baseline: bool) -> RunRecord:
     """Write a run's files into ``folder`` and return its record."""
     (folder / run_writer.PARTS).mkdir(parents=True)
     items = [MadeItem(index, samples // 10, transcripts=index == 9) for index in range(10)]
     for item in items:
         run_writer.write_part(folder / run_writer.PARTS, item.record, item.lines)
-    models = [{"alias": "model", "spec": "made", "batching": "opaque", "device": "cpu", "fingerprint": {}}]
+    model = ModelRecord(
+        alias="model",
+        spec="made",
+        role="subject",
+        batching="opaque",
+        device="cpu",
+        fingerprint={},
+        heard="",
+        batches="",
+        hearing=None,
+        noise=None,
+    )
     now = iso(time.time())
-    heading = run_writer.Heading("made", now, now, ["pytest"], 0, None, 1, models, {})
+    heading = RunRecord(
+        run="made",
+        started=now,
+        finished=now,
+        command=["pytest"],
+        exit_status=0,
+        limit=None,
+        epochs=1,
+        models=[model],
+        hashes=pooled_hashes(()),
+        runtime=RuntimeRecord("", "", "", {}),
+        notes=[],
+    )
     record = run_writer.collect(folder, heading)
     if with_baseline:
-        write_lines(folder / run_writer.COMPARED_FILE, (row for item in items for row in item.compared()))
-        baseline = {"source": "main.json", "digest": "0" * 64, "model": "model", "spec": "made", "run": "main"}
-        record = record | {"baseline": baseline | {"limit": None}}
+        write_lines(folder / COMPARED_FILE, (row for item in items for row in item.compared()))
+        baseline = BaselineRecord(
+            source="main.json", digest="0" * 64, model="model", spec="made", run="main", limit=None, lines=0
+        )
+        record = structs.replace(record, baseline=baseline)
     return record
 
 

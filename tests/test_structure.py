@@ -3,10 +3,12 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "pytest_audiobench"
@@ -14,6 +16,7 @@ ORDER = (
     "errors",
     "identity",
     "io",
+    "records",
     "audio",
     "datasets",
     "models",
@@ -190,3 +193,16 @@ def test_each_name_that_tests_import_from_the_package_is_there():
     assert {"librispeech", "transcription", "listening", "load_run"} <= set(pytest_audiobench.__all__)
     assert [name for name in pytest_audiobench.__all__ if getattr(pytest_audiobench, name, None) is None] == []
     assert not hasattr(pytest_audiobench, "TYPE_CHECKER")
+
+
+def test_the_extra_all_brings_the_libraries_that_the_package_is_built_on_and_pins_no_torch():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras, brought, waiting = project["optional-dependencies"], {}, ["pytest-audiobench[all]"]
+    for requirement in map(Requirement, waiting):
+        brought[requirement.name] = str(requirement.specifier)
+        if requirement.name == project["name"]:
+            waiting += project["dependencies"]
+            waiting += [line for extra in requirement.extras for line in extras[extra]]
+    ten = {"pytest", "pytest-xdist", "hypothesis", "numpy", "soundfile", "torch", "transformers"}
+    assert ten | {"jiwer", "pandas", "scipy"} <= set(brought)
+    assert "==" not in "".join(brought.values())

@@ -5,17 +5,14 @@ Texts are taken as they are: normalise them before.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.errors import UsageError
+import numpy as np
+
 from pytest_audiobench.metrics.token_errors import token_errors
 
 Words: TypeAlias = Sequence[str]
-
-MOST_TALKERS = 12
-"""True talkers of one sample that an assignment is sought for; its cost doubles with each."""
 
 
 class TalkerErrors(NamedTuple):
@@ -50,58 +47,30 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
     meeteval (von Neumann et al. 2023), whose counts it equals. Among equally good assignments the one with the
     fewest substitutions counts, so that the order of talkers moves nothing.
 
-    meeteval is an extra that needs a compiler; the assignment of a few talkers does not. Raises UsageError for more
-    than 12 references.
+    meeteval is an extra that needs a compiler; the assignment is scipy's.
     """
-    if len(references) > MOST_TALKERS:
-        raise UsageError(
-            f"a sample has {len(references)} true talkers; cpWER is sought for at most {MOST_TALKERS}: cut it shorter"
-        )
+    from scipy.optimize import linear_sum_assignment  # costs 0.1 s, which a run without talkers need not pay
+
     words, spoken = sum(map(len, references)), sum(map(len, heard))
-    # best[taken] is the least (errors, substitutions) with the references of the bit set ``taken`` given to talkers
-    # seen so far; all other references are deleted, all other talkers inserted.
-    best: dict[int, tuple[int, int]] = {0: (words + spoken, 0)}
-    gains = [[_gain(reference, said) for reference in references] for said in heard]
-    for gains_of_talker in (gains[talker] for talker in _worth_a_look(gains)):
-        reached = dict(best)
-        for taken, (errors, replaced) in best.items():
-            for number, (fewer, substituted) in enumerate(gains_of_talker):
-                if taken >> number & 1:
-                    continue
-                candidate = (errors + fewer, replaced + substituted)
-                now = taken | 1 << number
-                if now not in reached or candidate < reached[now]:
-                    reached[now] = candidate
-        best = reached
-    errors, substitutions = min(best.values())
+    # Errors of each two together less those of each alone, the fewer the better; then substitutions.
+    gains = np.zeros((len(references), len(heard), 2))
+    for row, reference in enumerate(references):
+        for column, said in enumerate(heard):
+            errors = token_errors(reference, said)
+            alone = len(reference) + len(said)
+            gains[row, column] = errors["S"] + errors["D"] + errors["I"] - alone, errors["S"]
+    # One error weighs more than all substitutions that there can be; sums of whole numbers are exact.
+    rows, columns = linear_sum_assignment(gains @ (words + 1.0, 1.0))
+    gained, substitutions = map(int, gains[rows, columns].sum(axis=0))
+    errors_in_all = words + spoken + gained
     # Whatever the alignment, deletions exceed insertions by as much as the references are longer.
-    deletions = (errors - substitutions + words - spoken) // 2
+    deletions = (errors_in_all - substitutions + words - spoken) // 2
     surplus = len(references) - len(heard)
     return TalkerErrors(
         substitutions,
         deletions,
-        errors - substitutions - deletions,
+        errors_in_all - substitutions - deletions,
         words,
         missed=max(0, surplus),
         extra=max(0, -surplus),
     )
-
-
-def _gain(reference: Words, said: Words) -> tuple[int, int]:
-    """Errors of the two together less those of each alone, and the substitutions: the less, the better they fit."""
-    errors = token_errors(reference, said)
-    return errors["S"] + errors["D"] + errors["I"] - len(reference) - len(said), errors["S"]
-
-
-def _worth_a_look(gains: Sequence[Sequence[tuple[int, int]]]) -> list[int]:
-    """The heard talkers among the best for any reference, as many for each as there are references.
-
-    Others could only take the place of a better one that is free, so that thousands of lines cost no more than a few.
-    """
-    references = len(gains[0]) if gains else 0
-    candidates = {
-        talker
-        for number in range(references)
-        for talker in heapq.nsmallest(references, range(len(gains)), key=lambda talker: gains[talker][number])
-    }
-    return sorted(candidates)

@@ -176,7 +176,7 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         epochs=options.epochs,
         models=controller.place.models(),
         runtime=runtime(),
-        notes=notes,
+        notes=[*notes],
         hashes=pooled_hashes(()),
         baseline=controller.baseline,
     )

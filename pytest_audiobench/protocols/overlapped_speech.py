@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.multi_talker_errors import MOST_TALKERS, cp_errors
+from pytest_audiobench.metrics.multi_talker_errors import cp_errors
 from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
@@ -53,15 +53,6 @@ def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
         "more_talkers": float(spoken > 2),
         "talkers_right": float(spoken == len(sample.truths)),
     }
-
-
-def _too_many(sample: Sample) -> str:
-    if len(sample.truths) <= MOST_TALKERS:
-        return ""
-    return (
-        f"sample {sample.id!r} has {len(sample.truths)} true talkers, and an assignment is sought for at most "
-        f"{MOST_TALKERS}: cut it shorter"
-    )
 
 
 def _cpwer(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -111,7 +102,6 @@ def _scorer(
         score,
         metrics,
         companions=companions,
-        sample_problem=_too_many,
     )
 
 

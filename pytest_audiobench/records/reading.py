@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 import math
+import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -39,7 +41,9 @@ def read_file(path: Path, kind: FileKind, record: type[RecordType], most_bytes: 
     """The record in the file ``path``. Raises UsageError where it cannot be read, is too large, or is none."""
     try:
         with path.open("rb") as file:
-            content = file.read(most_bytes + 1)
+            # Python sets aside all that is asked for; what is no plain file, such as a pipe, has no size.
+            size = os.fstat(file.fileno()).st_size or most_bytes
+            content = file.read(min(size, most_bytes) + 1)
     except OSError as error:
         raise UsageError(f"{path} cannot be read ({error.strerror}): name a {kind.what} that can be") from None
     if len(content) > most_bytes:
@@ -65,17 +69,11 @@ def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool
     try:
         return msgspec.convert(value, record, strict=strict)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{name}: {mistake(str(error), value, record)}: {kind.remedy}") from None
+        raise UsageError(f"{name}: {mistake(str(error), value, record, strict)}: {kind.remedy}") from None
     except UnicodeEncodeError as error:
         raise UsageError(f"{name}: {short_repr(error.object)} has half of a surrogate pair: {kind.remedy}") from None
     except RecursionError:
         raise UsageError(f"{name} is nested too deep for a {kind.what}: {kind.remedy}") from None
-
-
-def schema_of(record: type[Record]) -> str:
-    """The name of the schema that the files of ``record`` have."""
-    (schema,) = get_args(get_type_hints(record)["schema"])
-    return str(schema)
 
 
 def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
@@ -93,6 +91,19 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
     raise UsageError(
         f"{name} is no {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
     )
+
+
+@cache
+def schema_of(record: type[Record]) -> str:
+    """The name of the schema whose files are such records."""
+    name: str
+    (name,) = get_args(get_type_hints(record)["schema"])
+    return name
+
+
+def as_read(record: RecordType) -> RecordType:
+    """``record`` as it is once it was written and read: with floats for whole numbers, and lists for tuples."""
+    return msgspec.json.decode(msgspec.json.encode(record), type=type(record))
 
 
 def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:
@@ -130,7 +141,7 @@ def _decoded_slowly(line: bytes, place: str, row: type[RecordType]) -> RecordTyp
     raise UsageError(f"{place}: {says}: the file was cut or edited")
 
 
-_PLACE = re.compile(r"(?P<what>.*?)(?: - at `(?P<path>(?:key in )?\$.*)`)?", re.DOTALL)
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`(?P<path>\$.*)`)?", re.DOTALL)
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]|(\[\.\.\.\])")
 _FIELD = re.compile(r"Object (?P<how>missing required|contains unknown) field `(?P<name>.*)`", re.DOTALL)
 _WORDS = {
@@ -143,23 +154,20 @@ _WORDS = {
     "object": "an object",
 }
 _LIKE = {DIGEST: "64 hexadecimal digits", TIME: "a time such as 2026-11-21T19:06:00Z"}
-_BOUNDS = (
-    (">=", "of at least"),
-    ("<=", "of at most"),
-    ("<", "below"),
-    ("of length of", "of length"),
-    ("of at least length", "of length at least"),
-    ("of at most length", "of length at most"),
-)
+_BOUNDS = ((">=", "of at least"), ("<=", "of at most"), ("<", "below"))
+_LENGTH = re.compile(r"of (?:(at least|at most) )?length (?:of (at least|at most) )?(\d+)")
 _LARGEST = f"{sys.float_info.max:.17g}"
 _NAMES = ("eval", "name", "alias", "sample_id", "id", "metric")
 
 
-def mistake(error: str, value: Any, record: Any) -> str:
+def mistake(error: str, value: Any, record: Any, strict: bool = True) -> str:
     """What msgspec's ``error`` says of ``value``, read as ``record``, in plain words with the place."""
     match = _PLACE.fullmatch(error)
     what, path = (match["what"], match["path"] or "$") if match else (error, "$")
-    place, inner, kind = _walk(path, value, record)
+    place, inner, kind = _walk(path, value, record, strict)
+    if match and match["key"]:
+        place, kind = f"a name in {place}", get_args(_kinds(kind)[0])[0]
+        inner, _ = _first_mistake(((name, name) for name in inner), kind, strict)
     if member := _FIELD.fullmatch(what):
         name = member["name"]
         if member["how"] == "missing required":
@@ -180,11 +188,13 @@ def mistake(error: str, value: Any, record: Any) -> str:
         bound = bound.replace(sign, text)
     if (pattern := bound.removeprefix("matching regex ")) != bound:
         words, bound = next((text for regex, text in _LIKE.items() if repr(regex) == pattern), words), ""
-    given = f"of {len(inner)}" if "length" in bound and isinstance(inner, (str, list)) else short_repr(inner)
-    return f"{place} must be {f'{words} {bound}'.strip()}, not {given}"
+    if (length := _LENGTH.fullmatch(bound)) and isinstance(inner, (str, list)):
+        least_or_most = length[1] or length[2] or ""
+        return f"{place} must be {words} of length {f'{least_or_most} {length[3]}'.strip()}, not {len(inner)}"
+    return f"{place} must be {f'{words} {bound}'.strip()}, not {short_repr(inner)}"
 
 
-def _walk(path: str, value: Any, record: Any) -> tuple[str, Any, Any]:
+def _walk(path: str, value: Any, record: Any, strict: bool) -> tuple[str, Any, Any]:
     """The place that ``path`` leads to, in words; what is there, and the type that it should be of."""
     words: list[str] = []
     kind = record
@@ -201,12 +211,24 @@ def _walk(path: str, value: Any, record: Any) -> tuple[str, Any, Any]:
                 kind = _member(kind, words[-1])
             else:
                 words.append(f"{words.pop() if words else 'it'} {_called(inside, int(index))}")
-                kind = _element(kind)
+                kind = _element(kind, int(index))
             value = inside
         elif member:
-            words.append("a member")
-            kind, value = _element(kind), None
+            kind = _element(kind)
+            # Of an object with names of its own, msgspec does not say which member it is.
+            key, value = _first_mistake(value.items() if isinstance(value, Mapping) else (), kind, strict)
+            words.append(short_repr(key))
     return ", ".join(words) or "it", value, kind
+
+
+def _first_mistake(members: Iterable[tuple[Any, Any]], kind: Any, strict: bool) -> tuple[Any, Any]:
+    """The first of ``members`` whose value is not of ``kind``."""
+    for name, value in members:
+        try:
+            msgspec.convert(value, kind, strict=strict)
+        except msgspec.ValidationError:
+            return name, value
+    return None, None
 
 
 def _called(value: Any, index: int) -> str:
@@ -242,7 +264,9 @@ def _columns(kind: Any) -> Sequence[str]:
     return struct.__struct_fields__ if struct is not None and struct.__struct_config__.array_like else ()
 
 
-def _element(kind: Any) -> Any:
-    return next(
-        (get_args(part)[-1] for part in _kinds(kind) if get_args(part) and get_origin(part) is not Literal), None
-    )
+def _element(kind: Any, index: int = -1) -> Any:
+    """The type of an element of a list, or of a member of an object of any names."""
+    for part in _kinds(kind):
+        if (types := get_args(part)) and get_origin(part) is not Literal:
+            return types[index] if get_origin(part) is tuple and index < len(types) else types[-1]
+    return None

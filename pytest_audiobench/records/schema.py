@@ -65,7 +65,7 @@ def _identity(record: type[Record], name: str) -> str:
 
 
 def _plain_numbers(value: Any, as_decimals: bool) -> Any:
-    """``value`` without the bounds that only keep infinity out; numbers ``as_decimals`` where the file has no floats."""
+    """``value`` without bounds that only keep infinity out; numbers ``as_decimals`` where the file has no floats."""
     if isinstance(value, dict):
         if value.get("type") == "number":
             return dict(_DECIMAL) if as_decimals else {"type": "number"}
@@ -100,7 +100,7 @@ def field_texts(cls: type) -> dict[str, str]:
     assert isinstance(node, ast.ClassDef)
     texts = {}
     for field, after in zip(node.body, node.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(after, ast.Expr):
-            if isinstance(after.value, ast.Constant) and isinstance(after.value.value, str):
-                texts[field.target.id] = " ".join(after.value.value.split())
+        match field, after:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                texts[name] = " ".join(text.split())
     return texts

@@ -123,7 +123,7 @@ def unparsed_text(coverage: CoverageRecord) -> str:
     How many the scorer left out is said apart, since these are also counted by why they were not parsed.
     """
     apart = ("n", "parsed", "skipped")
-    reasons = ((name, count) for name, count in asdict(coverage).items() if name not in apart and count)
+    reasons = ((name, count) for name, count in sorted(asdict(coverage).items()) if name not in apart and count)
     text = ", ".join(f"{count} {_STATUS_TEXTS.get(name, name)}" for name, count in reasons)
     skipped = f"{coverage.skipped} skipped by the scorer" if coverage.skipped else ""
     return "; ".join(filter(None, (text, skipped)))

@@ -15,6 +15,7 @@ from msgspec.structs import asdict
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
+from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
 from pytest_audiobench.records.reading import read_run
@@ -184,7 +185,8 @@ def load_run(run: str | Path, reports: str | Path = "reports") -> Run:
     path = folder / RECORD
     if not path.exists():
         raise UsageError(f"{folder} has no {RECORD}: {_unfinished(folder)}")
-    return Run(folder, read_run(path))
+    with collector_paused():
+        return Run(folder, read_run(path))
 
 
 def _unfinished(folder: Path) -> str:

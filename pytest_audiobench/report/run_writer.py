@@ -82,7 +82,8 @@ def finish(folder: Path, record: RunRecord) -> None:
 
     Raises FatalError, naming the place in the record, for a value that JSON cannot hold.
     """
-    values = plain(record)
+    # What hooks added is judged as it is: a set, for one, would be made a list of any order.
+    values = {**plain(replace(record, extra={})), "extra": record.extra}
     try:
         text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
         write_text(folder / RECORD, text + "\n")
@@ -223,7 +224,7 @@ def unfinished_parts(folder: Path) -> list[str]:
 
 
 _PACKAGES = (
-    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "jiwer", "sacrebleu"),
+    *("pytest-audiobench", "pytest", "numpy", "soundfile", "soxr", "scipy", "jiwer", "sacrebleu"),
     *("torch", "transformers", "pocketsphinx"),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from pytest_audiobench.published_figures.compare import Comparison
 from pytest_audiobench.records.fields import plain
@@ -45,7 +45,7 @@ def _lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) ->
         for sweep in scorer_tables(owner):
             yield table_title(_name(owner), sweep)
             yield from table_lines(sweep, _closest(beside, sweep))
-        yield from (line for line, _ in perturbation_tables.lines(_pooled(owner), _WIDTH))
+        yield from (line for line, _ in perturbation_tables.suite_lines(_suites(owner), False, _WIDTH))
         for comparison in beside:
             yield f"  published {printable(comparison.says)}"
         yield from (f"  note: {printable(note)}" for note in _warnings(owner))
@@ -61,7 +61,7 @@ def _markdown_lines(owners: Sequence[Owner], notes: Sequence[str], compared: Com
         for sweep in scorer_tables(owner):
             title = f"**{escaped(table_title(_name(owner), sweep))}**"
             yield from (title, "", *table_markdown(sweep, _closest(beside, sweep)), "")
-        for name, rows in perturbation_tables.markdown(_pooled(owner)):
+        for name, rows in perturbation_tables.suite_markdown(_suites(owner), False):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         remarks = [f"published {comparison.says}" for comparison in beside]
         remarks += [f"note: {note}" for note in _warnings(owner)]
@@ -120,13 +120,8 @@ def _perturbed(owner: Owner) -> dict[str, Any]:
     return {name: plain(records) for name, records in figures.items() if records}
 
 
-def _pooled(owner: Owner) -> _Pooled:
-    return _Pooled((), [owner] if isinstance(owner, SuiteRecord) else [])
-
-
-class _Pooled(NamedTuple):
-    items: Sequence[ItemRecord]
-    suites: Sequence[SuiteRecord]
+def _suites(owner: Owner) -> list[SuiteRecord]:
+    return [owner] if isinstance(owner, SuiteRecord) else []
 
 
 def _warnings(owner: Owner) -> Sequence[str]:

@@ -13,11 +13,11 @@ By enumeration of all outcomes (``benchmarks/calibration.py``) neither side's er
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
+from scipy import special
 
-from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
 
@@ -34,11 +34,13 @@ class Flips:
         self.exact = pairs <= EXACT_PAIRS or differing < EXACT_DIFFERING
         self._pairs = pairs
         half = 0.0 if self.exact else 0.5
-        self._at_most = _heads_at_most(better, differing, half)[::-1][: worse + 1]
-        self._at_least = _heads_at_least(worse, differing, half)[::-1][: better + 1]
-        logs = _log_factorials(pairs)
+        # Of the k pairs that differ for no reason, the last ``worse`` are on the drop's account, or none is.
+        tosses = np.arange(differing, better - 1, -1)
+        self._at_most = special.bdtr(better, tosses, 0.5) - half * _heads(better, tosses)
+        tosses = np.arange(differing, worse - 1, -1)
+        self._at_least = special.bdtrc(worse - 1, tosses, 0.5) - half * _heads(worse, tosses)
         taken = np.arange(max(worse, better) + 1)
-        self._log_choices = logs[pairs] - logs[taken] - logs[pairs - taken]
+        self._log_choices = -special.betaln(taken + 1, pairs - taken + 1) - math.log(pairs + 1)
 
     def p(self, drop: float) -> float:
         """P(at least so many worse) if the drop is ``drop``."""
@@ -96,7 +98,7 @@ def _detectable(pairs: int, better: int, question: Question) -> float:
     if few > pairs - better:
         return 1.0
     # The net number of worse ones that so many exceed: net - z sqrt(net + 2 better) = few - better, solved for net.
-    z = normal_quantile(question.power)
+    z = float(special.ndtri(question.power))
     least = few - better
     net = least + z * z / 2.0 + z * math.sqrt(max(0.0, z * z / 4.0 + least + 2.0 * better))
     return min(1.0, net / pairs)
@@ -112,38 +114,9 @@ def worse_needed(pairs: int, better: int, question: Question) -> int:
     return few
 
 
-def _heads_at_most(heads: int, tosses: int, half: float) -> Floats:
-    """P(at most ``heads`` in k tosses) of a fair coin for k = 0 … ``tosses``, less ``half`` of P(exactly so many)."""
-    # The next head falls after k tosses or later; summed from far, small probabilities keep their digits.
-    furthest = max(tosses, 2 * heads) + 80 + int(12.0 * math.sqrt(max(tosses, 2 * heads) + 1.0))
-    exactly = _exactly(heads, furthest)
-    later: Floats = np.cumsum(exactly[::-1])[::-1] / 2.0
-    return np.minimum(1.0, later[: tosses + 1]) - half * exactly[: tosses + 1]
-
-
-def _heads_at_least(heads: int, tosses: int, half: float) -> Floats:
-    """P(at least ``heads`` in k tosses) for k = 0 … ``tosses``, less ``half`` of P(exactly so many)."""
-    exactly = half * _exactly(heads, tosses)
-    if heads == 0:
-        return 1.0 - exactly
-    before: Floats = np.cumsum(np.concatenate([[0.0], _exactly(heads - 1, tosses)[:-1] / 2.0]))
-    return np.minimum(1.0, before) - exactly
-
-
-def _exactly(heads: int, tosses: int) -> Floats:
-    """P(exactly ``heads`` in k tosses) for k = 0 … ``tosses``."""
-    probabilities = np.zeros(tosses + 1)
-    if heads <= tosses:
-        logs, k = _log_factorials(tosses), np.arange(heads, tosses + 1)
-        probabilities[heads:] = np.exp(logs[k] - logs[heads] - logs[k - heads] - k * math.log(2.0))
+def _heads(heads: int, tosses: npt.NDArray[np.int_]) -> Floats:
+    """P(exactly ``heads``) in each number of tosses of a fair coin."""
+    probabilities: Floats = np.exp(
+        -special.betaln(heads + 1, tosses - heads + 1) - np.log(tosses + 1) - tosses * math.log(2.0)
+    )
     return probabilities
-
-
-def _log_factorials(most: int) -> Floats:
-    # In powers of 2, so that few tables are kept.
-    return _table(1 << max(6, most.bit_length()))[: most + 1]
-
-
-@lru_cache(maxsize=32)
-def _table(size: int) -> Floats:
-    return np.concatenate([[0.0], np.cumsum(np.log(np.arange(1.0, size)))])

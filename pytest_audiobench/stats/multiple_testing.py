@@ -1,4 +1,4 @@
-"""p values of many tests, adjusted for their number. All take p values of shape (m,) and keep their order."""
+"""p values of many tests, adjusted for their number by Holm's method, which scipy has not; their order stays."""
 
 from __future__ import annotations
 
@@ -17,32 +17,16 @@ def holm(p_values: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Float
     """
     p = np.asarray(p_values, dtype=np.float64)
     shares = np.ones_like(p) if weights is None else np.asarray(weights, dtype=np.float64)
-    _check(p)
+    if not ((p >= 0.0) & (p <= 1.0)).all():
+        raise ValueError("a p value lies between 0 and 1")
     order = np.argsort(p / shares, kind="stable")
     remaining = np.cumsum(shares[order][::-1])[::-1]
-    return _restored(np.maximum.accumulate(p[order] / shares[order] * remaining), order)
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] / shares[order] * remaining), 1.0)
+    return adjusted
 
 
 def holm_of_known(p_values: Sequence[float | None]) -> list[float | None]:
     """:func:`holm` where some tests have no p: they count as tests that showed nothing, and stay without."""
     adjusted = holm([1.0 if p is None else p for p in p_values]).tolist() if p_values else []
     return [None if before is None else p for before, p in zip(p_values, adjusted, strict=True)]
-
-
-def benjamini_hochberg(p_values: npt.ArrayLike) -> Floats:
-    """The false discovery rate at which each is found, for independent tests (Benjamini and Hochberg 1995)."""
-    p = np.asarray(p_values, dtype=np.float64)
-    _check(p)
-    order = np.argsort(p, kind="stable")
-    return _restored(np.minimum.accumulate((p[order] * (len(p) / np.arange(1, len(p) + 1)))[::-1])[::-1], order)
-
-
-def _check(p_values: Floats) -> None:
-    if not ((p_values >= 0.0) & (p_values <= 1.0)).all():
-        raise ValueError("a p value lies between 0 and 1")
-
-
-def _restored(adjusted: Floats, order: npt.NDArray[np.intp]) -> Floats:
-    restored = np.empty_like(adjusted)
-    restored[order] = np.minimum(adjusted, 1.0)
-    return restored

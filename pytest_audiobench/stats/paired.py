@@ -22,8 +22,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
-from pytest_audiobench.stats.distributions import normal_quantile, t_quantile, t_tail
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, numbered, repeat
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop
@@ -76,7 +76,7 @@ class Spread(NamedTuple):
 
     def reach(self, level: float, side: float) -> float:
         """How far the bound at 1 - ``level`` lies from the drop, on its worse ``side`` (1) or its better one (-1)."""
-        t = t_quantile(1.0 - level, self.degrees)
+        t = float(special.stdtrit(self.degrees, 1.0 - level))
         tail = max(0.0, side * self.skew) * (1.0 + 2.0 * t * t) / 6.0
         return max(t * self.error + tail, self.unseen.reach(level))
 
@@ -85,7 +85,8 @@ class Spread(NamedTuple):
         tail = max(0.0, -self.skew)
         beyond = excess - tail / 6.0
         root = math.sqrt(self.error**2 + 4.0 / 3.0 * tail * max(0.0, beyond))
-        return max(t_tail(2.0 * beyond / (self.error + root), self.degrees), self.unseen.p(excess))
+        beneath = float(special.stdtr(self.degrees, -2.0 * beyond / (self.error + root)))
+        return max(beneath, self.unseen.p(excess))
 
 
 def ratio_drop(
@@ -216,7 +217,7 @@ def _by_t(value: float, spread: Spread, question: Question) -> Drop:
         value + spread.reach(tail, 1.0),
         value + bound,
         spread.p(value - question.margin),
-        question.margin + spread.reach(question.level, -1.0) + normal_quantile(question.power) * spread.error,
+        question.margin + spread.reach(question.level, -1.0) + float(special.ndtri(question.power)) * spread.error,
         f"; no bound below what {round(spread.unseen.samples)} samples may not show" if hidden else "",
         spread.error,
     )

@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from pytest_audiobench.stats.distributions import beta_cdf, normal_quantile, t_quantile
+import numpy as np
+from scipy import stats
+
 from pytest_audiobench.stats.drops import Question
 from pytest_audiobench.stats.mcnemar import Flips, worse_needed
 
 MOST = 10_000_000
 """Samples beyond which no number is sought."""
 _ENUMERATED = 5_000
-_STEPS = 800
 _OUT_OF_RANGE = 4.5
 _WITHIN = 0.002
 """How near to the exact number of samples a search ends, as a share: power is no smooth function of it."""
@@ -29,9 +30,9 @@ def t_power(effect: float, count: int, alpha: float = 0.05, sides: int = 2, degr
     chapter 2; statsmodels' ``TTestPower``.
     """
     degrees = degrees or count - 1
-    reached, shift = t_quantile(1.0 - alpha / sides, degrees), effect * math.sqrt(count)
-    power = noncentral_t_tail(reached, degrees, shift)
-    return power + noncentral_t_tail(reached, degrees, -shift) if sides == 2 else power
+    reached, shift = stats.t.isf(alpha / sides, degrees), effect * math.sqrt(count)
+    power = float(stats.nct.sf(reached, degrees, shift))
+    return power + float(stats.nct.sf(reached, degrees, -shift)) if sides == 2 else power
 
 
 def t_detectable(count: int, alpha: float = 0.05, power: float = 0.8, sides: int = 2) -> float:
@@ -45,35 +46,12 @@ def two_shares_needed(before: float, after: float, alpha: float = 0.05, power: f
     By Cohen's h, 2 asin √p - 2 asin √q (Cohen 1988, chapter 6). Infinite for equal shares.
     """
     h = abs(2.0 * math.asin(math.sqrt(before)) - 2.0 * math.asin(math.sqrt(after)))
-    reached = normal_quantile(1.0 - alpha / 2.0)
+    reached = float(stats.norm.isf(alpha / 2.0))
 
     def seen(shift: float) -> bool:
-        tails = (math.erfc((reached + side * shift) / math.sqrt(2.0)) / 2.0 for side in (-1.0, 1.0))
-        return sum(tails) >= power
+        return float(stats.norm.sf(reached - shift) + stats.norm.sf(reached + shift)) >= power
 
     return 2.0 * (_least(seen, 1.0) / h) ** 2 if h else math.inf
-
-
-def noncentral_t_tail(t: float, degrees: int, shift: float) -> float:
-    """P(T > t) of the noncentral t distribution with ``degrees`` >= 1 and noncentrality ``shift``.
-
-    T is (Z + shift) / S with S² a chi-square over its degrees: Simpson's rule over S, exact to 1e-9.
-    """
-    half = degrees / 2.0
-    log_norm = math.log(2.0) + half * math.log(half) - math.lgamma(half)
-    reach = 10.0 / math.sqrt(2.0 * degrees)
-    first, last = max(0.0, 1.0 - reach), 1.0 + reach
-    width = (last - first) / _STEPS
-
-    def at(s: float) -> float:
-        if s <= 0.0:
-            return math.exp(log_norm) * 0.5 * math.erfc(-shift / math.sqrt(2.0)) if degrees == 1 else 0.0
-        density = math.exp(log_norm + (degrees - 1.0) * math.log(s) - half * s * s)
-        return density * 0.5 * math.erfc((t * s - shift) / math.sqrt(2.0))
-
-    total = at(first) + at(last)
-    total += sum((4.0 if step % 2 else 2.0) * at(first + step * width) for step in range(1, _STEPS))
-    return min(1.0, total * width / 3.0)
 
 
 def flips_power(pairs: int, drop: float, flips: float, question: Question) -> float:
@@ -88,17 +66,17 @@ def flips_power(pairs: int, drop: float, flips: float, question: Question) -> fl
     if pairs > _ENUMERATED:
         net = worse - better
         error = math.sqrt(max(worse + better - net * net, 1e-12) / pairs)
-        shift = (net - question.margin) / error - normal_quantile(1.0 - question.level)
-        return 0.5 * math.erfc(-shift / math.sqrt(2.0))
+        return float(stats.norm.cdf((net - question.margin) / error - stats.norm.isf(question.level)))
     centre, spread = pairs * better, math.sqrt(pairs * better * (1.0 - better))
     first = max(0, math.floor(centre - _OUT_OF_RANGE * spread))
     last = min(pairs, math.ceil(centre + _OUT_OF_RANGE * spread))
-    total, needed = 0.0, worse_needed(pairs, first, question)
-    for improved in range(first, last + 1):
-        while needed <= pairs - improved and Flips(pairs, needed, improved).p(question.margin) > question.level:
+    improved, enough, needed = np.arange(first, last + 1), [], worse_needed(pairs, first, question)
+    for count in improved.tolist():
+        while needed <= pairs - count and Flips(pairs, needed, count).p(question.margin) > question.level:
             needed += 1
-        total += _exactly(improved, pairs, better) * _at_least(needed, pairs - improved, worse / (1.0 - better))
-    return min(1.0, total)
+        enough.append(needed)
+    called = stats.binom.sf(np.array(enough) - 1, pairs - improved, min(worse / (1.0 - better), 1.0))
+    return min(1.0, float(stats.binom.pmf(improved, pairs, better) @ called))
 
 
 def flips_detectable(pairs: int, flips: float, question: Question) -> float | None:
@@ -141,18 +119,3 @@ def _least(enough: Callable[[float], bool], high: float) -> float:
         middle = (low + high) / 2.0
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
-
-
-def _exactly(count: int, trials: int, share: float) -> float:
-    if share <= 0.0:
-        return float(count == 0)
-    log = math.lgamma(trials + 1) - math.lgamma(count + 1) - math.lgamma(trials - count + 1)
-    return math.exp(log + count * math.log(share) + (trials - count) * math.log1p(-share))
-
-
-def _at_least(count: int, trials: int, share: float) -> float:
-    if count <= 0:
-        return 1.0
-    if count > trials or share <= 0.0:
-        return 0.0
-    return 1.0 if share >= 1.0 else beta_cdf(share, float(count), trials - count + 1.0)

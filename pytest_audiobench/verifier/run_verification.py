@@ -13,7 +13,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
 from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
 from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, ScoredRow
-from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.reading import as_read, read_lines
 from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
@@ -33,7 +33,6 @@ from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
 from pytest_audiobench.verifier.score_checks import (
     Key,
     Numbers,
-    as_read,
     check_findings,
     check_scores,
     count_checks,

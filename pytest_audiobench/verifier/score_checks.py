@@ -11,14 +11,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
-import msgspec
-
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
-from pytest_audiobench.records.fields import Record, plain
+from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, ProcessedRow, ScoredRow
-from pytest_audiobench.records.reading import numbered_lines, read_lines
+from pytest_audiobench.records.reading import as_read, numbered_lines, read_lines
 from pytest_audiobench.records.run import (
     FindingMethodsRecord,
     FindingsRecord,
@@ -43,7 +41,7 @@ Key: TypeAlias = tuple[str, str]
 
 PARTS = ("processed", "scored", "scorers", "metrics")
 
-_PACKAGES = ("pytest-audiobench", "numpy", "jiwer", "sacrebleu")
+_PACKAGES = ("pytest-audiobench", "numpy", "scipy", "jiwer", "sacrebleu")
 _CLOSE = 1e-9
 """Relative. Another release of a library may sum in another order, which is no finding."""
 
@@ -251,14 +249,6 @@ def _key(numbered: tuple[int, ProcessedRow | ScoredRow]) -> Key:
 def _metric_name(metric: MetricRecord) -> str:
     group = f" [{group_text(metric.group)}]" if metric.group else ""
     return f"{metric.name} by {metric.scorer}{group}"
-
-
-_Record = TypeVar("_Record", bound=Record)
-
-
-def as_read(record: _Record) -> _Record:
-    """``record`` as it is once it was written and read."""
-    return msgspec.json.decode(msgspec.json.encode(record), type=type(record))
 
 
 def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) -> Check:

@@ -33,7 +33,7 @@ def test_a_users_mistake_ends_with_4_and_one_sentence(capsys):
 
 
 def test_help_loads_nothing_heavy():
-    heavy = "numpy", "soundfile", "fastapi", "uvicorn", "torch", "pytest", "http.client"
+    heavy = "numpy", "scipy", "jiwer", "soundfile", "fastapi", "uvicorn", "torch", "pytest", "http.client"
     code = (
         "import sys; from pytest_audiobench.cli import main\n"
         "try: main(['--help'])\n"

@@ -288,7 +288,7 @@ def test_epochs_are_the_studys_runs(made, replay, tmp_path):
     (item, *_) = rescore(
         source_of(tmp_path / "out" / "result" / "baseline" / "af3"), ScoringOptions(("letters",))
     ).items
-    assert (item["model"], item["epochs"], item["n"]) == ("af3", 2, 4)
+    assert (item.model, item.epochs, item.n) == ("af3", 2, 4)
 
 
 def rows_of_made(made):

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.multi_talker_errors import MOST_TALKERS, cp_errors
+from pytest_audiobench.metrics.multi_talker_errors import cp_errors
 from pytest_audiobench.metrics.registry import metric_kind
 
 TEXTS = st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=4)
@@ -80,9 +79,16 @@ def test_any_words_can_be_compared() -> None:
     assert cp_errors([["\ud800", "\0", "你"]], [["\ud800", "好"]]).errors == 2
 
 
-def test_a_crowd_is_refused_with_a_sentence() -> None:
-    with pytest.raises(UsageError, match="13 true talkers; cpWER is sought for at most 12"):
-        cp_errors([["a"]] * 13, [["a"]])
+def test_a_crowd_of_true_talkers_is_assigned_too() -> None:
+    crowd = [[f"w{number}", "and", f"v{number}"] for number in range(60)]
+    assert cp_errors(crowd, crowd[::-1]) == (0, 0, 0, 180, 0, 0)
+    assert cp_errors(crowd, crowd[:40]) == (0, 60, 0, 180, 20, 0)
+
+
+def test_of_equally_few_errors_those_with_the_fewest_substitutions_count() -> None:
+    # Either heard talker costs the reference three errors in all; the second replaces no word.
+    assert cp_errors([["a", "b"]], [["x", "b"], ["a", "b", "c", "d"]])[:3] == (0, 0, 4)
+    assert cp_errors([["a"], ["b", "c"]], [["b"], ["a", "d"]])[:3] == (0, 1, 1)
 
 
 def test_a_thousand_lines_of_answer_are_counted() -> None:
@@ -104,7 +110,7 @@ def test_the_rate_is_pooled_over_samples_and_does_not_know_their_order(samples) 
 
 
 def test_thousands_of_heard_talkers_are_assigned_as_a_few():
-    references = [[f"w{number}", *"abcdefg"[: number % 7]] for number in range(MOST_TALKERS)]
+    references = [[f"w{number}", *"abcdefg"[: number % 7]] for number in range(12)]
     heard = [["b", "a"] for _ in range(3_000)]
     found = cp_errors(references, [*heard, *references])
     assert (found.errors, found.insertions) == (6_000, 6_000)

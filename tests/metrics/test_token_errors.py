@@ -5,8 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.token_errors import character_errors, rate, token_errors
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.transcription.task import transcription
 
 WORDS = st.lists(st.sampled_from(["a", "b", "the", "cat", "sät", "日"]), max_size=9)
 PAIRS = st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=6)
@@ -96,6 +99,18 @@ def test_characters_are_counted_in_any_text(reference, said):
     errors = character_errors(reference, said)
     assert errors["CS"] + errors["CD"] + errors["CI"] == distance(reference, said)
     assert errors["CN"] == len(reference)
+
+
+def test_scorers_that_compare_the_same_words_share_one_alignment(monkeypatch):
+    aligned, align = [], jiwer.process_words
+    monkeypatch.setattr(jiwer, "process_words", lambda *texts: aligned.append(texts[:2]) or align(*texts))
+    sample = Sample("a", (), "", reference="These words are shared by no other test.")
+    for name in ("wer-basic", "lower-nopunct", "au-harness"):
+        scorer = transcription().available[name]
+        answer = scorer.parse(sample, {"answer": Response.of("these words were shared by no other test")})
+        counts = scorer.score(sample, answer)
+        assert (counts["S"], counts["D"], counts["I"], counts["N"]) == (1, 0, 0, 8)
+    assert len(aligned) == 2, "one of words, and one of characters"
 
 
 def test_characters_beyond_unicode_texts_are_counted_too():

@@ -1,6 +1,7 @@
 """Replaying what a run of this project left behind."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,21 +10,42 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
+from pytest_audiobench.records.fields import plain
+from pytest_audiobench.records.lines import OutputRow, PredictionRow
+from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord, RuntimeRecord
+from pytest_audiobench.report.json_lines import encode_line
 
 
-def line(**changes):
+def row(**changes):
     usual = {
         "eval": "test_digits",
         "model": "qwen",
         "dataset": "bundled/digits",
         "sample_id": "d1",
         "epoch": 0,
+        "question": "Which digit?",
+        "choices": (),
+        "reference": "one",
+        "references": (),
+        "metadata": {},
         "stage": "answer",
-        "outputs": [{"text": "(A) one", "finish": "stop"}],
+        "key": None,
+        "prompt": None,
+        "outputs": [OutputRow("(A) one", "stop")],
         "usage": {"output_tokens": 3},
         "error": None,
+        "audio": (),
     }
-    return json.dumps({**usual, **changes}) + "\n"
+    return PredictionRow(**{**usual, **changes})
+
+
+def line(**changes):
+    return encode_line(row(**changes)).decode()
+
+
+def edited(**changes):
+    """A line as someone may have changed it."""
+    return json.dumps({**plain(row()), **changes}) + "\n"
 
 
 def run_folder(tmp_path, *lines):
@@ -46,7 +68,7 @@ def ask(model, **changes):
 
 
 def test_an_answer_about_the_unchanged_clips_is_one_answer_under_every_condition(tmp_path):
-    clean = {"stage": "clean", "unchanged": True, "outputs": [{"text": "clean", "finish": "stop"}]}
+    clean = {"stage": "clean", "unchanged": True, "outputs": [OutputRow("clean", "stop")]}
     model = Replay(
         str(
             run_folder(
@@ -68,10 +90,10 @@ def test_an_answer_is_found_by_data_set_sample_stage_and_epoch(tmp_path):
     folder = run_folder(
         tmp_path,
         line(),
-        line(dataset="bundled/sounds", outputs=[{"text": "sound", "finish": "stop"}]),
-        line(sample_id="d2", outputs=[{"text": "two", "finish": "stop"}]),
-        line(stage="check", outputs=[{"text": "checked", "finish": "stop"}]),
-        line(epoch=1, outputs=[{"text": "again", "finish": "length"}]),
+        line(dataset="bundled/sounds", outputs=[OutputRow("sound", "stop")]),
+        line(sample_id="d2", outputs=[OutputRow("two", "stop")]),
+        line(stage="check", outputs=[OutputRow("checked", "stop")]),
+        line(epoch=1, outputs=[OutputRow("again", "length")]),
     )
     model = Replay(str(folder), {})
     model.load()
@@ -108,7 +130,7 @@ def test_the_file_itself_may_be_named(tmp_path):
 
 
 def test_of_several_models_one_is_chosen(tmp_path):
-    folder = str(run_folder(tmp_path, line(), line(model="af3", outputs=[{"text": "B", "finish": "stop"}])))
+    folder = str(run_folder(tmp_path, line(), line(model="af3", outputs=[OutputRow("B", "stop")])))
     with pytest.raises(UsageError, match=r"af3 \(1 answers\), qwen \(1 answers\); choose one with model=ALIAS"):
         Replay(folder, {}).fingerprint()
     with pytest.raises(UsageError, match=r"no answers of model 'gpt'; it holds af3"):
@@ -118,7 +140,7 @@ def test_of_several_models_one_is_chosen(tmp_path):
 
 
 def test_evals_that_asked_differently_are_told_apart(tmp_path):
-    other = line(eval="test_terse", outputs=[{"text": "A", "finish": "stop"}])
+    other = line(eval="test_terse", outputs=[OutputRow("A", "stop")])
     folder = str(run_folder(tmp_path, line(), other))
     with pytest.raises(UsageError, match="test_digits on line 1 and of test_terse on line 2; choose with eval="):
         Replay(folder, {}).fingerprint()
@@ -133,7 +155,7 @@ def test_evals_that_share_answers_agree(tmp_path):
 
 def test_hostile_texts_pass_through(tmp_path):
     text = "\x00\x1b[31m<script>\ud800" + "x" * 1_000_000
-    model = Replay(str(run_folder(tmp_path, line(outputs=[{"text": text, "finish": "strange"}]))), {})
+    model = Replay(str(run_folder(tmp_path, line(outputs=[OutputRow(text, "unknown")]))), {})
     assert ask(model).text == text
     assert ask(model).finish == "unknown"
 
@@ -153,18 +175,19 @@ def test_a_line_over_64_megabytes_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "says"),
     [
-        ("{\n", "line 2 is not JSON"),
-        ("[]\n", "line 2 is JSON but no object"),
-        ('{"outputs": []}\n', "line 2 has no 'eval'"),
-        (line(epoch="0"), "line 2 is no line of a run"),
-        (line(outputs=[{"text": 3}]), "line 2 is no line of a run"),
-        (line(outputs=[3]), "line 2 is no line of a run"),
+        ("{\n", "line 2: it is not one JSON object"),
+        ("[]\n", "line 2: it must be an object, not a list"),
+        ('{"outputs": []}\n', "line 2: it has no 'eval'"),
+        (edited(epoch="0"), "line 2: epoch must be a whole number, not '0'"),
+        (edited(outputs=[{"text": 3, "finish": "stop"}]), "line 2: outputs 1, text must be a text, not 3"),
+        (edited(outputs=[{"text": "A", "finish": "strange"}]), "line 2: outputs 1, finish must be one of 'stop'"),
+        (edited(outputs=[3]), "line 2: outputs 1 must be an object, not 3"),
     ],
 )
-def test_a_broken_line_is_refused(tmp_path, written, said):
-    with pytest.raises(UsageError, match=said):
+def test_a_broken_line_is_refused(tmp_path, written, says):
+    with pytest.raises(UsageError, match=re.escape(says)):
         Replay(str(run_folder(tmp_path, line(), written)), {}).fingerprint()
 
 
@@ -212,25 +235,47 @@ def test_the_fingerprint_follows_the_content_and_not_the_place(tmp_path):
     assert first != changed
 
 
+def run_record(*items):
+    """A run of items, each of a model, a protocol and its options."""
+    hashes = PooledHashes(None, None, None)
+    records = [
+        ItemRecord(index=at, nodeid="", eval="e", suite="s", model=model, protocol=protocol, options=options)
+        for at, (model, protocol, options) in enumerate(items)
+    ]
+    time = "2026-11-21T19:06:00Z"
+    return RunRecord(
+        run="main",
+        started=time,
+        finished=time,
+        command=(),
+        exit_status=0,
+        limit=None,
+        epochs=1,
+        models=(),
+        items=records,
+        hashes=hashes,
+        runtime=RuntimeRecord("", "", "", {}),
+        notes=(),
+    )
+
+
 @pytest.mark.parametrize(
-    ("record", "style"),
+    ("items", "style"),
     [
         ([("reasoned_choice", {"style": "af3"})], "af3"),
         ([("reasoned_choice", {}), ("multiple_choice", {"prompt": "?"})], "plain"),
         ([("reasoned_choice", {"style": "af3"}), ("conditioned_choice", {"style": "qwen"})], ""),
         ([("multiple_choice", {})], ""),
-        ([("conditioned_choice", None)], ""),
     ],
 )
-def test_a_run_tells_the_style_that_its_choices_were_asked_in(tmp_path, record, style) -> None:
+def test_a_run_tells_the_style_that_its_choices_were_asked_in(tmp_path, items, style) -> None:
     folder = run_folder(tmp_path, line())
-    items = [{"model": "qwen", "protocol": protocol, "options": options} for protocol, options in record]
-    items.append({"model": "another", "protocol": "reasoned_choice", "options": {"style": "qwen"}})
-    (folder / "run.json").write_text(json.dumps({"items": items}))
+    record = run_record(*(("qwen", *item) for item in items), ("another", "reasoned_choice", {"style": "qwen"}))
+    (folder / "run.json").write_text(json.dumps(plain(record)))
     assert Replay(str(folder), {}).style == Replay(str(folder / "predictions.jsonl"), {}).style == style
 
 
-@pytest.mark.parametrize("record", ["", "[]", "{", '{"items": 3}', '{"items": [[]]}'])
+@pytest.mark.parametrize("record", ["", "[]", "{", '{"schema": "audiobench.run/1"}', '{"schema": "audiobench.run/2"}'])
 def test_a_run_whose_record_is_none_tells_no_style(tmp_path, record) -> None:
     folder = run_folder(tmp_path, line())
     (folder / "run.json").write_text(record)

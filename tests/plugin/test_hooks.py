@@ -135,7 +135,7 @@ def test_a_suite_without_evals_imports_nothing_and_leaves_nothing(pytester):
                 "pytest_audiobench.plugin.stash",
                 "pytest_audiobench.plugin.options",
             }, ours
-            assert not {"numpy", "soundfile", "torch", "sqlite3", "pandas"} & set(sys.modules)
+            assert not {"numpy", "scipy", "jiwer", "soundfile", "torch", "sqlite3", "pandas"} & set(sys.modules)
         """
     )
     result = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:hypothesispytest")

@@ -187,7 +187,8 @@ def test_what_all_talkers_say_is_no_runaway_answer():
     assert "runaway" in failures(sample, Response.of("on and so forth we go " * 60), expects)
 
 
-def test_more_talkers_than_can_be_assigned_are_refused_before_the_model_is_asked():
-    crowd = Sample("crowd", (), "", reference="a", references=tuple("abcdefghijklm"))
-    with pytest.raises(UsageError, match="the scorer cpwer cannot be used here: sample 'crowd' has 13 true talkers"):
-        overlapped_speech().fitting([MIXTURE, crowd])
+def test_a_crowd_of_talkers_is_scored():
+    talkers = tuple(f"this is talker number {letter} of this meeting" for letter in "abcdefghijklm")
+    crowd = Sample("crowd", (), "", reference=talkers[0], references=talkers)
+    counts = scored(". ".join(talkers[::-1]), sample=crowd)
+    assert (counts["S"], counts["D"], counts["I"], counts["talkers_right"]) == (0, 0, 0, 1.0)

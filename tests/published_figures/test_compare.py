@@ -4,23 +4,25 @@ import pytest
 
 from pytest_audiobench.published_figures import Published
 from pytest_audiobench.published_figures.compare import comparisons, fitting
+from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord
 
 
 def item(*values, metric="accuracy", unit="share", half=0.05):
     """An item's record, as far as it is looked at: a scorer for each value."""
     names = [f"p{number}" for number in range(len(values))]
-    return {
-        "eval": "emotion[reas]",
-        "dataset": "faithfulness/emotion",
-        "scorers": [{"name": name, "signature": name, "coverage": {"n": 100, "parsed": 90}} for name in names],
-        "metrics": [
-            {
-                "name": metric, "scorer": name, "signature": name, "group": {}, "value": value, "unit": unit, "n": 100,
-                "lower": value - half, "upper": value + half, "direction": "higher",
-            }
+    return ItemRecord(
+        index=0,
+        nodeid="",
+        eval="emotion[reas]",
+        suite="faithfulness",
+        model="m",
+        dataset="faithfulness/emotion",
+        scorers=[ScorerRecord(name, name, CoverageRecord(100, 90, 10, *[0] * 6)) for name in names],
+        metrics=[
+            MetricRecord(metric, value, value - half, value + half, 100, unit, "higher", "", name, name)
             for name, value in zip(names, values, strict=True)
         ],
-    }  # fmt: skip
+    )
 
 
 def figure(value, **changes):
@@ -78,7 +80,7 @@ def test_a_figure_in_percent_of_a_metric_that_is_read_as_a_number():
 
 def test_a_figure_of_another_metric_is_not_compared():
     assert comparisons(item(0.5), [figure(10.0, metric="wer")]) == []
-    assert comparisons({"scorers": [], "metrics": []}, [figure(10.0)]) == []
+    assert comparisons(item(), [figure(10.0)]) == []
 
 
 def test_figures_belong_to_the_eval_whose_name_has_their_data_sets_words():

@@ -35,6 +35,16 @@ def test_every_record_says_what_it_is_and_takes_no_other_member(name: str) -> No
         assert definition.get("additionalProperties") is False or definition["type"] == "array", record
 
 
+def test_a_schema_tells_of_each_field_what_its_record_does() -> None:
+    definitions = schema("run")["$defs"]
+    verdict, metric = definitions["VerdictRecord"], definitions["MetricRecord"]
+    assert verdict["description"] == "A declared threshold and what became of it."
+    assert metric["properties"]["scorer"]["description"] == "null for a number that a test recorded itself."
+    # What a record has of the one that it extends is told there.
+    assert definitions["NoiseMeasurement"]["properties"]["conditions"]["description"] == "By what was done otherwise."
+    assert set(verdict["required"]) == {"status", "threshold", "value", "detail"}
+
+
 def test_numbers_of_a_submission_are_decimals() -> None:
     assert '"type": "number"' not in json.dumps(schema("submission"))
 

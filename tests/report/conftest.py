@@ -45,6 +45,8 @@ from pytest_audiobench.records.run import (
 )
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import write_lines
+from pytest_audiobench.report.page import html
+from pytest_audiobench.report.page.sounds import ENDING
 from pytest_audiobench.report.run_writer import PARTS, Lines, write_part
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -389,10 +391,15 @@ class Runs:
             before=before,
         )
 
+    @staticmethod
+    def with_items(record: RunRecord, **changes: Any) -> RunRecord:
+        """The ``record`` with all of its items changed alike."""
+        return replace(record, items=[replace(item, **changes) for item in record.items])
+
     def page(
         self,
         *items: Made,
-        budget_bytes: int | None = None,
+        budget_bytes: int = html.BUDGET_BYTES,
         baseline: BaselineRecord | None = None,
         compared: Sequence[ComparedRow] = (),
         sounds: Sequence[Record] = (),
@@ -402,15 +409,12 @@ class Runs:
 
         ``sounds`` are the excerpts that its evals left.
         """
-        from pytest_audiobench.report.page import html
-        from pytest_audiobench.report.page.sounds import ENDING
-
         folder = self.begun(*items)
         write_lines(folder / PARTS / f"sounds{ENDING}", sounds)
         record = replace(run_writer.collect(folder, heading(**changes)), baseline=baseline)
         if compared:
             write_lines(folder / COMPARED_FILE, compared)
-        path = html.write_page(folder, record, html.BUDGET_BYTES if budget_bytes is None else budget_bytes)
+        path = html.write_page(folder, record, budget_bytes)
         run_writer.finish(folder, record)
         return path
 

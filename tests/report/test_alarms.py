@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.terminal import summary_lines
@@ -14,9 +16,7 @@ DEAF = "alarm: the audio adds nothing that could be shown <b>|"
 
 def alarmed(runs: Any, *names: str) -> Any:
     _, record = runs.collected(*(runs.item(k, name, [("(a) cat", "parsed", True)] * 3) for k, name in enumerate(names)))
-    for item in record["items"]:
-        item["warnings"] = [DEAF, "a plain warning"]
-    return record
+    return runs.with_items(record, warnings=[DEAF, "a plain warning"])
 
 
 def test_an_alarm_stands_at_the_end_in_red_and_among_no_notes(runs: Any) -> None:
@@ -35,15 +35,16 @@ def test_an_alarm_is_in_the_summary_of_a_job_before_its_table_and_escaped(runs: 
 
 def test_an_alarm_is_at_the_top_of_the_page(runs: Any, opened: Any) -> None:
     folder, record = runs.collected(runs.item(0, "silence", [("(a) cat", "parsed", True)] * 3))
-    record["items"][0]["warnings"] = [DEAF]
-    page = opened(html.write_page(folder, record))
+    page = opened(html.write_page(folder, runs.with_items(record, warnings=[DEAF])))
     banner = page.page.locator("#heading .banner.bad")
     assert banner.inner_text() == "✗ Alarm: the audio adds nothing that could be shown <b>| (silence)"
     assert page.complaints == []
 
 
-def test_many_alarms_are_counted() -> None:
-    items = [{"eval": f"e{k}", "model": "m", "warnings": [f"alarm: number {k}", "alarm: all"]} for k in range(30)]
+def test_many_alarms_are_counted(runs: Any) -> None:
+    items = [
+        replace(runs.item(k, f"e{k}", []).record, warnings=[f"alarm: number {k}", "alarm: all"]) for k in range(30)
+    ]
     found = alarms(items)
     assert found[0] == "Alarm: number 0 (e0)"
     assert found[1] == "Alarm: all (e0, e1, e2, e3, e4 and 25 more)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from pytest_audiobench.report.changes import changes
 
 RIGHT = ("(a) cat", "parsed", True)
@@ -11,12 +13,12 @@ RIGHT = ("(a) cat", "parsed", True)
 
 def read(runs: Any, *lines: Any, baseline: Any = None) -> Any:
     _, record = runs.collected(runs.item(0, "a", [RIGHT], regressions=list(lines)))
-    return changes(record | {"baseline": baseline or dict(runs.baseline)})
+    return changes(replace(record, baseline=baseline or runs.baseline))
 
 
 def test_a_run_that_was_held_against_nothing_has_no_changes(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [RIGHT]))
-    assert changes(record | {"baseline": None}) is None
+    assert record.baseline is None
     assert changes(record) is None
 
 
@@ -73,7 +75,7 @@ def test_drops_of_other_units_keep_them(runs: Any) -> None:
 
 
 def test_the_baseline_is_named_by_where_it_comes_from(runs: Any) -> None:
-    found = read(runs, runs.regression("pass", 0.0), baseline={**runs.baseline, "limit": 50})
+    found = read(runs, runs.regression("pass", 0.0), baseline=replace(runs.baseline, limit=50))
     assert dict(found.baseline) == {
         "from": "baselines/main.json",
         "of": "listener = hf:checkpoints/step-1000",

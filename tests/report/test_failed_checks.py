@@ -58,8 +58,7 @@ def test_of_a_test_with_several_evals_the_one_that_failed_it_is_named(runs: Any)
         runs.item(1, "a:text", [WRONG], control=True, **told),
     ]
     _, record = runs.collected(*items, exit_status=1)
-    for item in record["items"]:
-        item["nodeid"] = "evals/test_a.py::test_a"
+    record = runs.with_items(record, nodeid="evals/test_a.py::test_a")
     assert [one.eval for one in failed_checks(record)] == ["a:heard"]
     assert run_verdict(record).counts == "1 threshold failed"
 
@@ -67,8 +66,7 @@ def test_of_a_test_with_several_evals_the_one_that_failed_it_is_named(runs: Any)
 def test_a_test_of_several_evals_that_failed_by_an_assertion_is_told_once(runs: Any) -> None:
     items = [runs.item(number, f"a:{number}", [RIGHT], outcome="failed", message=ASSERTION) for number in range(3)]
     _, record = runs.collected(*items, exit_status=1)
-    for item in record["items"]:
-        item["nodeid"] = "evals/test_a.py::test_a"
+    record = runs.with_items(record, nodeid="evals/test_a.py::test_a")
     assert [(one.eval, one.text) for one in failed_checks(record)] == [("a:0", ASSERTION)]
 
 

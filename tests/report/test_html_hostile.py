@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.run import VerdictRecord
-from pytest_audiobench.report.json_lines import read_lines, write_lines
+from pytest_audiobench.records.fields import Record
+from pytest_audiobench.records.lines import COMPARED_FILE, LINE_FILES, PredictionRow, ProcessedRow, ScoredRow
+from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.run import AgreementRecord, ErrorRecord, PooledHashes, VerdictRecord
+from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page.html import write_page
-from pytest_audiobench.report.run_writer import COMPARED_FILE, LINE_FILES
 
 RUN = "window.ran = (window.ran || 0) + 1"
 PAYLOADS = [
@@ -31,17 +34,24 @@ PAYLOADS = [
     "&lt;b&gt; &#x3c;script&#x3e;",
 ]
 ALL = " ".join(PAYLOADS)
-KEPT = {"status", "tone", "outcome", "direction", "unit", "started", "finished", "batching", "change", "failures"}
-"""Fields that only this package writes, from lists of its own."""
+KEPT = {"status", "outcome", "direction", "unit", "started", "finished", "batching", "change", "failures", "finish"}
+KEPT |= {"role", "schema", "harder"}
+"""Fields that only this package writes, from lists of its own, and whose other values no reader takes."""
+ROWS = {"predictions": PredictionRow, "processed": ProcessedRow, "scored": ScoredRow}
 
 
 def poisoned(value: Any, name: str = "") -> Any:
     """``value`` with every text of it, and every name in a mapping of others' names, followed by all payloads."""
+    if isinstance(value, PooledHashes):
+        return value
+    if isinstance(value, Record):
+        fields = structs.asdict(value)
+        return structs.replace(value, **{field: poisoned(inner, field) for field, inner in fields.items()})
     if isinstance(value, dict):
         free = name in ("group", "groups", "metadata", "left_out", "examples", "fingerprint", "packages")
-        return {f"{one}{ALL}" if free else one: poisoned(inner, one) for one, inner in value.items()}
-    if isinstance(value, list):
-        return [poisoned(one, name) for one in value]
+        return {f"{key}{ALL}" if free else key: poisoned(inner, key) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [poisoned(element, name) for element in value]
     kept = name in KEPT or value in FAILURES
     return f"{value}{ALL}" if isinstance(value, str) and not kept else value
 
@@ -73,26 +83,22 @@ def poisoned_page(runs: Any) -> Path:
         )
         for number in range(4)
     ]
-    models = [
-        {"alias": f"model-{n}", "spec": "hf:x", "batching": "opaque", "device": "cpu", "fingerprint": {"weights": "ab"}}
-        for n in range(2)
-    ]
+    models = [runs.model(f"model-{number}", spec="hf:x") for number in range(2)]
     folder, record = runs.collected(*items, models=models, notes=["a note"], exit_status=1)
-    before = {"status": "parsed", "scores": {"correct": 1.0}, "text": "(a) cat", "failures": []}
-    compared = [
-        {name: row[name] for name in ("eval", "model", "sample_id", "epoch")}
-        | {"scorer": "letters", "change": "worse", "before": before}
-        for row in read_lines(folder / LINE_FILES["predictions"])
-    ]
-    write_lines(folder / COMPARED_FILE, [poisoned(row) for row in compared])
-    for file in LINE_FILES.values():
-        write_lines(folder / file, [poisoned(row) for row in read_lines(folder / file)])
-    for item in record["items"]:
-        item["message"] = "it failed"
-        item["errors"] = [{"sample_id": "s1", "message": "no such file"}]
-        item["warnings"] = ["too quiet"]
-        item["agreement"] = {"letters": ["other"]}
-    return write_page(folder, poisoned(record | {"baseline": dict(runs.baseline)}))
+    scored = read_lines(folder / LINE_FILES["scored"], ScoredRow)
+    compared = [runs.compared_row(row, "worse") for row in scored if row.scorer == "letters"]
+    write_lines(folder / COMPARED_FILE, list(map(poisoned, compared)))
+    for kind, row_type in ROWS.items():
+        path = folder / LINE_FILES[kind]
+        write_lines(path, list(map(poisoned, read_lines(path, row_type))))
+    troubles = {
+        "message": "it failed",
+        "errors": [ErrorRecord("s1", "no such file")],
+        "warnings": ["too quiet"],
+        "agreement": AgreementRecord("accuracy", 2, 0.5, 0.1, 0.4, 0.6, 12, 0.75),
+    }
+    record_items = [structs.replace(item, **troubles) for item in record.items]
+    return write_page(folder, poisoned(structs.replace(record, items=record_items, baseline=runs.baseline)))
 
 
 @pytest.fixture

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from pytest_audiobench.records.lines import (
+    COMPARED_FILE,
+    AudioRow,
+    ExcerptRow,
+    OutputRow,
+    PredictionRow,
+    ProcessedRow,
+    ScoredRow,
+)
+from pytest_audiobench.records.reading import read_lines
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.json_lines import write_lines
 from pytest_audiobench.report.page import html
@@ -31,13 +42,22 @@ TEXTS = {
 def everywhere(bad: str) -> Any:
     """Puts ``bad`` into each field of a sample's rows of predictions."""
 
-    def amend(number: int, row: dict[str, Any]) -> None:
-        row |= {"sample_id": bad + str(number), "question": bad, "choices": [bad, "x", bad], "reference": bad}
-        row |= {"references": [bad, f"{bad}."], "metadata": {bad: bad, "__proto__": bad}, "stage": bad}
-        row |= {"prompt": [[bad, [0, bad, f"{bad} {bad}"]]], "usage": {bad: bad}}
-        row["outputs"] = [{"text": bad, "finish": bad}]
-        row["error"] = bad if number else None
-        row["audio"] = [{"source": bad, "key": bad, "duration_s": 1.0, "truncated_s": 0.5}]
+    def amend(number: int, row: PredictionRow) -> PredictionRow:
+        return replace(
+            row,
+            sample_id=bad + str(number),
+            question=bad,
+            choices=[bad, "x", bad],
+            reference=bad,
+            references=[bad, f"{bad}."],
+            metadata={bad: bad, "__proto__": bad},
+            stage=bad,
+            prompt=[("user", [0, bad, f"{bad} {bad}"])],
+            usage={bad: 1},
+            outputs=[OutputRow(bad, "stop")],
+            error=bad if number else None,
+            audio=[AudioRow(bad, bad, 1.0, 0.5)],
+        )
 
     return amend
 
@@ -47,18 +67,28 @@ def page_of(runs: Any, bad: str) -> Path:
     answers = [(bad, "parsed", False)] * 2
     item = runs.item(0, name, answers, model=name, suite=name, groups={name: bad}, amend=everywhere(bad))
     folder = runs.begun(item)
-    for kind in ("processed", "scored"):
-        (path,) = folder.glob(f"{PARTS}/*.{kind}.jsonl")
-        rows = [row | {"sample_id": bad + row["sample_id"][-1]} for row in run_writer.read_lines(path)]
-        write_lines(path, [row | ({"value": bad} if kind == "processed" else {"cluster": bad}) for row in rows])
-    sound = {"eval": item.eval, "model": item.model, "sample_id": f"{bad}0", "clip": 0, "rank": 0}
-    sound |= {"seconds": 1.0, "whole_s": 2.0, "mp3": base64.b64encode(b"<script>no sound").decode()}
+    (path,) = folder.glob(f"{PARTS}/*.processed.jsonl")
+    processed = list(read_lines(path, ProcessedRow))
+    write_lines(path, [replace(row, sample_id=bad + row.sample_id[-1], value=bad) for row in processed])
+    (path,) = folder.glob(f"{PARTS}/*.scored.jsonl")
+    scored = [replace(row, sample_id=bad + row.sample_id[-1], cluster=bad) for row in read_lines(path, ScoredRow)]
+    write_lines(path, scored)
+    sound = ExcerptRow(
+        eval=item.eval,
+        model=item.model,
+        sample_id=f"{bad}0",
+        clip=0,
+        version="",
+        rank=0,
+        seconds=1.0,
+        whole_s=2.0,
+        mp3=base64.b64encode(b"<script>no sound").decode(),
+    )
     write_lines(folder / PARTS / f"1{ENDING}", [sound])
     record = run_writer.collect(folder, runs.heading())
-    before = {"status": "parsed", "scores": {"correct": 1.0}, "text": bad, "failures": [bad]}
-    owner = {"eval": item.eval, "model": item.model, "epoch": 0, "scorer": "letters", "change": "worse"}
-    rows = [owner | {"sample_id": f"{bad}{number}", "before": before} for number in range(2)]
-    write_lines(folder / run_writer.COMPARED_FILE, rows)
+    compared = [runs.compared_row(row, "worse", bad) for row in scored]
+    compared = [replace(row, before=replace(row.before, failures=[bad])) for row in compared]
+    write_lines(folder / COMPARED_FILE, compared)
     return html.write_page(folder, record)
 
 

@@ -2,10 +2,10 @@
 
 import math
 import re
-from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from msgspec.structs import replace
 
 from pytest_audiobench.records.run import MetricRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
@@ -46,8 +46,7 @@ def lines_of(record, width):
 @pytest.mark.parametrize("long", [False, True])
 def test_no_line_is_wider_than_the_terminal_and_no_verdict_is_cut(runs, width, long):
     names = [f"{LONG}{n}" if long else f"e{n}" for n in range(4)]
-    record = held(runs, names=names)
-    record["notes"].append("a note of many words " * 12 + "/and/a/path/without/any/space" * 9)
+    record = held(runs, names=names, notes=["a note of many words " * 12 + "/and/a/path/without/any/space" * 9])
     lines = [text for text, _ in lines_of(record, width)]
     assert max(map(len, lines)) <= width
     for verdict in ("pass", "inconclusive", "not comparable", "regressed"):
@@ -87,8 +86,9 @@ def test_the_worst_is_read_last_and_the_last_line_says_what_to_do(runs):
 
 
 def test_what_was_not_compared_claims_no_flips(runs):
-    record = held(runs, ["not_comparable"], ["a"])
-    record["items"][0]["regressions"][0]["pairs"] = 70
+    record = runs.with_items(
+        held(runs, ["not_comparable"], ["a"]), regressions=[runs.dropped("not_comparable", pairs=70)]
+    )
     row = next(text for text, _ in lines_of(record, 200) if text.startswith("not comparable  "))
     assert row.endswith(" 70")
     assert "+0" not in row
@@ -166,10 +166,9 @@ def test_a_number_that_does_not_exist_has_no_property_and_numpy_leaves_no_trace(
 
 @pytest.mark.parametrize("text", ["\x00\x0b\x1b[2J", "\ud800", "\ufffe", "<&>\"'", "]]>", "\u2028", "x" * 100_000])
 def test_properties_make_valid_xml_whatever_the_texts(runs, text):
-    item = runs.item(0, "a", [RIGHT]).record
-    item.eval = text
-    item.regressions = [runs.dropped(group={text: text}, detail=text)]
-    item.verdicts = [VerdictRecord("fail", f"accuracy[{text}] >= 1", 0.5, text)]
+    line = runs.dropped(group={text: text}, detail=text)
+    verdict = VerdictRecord("fail", f"accuracy[{text}] >= 1", 0.5, text)
+    item = replace(runs.item(0, "a", [RIGHT], regressions=[line], verdicts=[verdict]).record, eval=text)
     root = ElementTree.Element("properties")
     for name, value in properties(item):
         assert len(name) <= 500
@@ -180,8 +179,8 @@ def test_properties_make_valid_xml_whatever_the_texts(runs, text):
 
 def test_the_number_of_properties_does_not_grow_without_end(runs):
     item = runs.item(0, "a", [RIGHT], regressions=[runs.dropped(group={"g": str(n)}) for n in range(500)]).record
-    item.metrics = [MetricRecord(f"m{n}", math.pi, None, None, 1, "", "higher", "") for n in range(500)]
-    found = properties(item)
+    metrics = [MetricRecord(f"m{n}", math.pi, None, None, 1, "", "higher", "") for n in range(500)]
+    found = properties(replace(item, metrics=metrics))
     assert len(found) == 400
     assert found[-1][0] == "eval.properties_left_out"
     assert {"eval.name", "eval.input_hash", "eval.accuracy[g=0].verdict"} <= dict(found).keys()

@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from pytest_audiobench.records.run import MetricRecord, VerdictRecord
+from pytest_audiobench.records.run import MetricRecord, RunRecord, VerdictRecord
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.markdown import append_summary, escaped, summary
 from pytest_audiobench.report.terminal import summary_lines
@@ -17,7 +18,7 @@ FAIL = VerdictRecord("fail", "accuracy >= 0.9", 0.75, "75.0 % is below 90.0 %")
 PASS = VerdictRecord("pass", "accuracy[hop=multi] >= 0.3", 0.75, "")
 
 
-def lines_of(record: dict[str, Any], width: int = 100) -> list[str]:
+def lines_of(record: RunRecord, width: int = 100) -> list[str]:
     return [text for text, _ in summary_lines(record, width)]
 
 
@@ -83,8 +84,8 @@ def test_limits_and_failed_askings_are_said_beside_the_table(runs: Any) -> None:
 def test_why_a_number_has_no_interval_is_said_beneath_the_table_and_in_the_summary(runs: Any) -> None:
     _, record = runs.collected(*(runs.item(n, f"eval-{n}", [RIGHT, WRONG]) for n in range(2)))
     few = "no interval: a label is true of 3 samples, 5 needed"
-    for item in record["items"]:
-        item["metrics"][0].update(lower=None, upper=None, method=few)
+    first, *others = record.items[0].metrics
+    record = runs.with_items(record, metrics=[replace(first, lower=None, upper=None, method=few), *others])
     said = "2 evals: no interval of accuracy: a label is true of 3 samples, 5 needed"
     assert said in lines_of(record)
     assert "a label is true of 3 samples, 5 needed" in summary(record)
@@ -122,9 +123,7 @@ def test_a_summary_is_appended_to_what_other_steps_wrote(runs: Any, tmp_path: Pa
 
 def test_a_very_large_run_stays_within_the_summarys_bound(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "a", [RIGHT]))
-    record["items"] *= 5000
-    record["items"] = [item | {"verdicts": []} for item in record["items"]]
-    text = summary(record)
+    text = summary(replace(record, items=[*record.items] * 5000))
     assert len(text.encode()) < 2**20
     assert "more rows are in run.json" in text
 
@@ -138,8 +137,8 @@ def test_escaped_text_is_one_line_without_live_markup(text: str) -> None:
 
 def test_junit_properties_are_strings_with_score_bounds_threshold_and_hashes(runs: Any) -> None:
     item = runs.item(0, "a", [RIGHT] * 3 + [WRONG], verdicts=[FAIL, PASS]).record
-    item.metrics.append(MetricRecord("latency", None, None, None, 0, "s", "lower", "none"))
-    found = properties(item)
+    latency = MetricRecord("latency", None, None, None, 0, "s", "lower", "none")
+    found = properties(replace(item, metrics=[*item.metrics, latency]))
     assert all(isinstance(name, str) and isinstance(value, str) for name, value in found)
     values = dict(found)
     assert values["eval.accuracy.score"] == "0.75"

@@ -4,12 +4,14 @@ import json
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.records.lines import ScoredAnswer
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.run_reader import load_run
 
@@ -27,26 +29,55 @@ def folder(runs: Any) -> Path:
 
 def test_rows_join_question_answer_scorer_and_score(folder: Path) -> None:
     rows = list(load_run(folder).rows())
-    assert [row["sample_id"] for row in rows] == ["s00000", "s00001", "s00002", "s00000", "s00001"]
+    assert [row.sample_id for row in rows] == ["s00000", "s00001", "s00002", "s00000", "s00001"]
     first = rows[0]
-    assert (first["eval"], first["question"], first["text"]) == ("single", "Which animal is heard?", "(a) cat")
-    assert first["scorers"] == {"letters": {"status": "parsed", "value": "A", "scores": {"correct": 1.0}}}
-    assert first["groups"] == {"hop": "single"}
-    assert (rows[2]["error"], rows[2]["text"]) == ("no audio", None)
-    assert rows[2]["scorers"]["letters"]["status"] == "error"
+    assert (first.eval, first.question, first.text) == ("single", "Which animal is heard?", "(a) cat")
+    assert first.scorers == {"letters": ScoredAnswer("parsed", "A", {"correct": 1.0})}
+    assert first.groups == {"hop": "single"}
+    assert (rows[2].error, rows[2].text) == ("no audio", None)
+    assert rows[2].scorers["letters"].status == "error"
 
 
 def test_a_run_is_found_by_its_name_under_the_reports(folder: Path) -> None:
     assert load_run(folder.name, reports=folder.parent).folder == folder
-    assert load_run(str(folder)).record["schema"] == "audiobench.run/1"
+    assert load_run(str(folder)).record.schema == "audiobench.run/2"
 
 
-def test_a_run_whose_regressions_were_edited_is_told_in_a_sentence(folder: Path) -> None:
+def edit(folder: Path, change: Callable[[Any], object]) -> None:
+    """Edit the run's record as somebody might by hand."""
     record = json.loads((folder / "run.json").read_text())
-    record["items"][1]["regressions"] = [{"status": "regressed"}]
+    change(record)
     (folder / "run.json").write_text(json.dumps(record))
-    with pytest.raises(UsageError, match=r"run.json: items\[1\].regressions\[0\] has no 'metric': it was edited"):
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (
+            lambda record: record["items"][1].update(regressions=[{"status": "regressed"}]),
+            "items 'multi', regressions 1 has no 'metric'",
+        ),
+        (
+            lambda record: record["items"][0]["metrics"][0].update(value="0.5"),
+            "items 'single', metrics 'accuracy', value must be a number or null, not '0.5'",
+        ),
+        (
+            lambda record: record["items"][0].update(outcome="fine"),
+            "items 'single', outcome must be one of 'passed', 'failed', 'skipped', 'lost', not 'fine'",
+        ),
+        (lambda record: record.update(modles=[]), "it has the unknown 'modles' (is it 'models'?)"),
+        (lambda record: record.update(started="yesterday"), "started must be a time such as 2026-11-21T19:06:00Z, not"),
+        (lambda record: record.update(limit=0), "limit must be a whole number of at least 1, not 0"),
+    ],
+)
+def test_a_run_that_was_edited_is_refused_in_a_sentence_with_the_place(
+    folder: Path, change: Callable[[Any], object], says: str
+) -> None:
+    edit(folder, change)
+    with pytest.raises(UsageError) as refused:
         load_run(folder)
+    assert f"{folder / 'run.json'}: {says}" in str(refused.value)
+    assert str(refused.value).endswith("it was edited, or cut: run again, which asks no model")
 
 
 def test_frames_hold_one_row_per_item_number_and_scorer(folder: Path) -> None:
@@ -79,11 +110,24 @@ def test_a_run_cut_after_merging_is_no_finished_run_either(runs: Any) -> None:
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("{", "not JSON"), ("[]", "schema None"), ('{"schema":"audiobench.run/9"}', "audiobench.run/9")],
+    [
+        ("", "is empty"),
+        ("{", "line 1 is not JSON .it ends too early: the file was cut"),
+        ("[]", "is no run's record: it has no schema where 'audiobench.run/2' is expected"),
+        ('{"schema":"audiobench.baseline/2"}', "is no run's record: it has the schema 'audiobench.baseline/2'"),
+        (
+            '{"schema":"audiobench.run/1","items":[{"eval":5}]}',
+            "has the schema 'audiobench.run/1', which another version of pytest-audiobench wrote, and this one reads "
+            "'audiobench.run/2': write it anew with pytest",
+        ),
+        ('{"schema":"audiobench.run/2","run":"a","run":"b"}', "has 'run' twice"),
+        ('{"schema":"audiobench.run/2","epochs":NaN}', "line 1 holds NaN, which is no number"),
+        ('{"schema":' * 100_000, "nested too deep"),
+    ],
 )
 def test_a_record_of_another_version_or_none_is_refused(folder: Path, content: str, reason: str) -> None:
     (folder / "run.json").write_text(content)
-    with pytest.raises(UsageError, match=reason):
+    with pytest.raises(UsageError, match=f"run.json.*{reason}"):
         load_run(folder)
 
 
@@ -130,8 +174,8 @@ def test_stages_and_several_outputs_are_kept_apart(folder: Path) -> None:
         staged += [reasoning, row]
     path.write_text("".join(json.dumps(row) + "\n" for row in staged))
     first = next(load_run(folder).rows())
-    assert first["stages"] == {"reasoning": ["I hear purring."], "answer": ["(a) cat"]}
-    assert first["text"] == "(a) cat"
+    assert first.stages == {"reasoning": ["I hear purring."], "answer": ["(a) cat"]}
+    assert first.text == "(a) cat"
 
 
 @pytest.mark.parametrize("name", ["samples", "metrics", "items", "regressions"])
@@ -158,10 +202,10 @@ def test_a_column_of_a_frame_holds_values_of_one_kind(runs: Any) -> None:
     pytest.importorskip("pandas", reason="frames need pandas")
     made = runs.item(0, "a", [RIGHT, FAILED]), runs.item(1, "b", [WRONG])
     folder, _ = runs.collected(*made)
-    record = json.loads((folder / "run.json").read_text())
-    for item, options in zip(record["items"], ({"prompt": "Choose.", "labels": ["x"]}, {"labels": None}), strict=True):
-        item["options"], item["judges"] = options, {}
-    (folder / "run.json").write_text(json.dumps(record))
+    options = {"prompt": "Choose.", "labels": ["x"]}, {"labels": None}
+    edit(
+        folder, lambda record: [item.update(options=each) for item, each in zip(record["items"], options, strict=True)]
+    )
     run = load_run(folder)
     assert run.items["options.labels"].tolist() == ['["x"]', "null"]
     for frame in (run.items, run.metrics, run.samples):

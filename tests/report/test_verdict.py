@@ -29,15 +29,14 @@ def test_more_samples_are_advised_only_where_there_are_pairs(runs):
 
 def test_an_assertion_that_failed_is_told_beside_an_inconclusive_line(runs):
     item = runs.item(0, "digits", [RIGHT], regressions=[runs.dropped("inconclusive")], outcome="failed")
-    record = gated(runs, item, exit_status=1)
-    record["items"][0]["message"] = "assert accuracy 0.25 > 0.9"
+    record = runs.with_items(gated(runs, item, exit_status=1), message="assert accuracy 0.25 > 0.9")
     assert said(record).startswith("failed (1 of 1 line inconclusive; 1 eval failed otherwise).")
 
 
 def test_an_inconclusive_line_that_fails_its_test_is_no_other_failure(runs):
     line = runs.dropped("inconclusive")
     record = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[line], outcome="failed"), exit_status=1)
-    record["items"][0]["message"] = f"accuracy.drop <= 1pp: {line.detail}"
+    record = runs.with_items(record, message=f"accuracy.drop <= 1pp: {line.detail}")
     assert said(record).startswith("inconclusive (1 of 1 line inconclusive).")
 
 
@@ -45,14 +44,12 @@ def test_the_evaluations_of_one_test_fail_once(runs):
     fail = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
     heard = runs.item(0, "heard", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
     silence = runs.item(1, "silence", [RIGHT, WRONG], outcome="failed")
-    record = gated(runs, heard, silence, exit_status=1)
-    for item in record["items"]:
-        item["nodeid"] = "test_listening.py::test_listening"
+    record = runs.with_items(gated(runs, heard, silence, exit_status=1), nodeid="test_listening.py::test_listening")
     assert said(record).startswith("failed (no regression line was compared with the baseline; 1 threshold failed).")
 
 
 def test_a_number_is_not_parted_from_its_unit(runs):
-    record = gated(runs, runs.item(0, "digits", [RIGHT]))
-    record["notes"].append("padding of nearly all batches was as much as 65.6 % of what was played")
+    note = "padding of nearly all batches was as much as 65.6 % of what was played"
+    record = gated(runs, runs.item(0, "digits", [RIGHT]), notes=[note])
     for width in range(40, 70):
         assert not any(line.lstrip().startswith("%") for line, _ in summary_lines(record, width))

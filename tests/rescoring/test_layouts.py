@@ -49,25 +49,25 @@ def row(hop, *texts, **more):
 
 def values(found, metric="accuracy"):
     return {
-        (item["eval"], one["scorer"]): one["value"]
+        (item.eval, score.scorer): score.value
         for item in found.items
-        for one in item["metrics"]
-        if one["name"] == metric and not one["group"]
+        for score in item.metrics
+        if score.name == metric and not score.group
     }
 
 
 def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
     file = study(tmp_path, row("single", "It is (B) hen."), row("multi", "(A)"))
     (item,) = rescore(source_of(file), ScoringOptions()).items
-    assert (item["eval"], item["model"], item["dataset"]) == ("animal[reas]", "af3", "faithfulness/animal")
-    assert (item["protocol"], item["cluster"], item["groups"]) == ("multiple_choice", "recording", ["hop"])
-    letters = [one for one in item["metrics"] if one["scorer"] == "letters" and one["name"] == "accuracy"]
-    assert [(one["group"], one["value"]) for one in letters] == [
+    assert (item.eval, item.model, item.dataset) == ("animal[reas]", "af3", "faithfulness/animal")
+    assert (item.protocol, item.cluster, item.groups) == ("multiple_choice", "recording", ("hop",))
+    letters = [metric for metric in item.metrics if (metric.scorer, metric.name) == ("letters", "accuracy")]
+    assert [(metric.group, metric.value) for metric in letters] == [
         ({}, 0.5),
         ({"hop": "multi"}, 0),
         ({"hop": "single"}, 1),
     ]
-    assert letters[0]["method"] == "no interval: 1 cluster, 2 needed"
+    assert letters[0].method == "no interval: 1 cluster, 2 needed"
     (first, _) = source_of(file).rows()
     assert first.sample.choices == ("dog", "hen", "an (old) cow")
     assert first.sample.reference == "hen"
@@ -76,17 +76,17 @@ def test_a_studys_answers_are_joined_to_its_questions(tmp_path):
 def test_a_crash_of_the_study_is_a_failed_asking(tmp_path):
     file = study(tmp_path, row("single", "CRASH: out of memory"), row("multi", None))
     (item,) = rescore(source_of(file), ScoringOptions(("letters",))).items
-    assert item["scorers"][0]["coverage"]["errors"] == 2
-    assert "crashed there (CRASH: out of memory)" in item["errors"][0]["message"]
+    assert item.scorers[0].coverage.errors == 2
+    assert "crashed there (CRASH: out of memory)" in item.errors[0].message
     (item,) = rescore(source_of(file, crashes="unanswered"), ScoringOptions(("letters",))).items
-    assert item["scorers"][0]["coverage"]["empty"] == 2
+    assert item.scorers[0].coverage.empty == 2
 
 
 def test_of_chains_of_several_lengths_those_are_scored_that_all_rows_have(tmp_path):
     file = study(tmp_path, row("single", "(B)", "(A)"), row("multi", "(B)"))
     (item,) = rescore(source_of(file), ScoringOptions(("letters",))).items
-    assert (item["n"], item["epochs"]) == (2, 1)
-    assert item["warnings"] == ["some rows hold 2 answers; the first 1 of each are scored"]
+    assert (item.n, item.epochs) == (2, 1)
+    assert item.warnings == ["some rows hold 2 answers; the first 1 of each are scored"]
 
 
 def test_an_answer_to_an_unknown_question_is_named(tmp_path):
@@ -117,10 +117,10 @@ def test_a_score_file_of_audiobench_is_transcripts_with_a_caution(tmp_path):
     file.parent.mkdir()
     file.write_text(json.dumps({"wer": 0.25, "sample_wer": rows}))
     (item,) = rescore(source_of(file), ScoringOptions()).items
-    assert (item["eval"], item["model"], item["n"]) == ("librispeech_test_clean", "SALMONN_7B", 2)
-    assert item["metrics"][0]["value"] == 0.25
-    assert "after its own normalisation" in item["warnings"][0]
-    assert "wer 0.25" in item["warnings"][0]
+    assert (item.eval, item.model, item.n) == ("librispeech_test_clean", "SALMONN_7B", 2)
+    assert item.metrics[0].value == 0.25
+    assert "after its own normalisation" in item.warnings[0]
+    assert "wer 0.25" in item.warnings[0]
 
 
 def test_a_folder_of_files_is_scored_as_one(tmp_path):
@@ -232,8 +232,8 @@ def test_thenirocks_probes_give_the_recall_and_the_false_alarms_that_its_file_st
     for metric, published in (("recall", "recall"), ("fpr", "fpr")):
         own = {key[0]: value for key, value in values(found, metric).items() if key[1] == "ab-yesno"}
         assert own == {f"ab/sound-id[{one}]": told[published] for one, told in stated.items()}
-    assert {scorer["name"] for item in found.items for scorer in item["scorers"]} >= {"ab-yesno", "heard"}
-    assert all(item["cluster"] == "mixture" for item in found.items)
+    assert {scorer.name for item in found.items for scorer in item.scorers} >= {"ab-yesno", "heard"}
+    assert all(item.cluster == "mixture" for item in found.items)
 
 
 def test_half_a_character_at_an_answers_end_is_no_crash(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 
 from pytest_audiobench.cli import main
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.records.lines import PredictionRow
+from pytest_audiobench.records.reading import as_read, read_lines, read_run
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.output import write_rescored_run
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
@@ -21,15 +22,10 @@ def copy(run_folder, tmp_path):
     return shutil.copytree(run_folder, tmp_path / "copy")
 
 
-def record(folder):
-    return json.loads((folder / "run.json").read_text())
-
-
-def told(item):
+def rescored_again(item):
     """What scoring again must give anew, alike."""
     names = ("eval", "model", "dataset", "protocol", "n", "epochs", "limited", "scorers", "hashes", "agreement")
-    metrics = [metric for metric in item["metrics"] if metric["scorer"] is not None]
-    return {name: item[name] for name in names} | {"metrics": metrics}
+    return *(getattr(item, name) for name in names), [metric for metric in item.metrics if metric.scorer is not None]
 
 
 def edited(file, change):
@@ -38,16 +34,16 @@ def edited(file, change):
 
 
 def test_a_run_scored_again_has_its_own_hashes_values_and_intervals(run_folder):
-    run = record(run_folder)
-    found = rescore(source_of(run_folder), ScoringOptions())
-    assert len(found.items) == 6
-    assert [told(item) for item in json.loads(json.dumps(found.items))] == [told(item) for item in run["items"]]
-    assert any(item["scorers"][0]["coverage"]["errors"] for item in found.items)
-    assert {metric["group"].get("third") for item in found.items for metric in item["metrics"]} >= {"0", "1", "2"}
-    suites = {suite["model"]: suite for suite in run["suites"]}
-    for suite in json.loads(json.dumps(found.suites)):
-        assert suite == suites[suite["model"]]
-    assert len(found.suites) == 2
+    run = read_run(run_folder / "run.json")
+    again = rescore(source_of(run_folder), ScoringOptions())
+    items = list(map(as_read, again.items))
+    assert len(items) == 6
+    assert list(map(rescored_again, items)) == list(map(rescored_again, run.items))
+    assert any(item.scorers[0].coverage.errors for item in items)
+    assert {metric.group.get("third") for item in items for metric in item.metrics} >= {"0", "1", "2"}
+    suites = {suite.model: suite for suite in run.suites}
+    assert {suite.model: as_read(suite) for suite in again.suites} == suites
+    assert len(suites) == 2
 
 
 def test_it_writes_the_runs_own_files(run_folder, tmp_path):
@@ -55,8 +51,8 @@ def test_it_writes_the_runs_own_files(run_folder, tmp_path):
     write_rescored_run(out, source_of(run_folder), ScoringOptions(), ["audiobench", "score"])
     for name in ("predictions.jsonl", "processed_predictions.jsonl", "scored_predictions.jsonl"):
         assert (out / name).read_bytes() == (run_folder / name).read_bytes()
-    assert record(out)["hashes"] == record(run_folder)["hashes"]
-    assert record(out)["suites"] == record(run_folder)["suites"]
+    assert read_run(out / "run.json").hashes == read_run(run_folder / "run.json").hashes
+    assert read_run(out / "run.json").suites == read_run(run_folder / "run.json").suites
     assert (out / "report.html").stat().st_size > 10_000
     assert not (out / "parts").exists()
 
@@ -66,32 +62,31 @@ def test_a_replay_and_scoring_again_agree(run_pytest, run_folder):
     replayed = run_pytest(
         "replayed", f"--ab-model=good=replay:{run_folder},model=good", "--ab-epochs=2", "--ab-max-errors=9"
     )
-    again = {
-        item["eval"]: item for item in rescore(source_of(run_folder), ScoringOptions()).items if item["model"] == "good"
-    }
+    again = {item.eval: item for item in rescore(source_of(run_folder), ScoringOptions()).items if item.model == "good"}
     built_on_the_model = {"model", "input_hash", "run_hash", "score_hash"}
-    for item in record(replayed)["items"]:
-        ours = json.loads(json.dumps(again[item["eval"]]))
-        assert item["metrics"] == ours["metrics"]
-        if not item["errors"]:
-            assert {k for k, v in item["hashes"].items() if ours["hashes"][k] != v} == built_on_the_model
+    items = read_run(replayed / "run.json").items
+    for item in items:
+        ours = as_read(again[item.eval])
+        assert item.metrics == ours.metrics
+        if not item.errors:
+            assert {name for name, hash_ in item.hashes.items() if ours.hashes[name] != hash_} == built_on_the_model
     of_replay = rescore(source_of(replayed), ScoringOptions()).items
-    assert [one["hashes"] for one in of_replay] == [item["hashes"] for item in record(replayed)["items"]]
+    assert [item.hashes for item in of_replay] == [item.hashes for item in items]
 
 
 def test_other_scorers_give_other_numbers_on_the_same_answers(run_folder):
     letters = rescore(source_of(run_folder), ScoringOptions(("letters",)))
     every = rescore(source_of(run_folder), ScoringOptions(("all",)))
-    assert [len(item["scorers"]) for item in letters.items] == [1] * 4
-    assert all("test_words" not in item["eval"] for item in letters.items)
+    assert [len(item.scorers) for item in letters.items] == [1] * 4
+    assert all("words" not in item.eval for item in letters.items)
     assert len(letters.notes) == 2
-    assert every.items[0]["hashes"]["run_hash"] == letters.items[0]["hashes"]["run_hash"]
-    assert every.items[0]["hashes"]["score_hash"] != letters.items[0]["hashes"]["score_hash"]
+    assert every.items[0].hashes["run_hash"] == letters.items[0].hashes["run_hash"]
+    assert every.items[0].hashes["score_hash"] != letters.items[0].hashes["score_hash"]
 
 
 def test_the_families_options_are_remembered(run_folder):
-    (scorer, *_) = rescore(source_of(run_folder), ScoringOptions()).items[0]["scorers"]
-    assert scorer["signature"].endswith("options:unlisted")
+    (scorer, *_) = rescore(source_of(run_folder), ScoringOptions()).items[0].scorers
+    assert scorer.signature.endswith("options:unlisted")
 
 
 def test_an_edited_answer_shows(copy):
@@ -102,10 +97,10 @@ def test_an_edited_answer_shows(copy):
 
     edited(copy / "predictions.jsonl", change)
     found = rescore(source_of(copy), ScoringOptions())
-    first = next(item for item in found.items if item["eval"] == "all/tones[even]" and item["model"] == "good")
-    assert first["hashes"]["answers"] != record(copy)["items"][0]["hashes"]["answers"]
-    assert any("answers are not those of run.json" in text for text in first["warnings"])
-    assert any(text.startswith("accuracy by letters was") for text in first["warnings"])
+    first = next(item for item in found.items if (item.eval, item.model) == ("all/tones[even]", "good"))
+    assert first.hashes["answers"] != read_run(copy / "run.json").items[0].hashes["answers"]
+    assert any("answers are not those of run.json" in text for text in first.warnings)
+    assert any(text.startswith("accuracy by letters was") for text in first.warnings)
 
 
 def test_rows_of_two_runs_in_one_file_are_refused(copy):
@@ -139,35 +134,27 @@ def test_predictions_without_their_run_need_the_family_and_say_what_is_unknown(r
     with pytest.raises(UsageError, match="name the family of protocols with --family"):
         rescore(source_of(bare), ScoringOptions())
     found = rescore(source_of(bare), ScoringOptions(("letters",), "multiple_choice,prompt={question}"))
-    assert found.items[0]["scorers"][0]["signature"].endswith("options:unlisted")
-    assert any("no run.json lies beside" in text for text in found.items[0]["warnings"])
-    whole = record(run_folder)["items"][0]
-    assert found.items[0]["metrics"][0]["value"] == whole["metrics"][0]["value"]
-    assert found.items[0]["hashes"]["answers"] == whole["hashes"]["answers"]
+    assert found.items[0].scorers[0].signature.endswith("options:unlisted")
+    assert any("no run.json lies beside" in text for text in found.items[0].warnings)
+    whole = read_run(run_folder / "run.json").items[0]
+    assert found.items[0].metrics[0].value == whole.metrics[0].value
+    assert found.items[0].hashes["answers"] == whole.hashes["answers"]
 
 
-def test_a_run_of_an_earlier_version_is_scored_with_what_it_has(copy):
-    edited(
-        copy / "predictions.jsonl", lambda row: {k: v for k, v in row.items() if k not in ("metadata", "references")}
-    )
-    run = record(copy)
-    for item in run["items"]:
-        for name in ("options", "groups", "cluster"):
-            del item[name]
-    (copy / "run.json").write_text(json.dumps(run))
-    found = rescore(source_of(copy), ScoringOptions(("letters",)))
-    assert found.items[0]["metrics"][0]["value"] == run["items"][0]["metrics"][0]["value"]
-    assert any("questions are not those of run.json" in text for text in found.items[0]["warnings"])
-    assert any("letters is another rule than the run's" in text for text in found.items[0]["warnings"])
+def test_a_run_of_another_version_is_refused(copy):
+    run = (copy / "run.json").read_text().replace("audiobench.run/2", "audiobench.run/1")
+    (copy / "run.json").write_text(run)
+    with pytest.raises(UsageError, match=r"'audiobench\.run/1', which another version of pytest-audiobench wrote"):
+        rescore(source_of(copy), ScoringOptions())
 
 
 def test_a_scorer_that_only_the_tests_know_is_named(copy):
-    run = record(copy)
+    run = json.loads((copy / "run.json").read_text())
     for item in run["items"]:
         item["scorers"].append({**item["scorers"][0], "name": "mine", "signature": "mine|v:1"})
     (copy / "run.json").write_text(json.dumps(run))
     found = rescore(source_of(copy), ScoringOptions())
-    assert any("also read by mine, which only its tests know" in text for text in found.items[0]["warnings"])
+    assert any("also read by mine, which only its tests know" in text for text in found.items[0].warnings)
 
 
 def test_a_folder_that_holds_anything_is_refused(run_folder, tmp_path):
@@ -192,21 +179,29 @@ def test_an_unknown_scorer_is_named(run_folder, scorers, says):
         rescore(source_of(run_folder), ScoringOptions(scorers))
 
 
-@pytest.mark.parametrize("wrong", [{"question": 3}, {"prompt": "What is it?"}, {"prompt": [["user"]]}])
-def test_a_line_that_is_none_is_named(copy, wrong):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"question": 3}, "question must be a text, not 3"),
+        ({"prompt": "What is it?"}, "prompt must be a list or null"),
+        ({"prompt": [["user"]]}, "prompt 'user' must be a list of length 2"),
+        ({"recipes": [None, None]}, "must be one for each clip"),
+    ],
+)
+def test_a_line_that_is_none_is_named(copy, wrong, says):
     file = copy / "predictions.jsonl"
     first, rest = file.read_text().split("\n", 1)
     file.write_text(json.dumps({**json.loads(first), **wrong}) + "\n" + rest)
-    with pytest.raises(UsageError, match=r"predictions\.jsonl, line 1 is no line of a run's predictions"):
+    with pytest.raises(UsageError, match=rf"predictions\.jsonl, line 1: .*{says}"):
         rescore(source_of(copy), ScoringOptions())
 
 
 def test_predictions_hold_what_a_sample_is_rebuilt_from(run_folder):
-    row = next(read_lines(run_folder / "predictions.jsonl"))
-    assert set(row["metadata"]) == {"parity", "recording", "third", "loud", "db"}
-    item = record(run_folder)["items"][0]
-    assert (item["groups"], item["cluster"]) == (["parity", "third"], "recording")
-    assert item["options"] == {"prompt": "{question} Say what you hear."}
+    row = next(read_lines(run_folder / "predictions.jsonl", PredictionRow))
+    assert set(row.metadata) == {"parity", "recording", "third", "loud", "db"}
+    item = read_run(run_folder / "run.json").items[0]
+    assert (item.groups, item.cluster) == (["parity", "third"], "recording")
+    assert item.options == {"prompt": "{question} Say what you hear."}
 
 
 def test_scoring_again_loads_neither_torch_nor_pytest(run_folder):
@@ -233,19 +228,18 @@ def changed(value, path, new):
 @pytest.mark.parametrize(
     ("path", "new", "says"),
     [
-        (("items",), 5, "another kind of value in 'items'"),
-        (("models",), None, "lacks 'models'"),
-        (("limit",), None, "lacks 'limit'"),
-        (("models", 0, "hearing"), {}, "the hearing of deaf lacks 'status'"),
-        (("items", 0), [], r"items\[0\] is no JSON object"),
-        (("items", 0, "hashes"), None, r"items\[0\] lacks 'hashes'"),
-        (("items", 0, "groups"), [{}], "must be texts"),
-        (("items", 0, "metrics", 0, "group"), "", "another kind of value in 'group'"),
-        (("items", 0, "scorers", 0, "signature"), None, "lacks 'signature'"),
+        (("items",), 5, "items must be a list, not 5"),
+        (("models",), None, "it has no 'models'"),
+        (("limit",), None, "it has no 'limit'"),
+        (("models", 0, "hearing"), {}, "models 'deaf', hearing has no 'status'"),
+        (("items", 0), [], "items 1 must be an object, not a list"),
+        (("items", 0, "groups"), [{}], r"items 'all/tones\[even\]', groups 1 must be a text, not an object"),
+        (("items", 0, "metrics", 0, "group"), "", "metrics 'accuracy', group must be an object, not ''"),
+        (("items", 0, "scorers", 0, "signature"), None, "scorers 'letters' has no 'signature'"),
     ],
 )
 def test_an_edited_record_is_named(copy, path, new, says):
-    run = record(copy)
+    run = json.loads((copy / "run.json").read_text())
     changed(run, path, new)
     (copy / "run.json").write_text(json.dumps(run))
     with pytest.raises(UsageError, match=says):
@@ -286,9 +280,9 @@ def test_texts_that_are_none_are_repaired_as_a_replays_are(copy):
     edited(copy / "predictions.jsonl", change)
     found = write_rescored_run(copy / "again", source_of(copy), ScoringOptions(), [])
     assert any(" texts held invalid characters or were cut" in note for note in found.notes)
-    first = next(read_lines(copy / "again" / "predictions.jsonl"))
-    assert first["question"].endswith("\ufffd")
-    assert first["metadata"]["said"] == "\ufffd"
+    first = next(read_lines(copy / "again" / "predictions.jsonl", PredictionRow))
+    assert first.question.endswith("\ufffd")
+    assert first.metadata["said"] == "\ufffd"
 
 
 @pytest.mark.parametrize("format_", ["csv", "json"])
@@ -300,7 +294,7 @@ def test_what_was_not_scored_is_said_beside_numbers_for_programs(run_folder, cap
 
 
 def test_an_eval_without_answers_is_named(copy):
-    run = record(copy)
+    run = json.loads((copy / "run.json").read_text())
     run["items"] += [run["items"][0] | {"eval": f"all/absent{number}", "model": "good"} for number in range(7)]
     (copy / "run.json").write_text(json.dumps(run))
     found = rescore(source_of(copy), ScoringOptions())

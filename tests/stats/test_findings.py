@@ -112,6 +112,13 @@ def test_permutations_of_clusters_come_near_to_all_ways_to_deal_them():
     assert uplift_p(own, others) == uplift_p(list(reversed(own)), list(reversed(others)))
 
 
+def test_the_rates_of_false_discoveries_are_those_of_benjamini_and_hochberg():
+    units = [unit for part, hits in (("a", 9), ("b", 40), ("c", 12), ("d", 30)) for unit in singles(part, hits, 60)]
+    tested = sorted((finding.p, finding.q) for finding in weigh(units, "seed"))
+    adjusted = [p * len(tested) / rank for rank, (p, _) in enumerate(tested, start=1)]
+    assert [q for _, q in tested] == pytest.approx([min(1.0, *adjusted[place:]) for place in range(len(tested))])
+
+
 def test_nothing_that_varies_is_no_evidence():
     for hits in (0, 6):
         assert uplift_p(singles("a", hits, 6), singles("b", hits, 6)) == 0.5

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio, standard_error
+from pytest_audiobench.stats.intervals import (
+    Interval,
+    beta_bound,
+    exact,
+    gamma_bound,
+    mean,
+    proportion,
+    ratio,
+    standard_error,
+)
 
 ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
 
@@ -18,6 +29,34 @@ ones = st.lists(st.sampled_from([0.0, 1.0]), min_size=1, max_size=60)
 def test_the_exact_interval_of_a_share_is_scipys(successes, trials, confidence):
     expected = stats.binomtest(successes, trials).proportion_ci(confidence, method="exact")
     assert exact(successes, trials, confidence)[:2] == pytest.approx((expected.low, expected.high), rel=1e-9)
+
+
+def test_scipy_takes_no_room_from_the_patterns_that_normalisers_keep_compiled():
+    code = (
+        "import re; before = re._MAXCACHE; import pytest_audiobench.stats.intervals, sys; "
+        "assert 'scipy.special' in sys.modules; assert re._MAXCACHE >= before, re._MAXCACHE"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+SHAPES = [0.05, 0.3, 1.0, 1.7, 12.0, 350.0, 20_000.0]
+TAILS = np.array([0.005, 0.025, 0.5, 0.975])
+
+
+@pytest.mark.parametrize("a", SHAPES)
+@pytest.mark.parametrize("b", SHAPES)
+def test_a_bound_between_two_ends_is_the_quantile_of_the_beta_distribution_of_its_mean_and_variance(a, b):
+    beta = stats.beta(a, b)
+    bounds = [beta_bound(a / (a + b), a * b / (a + b) ** 2 / (a + b + 1.0), tail) for tail in TAILS]
+    assert bounds == pytest.approx(beta.ppf(TAILS), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_bound_without_an_upper_end_is_the_quantile_of_the_gamma_distribution_of_its_mean_and_variance(shape):
+    gamma = stats.gamma(shape, scale=3.0)
+    bounds = [gamma_bound(3.0 * shape, 9.0 * shape, tail) for tail in TAILS]
+    assert bounds == pytest.approx(gamma.ppf(TAILS), rel=1e-7, abs=1e-12)
 
 
 @given(ones)

@@ -13,14 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
+from scipy import special
 
 from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kinds, summed_kind
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
-from pytest_audiobench.stats.distributions import normal_quantile
 from pytest_audiobench.stats.intervals import Floats, none
 
 NAMES = ("hits", "present", "alarms", "absent")
@@ -59,16 +58,10 @@ def _deviates(sums: Floats) -> tuple[Floats, Floats]:
     for top, whole in ((hits, present), (alarms, absent)):
         # By the rarer answer, so that rates as far from 0 as from 1 are opposite to the last bit.
         rare = (quotient(np.minimum(top, whole - top), whole) + per_probe) / (1.0 + 2.0 * per_probe)
-        deviates = np.array([_z(rate) for rate in rare.tolist()])
+        # No number for what no rate can be, as sums from an edited file can make it.
+        deviates = special.ndtri(np.where((rare > 0.0) & (rare < 1.0), rare, np.nan))
         corrected.append(np.where(both, np.where(2.0 * top > whole, -deviates, deviates), np.nan))
     return corrected[0], corrected[1]
-
-
-# Resamples of a few dozen probes share few rates.
-@lru_cache(maxsize=8192)
-def _z(rate: float) -> float:
-    """The normal deviate; NaN for what no rate can be, as sums from an edited file can make it."""
-    return normal_quantile(rate) if 0.0 < rate < 1.0 else float("nan")
 
 
 def _better(mean_sample: Floats) -> Ends:

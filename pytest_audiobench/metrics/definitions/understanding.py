@@ -28,6 +28,7 @@ from pytest_audiobench.metrics.estimates import (
 )
 from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
+from pytest_audiobench.metrics.token_errors import rate, token_errors
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Row, Rows, Sparse, Sums
 from pytest_audiobench.stats.intervals import Floats, mean
 
@@ -103,18 +104,13 @@ def macro(counts: Mapping[str, Counts]) -> SetScores:
 
 def word_distance(true: str, said: str) -> float:
     """The word error rate of ``said``; the number of its words where ``true`` has none (jiwer's rule)."""
-    from rapidfuzz.distance import Levenshtein
-
-    words = true.split()
-    errors = Levenshtein.distance(words, said.split())
-    return errors / len(words) if words else float(errors)
+    return rate(token_errors(true.split(), said.split()))
 
 
 def char_distance(true: str, said: str) -> float:
     """The Levenshtein distance over the longer text's length; 0 for two empty ones."""
-    from rapidfuzz.distance import Levenshtein
-
-    return float(Levenshtein.normalized_distance(true, said))
+    errors = token_errors(true, said)
+    return (errors["S"] + errors["D"] + errors["I"]) / max(len(true), len(said), 1)
 
 
 def _unequal(true: str, said: str) -> float:

@@ -149,7 +149,7 @@ KINDS = (
         {
             ("mer", "lower", SHARE, ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"): (
                 "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the "
-                "split of errors, which is rapidfuzz's as in jiwer 4. No words on either side is NaN."
+                "split of errors, which is jiwer's. No words on either side is NaN."
             ),
             ("per", "lower", PHONE_ERRORS, ("S", "D", "I"), ("N",), "the references hold no phones"): (
                 "Corpus phone error rate: sum(S + D + I) / sum(N) over phone tokens; the scorer says which set they "
@@ -182,8 +182,8 @@ KINDS = (
         summed=_LOST,
         sample_score=of_sample(_LOST),
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
-        "the references N and words said P = N - D + I. It needs the split of errors, which is rapidfuzz's as in jiwer "
-        "4. Words on one side only is 1, on neither NaN.",
+        "the references N and words said P = N - D + I. It needs the split of errors, which is jiwer's. "
+        "Words on one side only is 1, on neither NaN.",
     ),
     MetricKind(
         "empty_references",

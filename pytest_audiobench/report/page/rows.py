@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.metrics.token_errors import alignment, token_errors
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined, played
@@ -233,7 +233,7 @@ Words: TypeAlias = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
 LONGEST_WORD = 40
 """Characters; texts longer than so many words of this length are not taken apart at all."""
 
-_TAGS = {"equal": "=", "replace": "S", "delete": "D", "insert": "I"}
+_TAGS = {"equal": "=", "substitute": "S", "delete": "D", "insert": "I"}
 
 
 class Diff(NamedTuple):
@@ -263,7 +263,7 @@ def word_diff(
     """The diff of an answer to its reference; None without counts of errors, or beyond 2,000 words or characters.
 
     It is of the words (characters) that the ``scorer`` compared where ``words`` gives these, and they yield the very
-    counts that it recorded in ``scores``; else of what white space separates. The alignment is rapidfuzz's, one of the
+    counts that it recorded in ``scores``; else of what white space separates. The alignment is jiwer's, one of the
     shortest, as for the scores (``metrics/token_errors.py``).
     """
     unit = unit_of(scores)
@@ -299,13 +299,11 @@ def _words(scorer: str, language: str) -> Words | None:
 
 
 def _runs(expected: Sequence[str], actual: Sequence[str], joint: str) -> list[tuple[str, str, str]]:
-    from rapidfuzz.distance import Levenshtein  # costs some ms, which a page without transcripts need not pay
-
     return [
         (
-            _TAGS[op.tag],
-            joint.join(expected[op.src_start : op.src_end]),
-            joint.join(actual[op.dest_start : op.dest_end]),
+            _TAGS[chunk.type],
+            joint.join(expected[chunk.ref_start_idx : chunk.ref_end_idx]),
+            joint.join(actual[chunk.hyp_start_idx : chunk.hyp_end_idx]),
         )
-        for op in Levenshtein.opcodes(expected, actual)
+        for chunk in alignment(expected, actual).alignments[0]
     ]
