@@ -64,7 +64,7 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
             epochs=1,
             models=(),
             runtime=RuntimeRecord("", "", "", {}),
-            notes=(),
+            notes=[],
             hashes=pooled_hashes(()),
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
