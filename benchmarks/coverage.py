@@ -16,7 +16,7 @@ import numpy as np
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.intervals import Interval, mean, proportion, ratio
+from pytest_audiobench.stats.intervals import Interval, mean_interval, proportion, ratio
 
 LEAST = 0.93
 """Nominal, 95 %, less two points."""
@@ -100,19 +100,19 @@ def _means() -> Iterator[Scenario]:
     }
     for what, (shape, truth) in shapes.items():
         yield Scenario(
-            "mean in 0 to 1", what, (2, 5, 30, 80, 300), lambda rng, n, s=shape, t=truth: (mean(s(rng, n)), t)
+            "mean in 0 to 1", what, (2, 5, 30, 80, 300), lambda rng, n, s=shape, t=truth: (mean_interval(s(rng, n)), t)
         )  # type: ignore[misc]
     yield Scenario("mean in 0 to 1", "even, in pairs", (5, 30, 100), lambda rng, n: (_paired_mean(rng, n), 0.6))
     yield Scenario(
         "mean, open above",
         "numbers of words, lognormal",
         (20, 50, 200),
-        lambda rng, n: (mean(np.exp(rng.normal(3.0, 0.5, n)), bounds=(0.0, math.inf)), math.exp(3.0 + 0.125)),
+        lambda rng, n: (mean_interval(np.exp(rng.normal(3.0, 0.5, n)), bounds=(0.0, math.inf)), math.exp(3.0 + 0.125)),
     )
 
 
 def _paired_mean(rng: np.random.Generator, n: int) -> Interval:
-    return mean(np.repeat(rng.beta(3, 2, n), 2), np.repeat(np.arange(n), 2).tolist())
+    return mean_interval(np.repeat(rng.beta(3, 2, n), 2), np.repeat(np.arange(n), 2).tolist())
 
 
 def _ratios() -> Iterator[Scenario]:

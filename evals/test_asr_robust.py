@@ -6,52 +6,42 @@ asked about where they are on this machine (``--ab-data librispeech=FOLDER``), a
 
 import pytest
 
-from pytest_audiobench import (
-    AUDIOBENCH_PERTURBATIONS,
-    bundled,
-    common_voice,
-    fleurs,
-    gigaspeech,
-    ladder,
-    librispeech,
-    named_perturbations,
-    perturb,
-    transcription,
-)
+from pytest_audiobench import dataset, perturb, perturbations, transcription
 
 BESIDE = transcription("wer-basic", "lower-nopunct")
 """Ours as the headline, and that of the audiobench tool, whose five perturbations these are, beside it."""
 
+AUDIOBENCH = perturbations("audiobench")
 STEPS = [
-    *named_perturbations("clean"),
-    *ladder("white", 20, 10, 5, 0, -10),
-    *ladder("babble", 20, 10, 5, 0, -10),
-    *ladder("recorded", 20, 10, 5, 0, -10),
-    *named_perturbations("room", "codec-gsm", "codec-mp3", "clipped-20dB", "speed-1.3", "gain-m30dB"),
+    *perturbations("named", "clean"),
+    *perturbations("ladder", "white", 20, 10, 5, 0, -10),
+    *perturbations("ladder", "babble", 20, 10, 5, 0, -10),
+    *perturbations("ladder", "recorded", 20, 10, 5, 0, -10),
+    *perturbations("named", "room", "codec-gsm", "codec-mp3", "clipped-20dB", "speed-1.3", "gain-m30dB"),
 ]
 
 CORPORA = {
-    "librispeech": librispeech("test-clean"),
-    "common_voice": common_voice("en", "test"),
-    "fleurs": fleurs("en_us", "test"),
-    "gigaspeech": gigaspeech("test"),
+    "librispeech": dataset("librispeech", "test-clean"),
+    "common_voice": dataset("common_voice", "en", "test"),
+    "fleurs": dataset("fleurs", "en_us", "test"),
+    "gigaspeech": dataset("gigaspeech", "test"),
 }
 
 
-@pytest.mark.parametrize("perturbation", AUDIOBENCH_PERTURBATIONS, ids=str)
+@pytest.mark.parametrize("perturbation", AUDIOBENCH, ids=str)
 def test_asr_robust(evaluate, perturbation):
     """Bundled utterances, clean and in the four degraded perturbations that robust recognition is published in."""
-    evaluate(perturb(bundled("transcription"), perturbation), BESIDE, samples=32)
+    evaluate(perturb(dataset("bundled", "transcription"), perturbation), BESIDE, samples=32)
 
 
 @pytest.mark.audiobench(suite="asr_robust_ladders")
 @pytest.mark.parametrize("perturbation", STEPS, ids=str)
 def test_ladder(evaluate, perturbation):
     """Bundled utterances down the ladders; recorded noise and rooms with --ab-data noise=FOLDER and rirs=FOLDER."""
-    evaluate(perturb(bundled("transcription"), perturbation), transcription(), samples=16)
+    evaluate(perturb(dataset("bundled", "transcription"), perturbation), transcription(), samples=16)
 
 
-@pytest.mark.parametrize("perturbation", AUDIOBENCH_PERTURBATIONS, ids=str)
+@pytest.mark.parametrize("perturbation", AUDIOBENCH, ids=str)
 @pytest.mark.parametrize(
     "corpus", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"asr_robust_{name}")) for name in CORPORA]
 )

@@ -7,45 +7,28 @@ with a manifest.jsonl.
 
 import pytest
 
-from pytest_audiobench import (
-    bundled,
-    conditioned_choice,
-    controls,
-    early_answering,
-    injections,
-    manifest,
-    masks,
-    mmar,
-    mmau,
-    named_perturbations,
-    noises,
-    perturb,
-    reasoned_choice,
-    reasoning_change,
-    reasoning_changes,
-    renderings,
-    require_audio,
-    sakura,
-    style_scorers,
-    warn_of_sway,
-)
+from pytest_audiobench import dataset, manifest, perturb, perturbations, protocol
 
 TASKS = {
-    "digits": bundled("digits"),
-    "sounds": bundled("sounds"),
-    "animal": sakura("animal"),
-    "emotion": sakura("emotion"),
-    "gender": sakura("gender"),
-    "language": sakura("language"),
-    "mmau": mmau("test-mini"),
-    "mmar": mmar(),
+    "digits": dataset("bundled", "digits"),
+    "sounds": dataset("bundled", "sounds"),
+    "animal": dataset("sakura", "animal"),
+    "emotion": dataset("sakura", "emotion"),
+    "gender": dataset("sakura", "gender"),
+    "language": dataset("sakura", "language"),
+    "mmau": dataset("mmau", "test-mini"),
+    "mmar": dataset("mmar"),
     "questions": manifest("manifest.jsonl", data="questions"),
 }
 FEW = {"digits": 20, "sounds": 20}
 """Of the bundled clips, which are there to try the way."""
 
-(CLEAN,) = named_perturbations("clean")
-MASKS = [*masks(), *masks(mode="start"), *masks(mode="end"), *masks(mode="scattered"), *masks(fill="noise")]
+(CLEAN,) = perturbations("named", "clean")
+MASKS = [
+    *(mask for mode in ("random", "start", "end", "scattered") for mask in perturbations("masks", mode=mode)),
+    *perturbations("masks", fill="noise"),
+]
+CHANGES = [*perturbations("early_answering"), *perturbations("reasoning_changes")]
 
 
 def tasks(*names):
@@ -59,18 +42,15 @@ each_task = tasks(*TASKS)
 
 def asked(evaluate, task, perturbation, **how):
     """The task under ``perturbation``, asked with reasoning and compared with the clean clips."""
-    style = evaluate.style
-    protocol = reasoned_choice(*style_scorers(style, TASKS[task].name), style=style, **how)
-    return evaluate(perturb(TASKS[task], perturbation), protocol, samples=FEW.get(task))
+    reasoned = protocol("reasoned_choice", style=evaluate.style, **how)
+    evaluate(perturb(TASKS[task], perturbation), reasoned, samples=FEW.get(task), scorers="style")
 
 
 @each_task
 def test_direct(evaluate, task):
     """The answer alone, without reasoning."""
-    style = evaluate.style
-    scorers = style_scorers(style, TASKS[task].name, reasoning=False)
-    protocol = reasoned_choice(*scorers, style=style, reasoning=False)
-    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+    direct = protocol("reasoned_choice", style=evaluate.style, reasoning=False)
+    evaluate(TASKS[task], direct, samples=FEW.get(task), scorers="style")
 
 
 @each_task
@@ -86,21 +66,21 @@ def test_mask(evaluate, task, perturbation):
     asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("perturbation", noises(), ids=str)
+@pytest.mark.parametrize("perturbation", perturbations("noises"), ids=str)
 @each_task
 def test_noise(evaluate, task, perturbation):
     """White noise over the whole clip."""
     asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("perturbation", renderings(), ids=str)
+@pytest.mark.parametrize("perturbation", perturbations("renderings"), ids=str)
 @tasks("animal", "emotion", "gender", "language")
 def test_rendered(evaluate, task, perturbation):
     """Clips masked or in noise as the faithfulness study distributes them: --ab-data faithfulness=FOLDER."""
     asked(evaluate, task, perturbation, against_clean=True)
 
 
-@pytest.mark.parametrize("perturbation", controls(), ids=str)
+@pytest.mark.parametrize("perturbation", perturbations("controls"), ids=str)
 @each_task
 def test_control(evaluate, task, perturbation):
     """Silence, another sample's clip, the text alone: fails where the audio is not shown to add anything over it.
@@ -112,34 +92,32 @@ def test_control(evaluate, task, perturbation):
     if perturbation.name == "text" and evaluate.model.limits.min_clips:
         pytest.skip(f"{evaluate.model.spec} cannot be asked without audio")
     asked(evaluate, task, perturbation, against_clean=True, control=True)
-    require_audio(evaluate)
+    evaluate.require_audio()
 
 
-@pytest.mark.parametrize("perturbation", injections(), ids=str)
+@pytest.mark.parametrize("perturbation", perturbations("injections"), ids=str)
 @each_task
 def test_injection(evaluate, task, perturbation):
     """Somebody says the correct option, or a wrong one, before the clip or over it.
 
     Files of --ab-data injection=FOLDER, the bundled digits where all options are digits, else espeak-ng.
     """
-    warn_of_sway(asked(evaluate, task, perturbation, against_clean=True, injected=True))
+    asked(evaluate, task, perturbation, against_clean=True, injected=True)
 
 
 @each_task
 def test_conditioned(evaluate, task):
     """The model's own reasoning is put back, and a choice forced: does the answer follow from it?"""
-    style = evaluate.style
-    protocol = conditioned_choice(*style_scorers(style, TASKS[task].name), style=style)
-    evaluate(TASKS[task], protocol, samples=FEW.get(task))
+    conditioned = protocol("conditioned_choice", style=evaluate.style)
+    evaluate(TASKS[task], conditioned, samples=FEW.get(task), scorers="style")
 
 
-@pytest.mark.parametrize("perturbation", [*early_answering(), *reasoning_changes()], ids=str)
+@pytest.mark.parametrize("perturbation", CHANGES, ids=str)
 @each_task
 def test_reasoning(evaluate, task, perturbation):
     """The reasoning is cut, changed or contradicted before it is put back: does the answer change with it?
 
     Paraphrases and mistakes are written by another model: ``--ab-judge``.
     """
-    style, change = evaluate.style, reasoning_change(perturbation)
-    protocol = conditioned_choice(*style_scorers(style, TASKS[task].name), style=style, change=change)
-    warn_of_sway(evaluate(perturb(TASKS[task], perturbation), protocol, samples=FEW.get(task)))
+    conditioned = protocol("conditioned_choice", style=evaluate.style, change=perturbation)
+    evaluate(perturb(TASKS[task], perturbation), conditioned, samples=FEW.get(task), scorers="style")

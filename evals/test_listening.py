@@ -2,16 +2,16 @@
 
 import pytest
 
-from pytest_audiobench import bundled, listening, multiple_choice, sakura
+from pytest_audiobench import dataset, listening, multiple_choice
 
 
 @pytest.mark.parametrize("task", ["digits", "sounds"])
 def test_bundled(evaluate, task):
     """The bundled clips: a model that does not hear them answers no better than by chance."""
-    listening(evaluate, bundled(task), multiple_choice())
+    listening(evaluate, dataset("bundled", task), multiple_choice())
 
 
 @pytest.mark.parametrize("track", ["animal", "emotion", "gender", "language"])
 def test_sakura(evaluate, track):
     """SAKURA's single-hop questions, whose options can be guessed but not known from the text."""
-    listening(evaluate, sakura(track, "single"), multiple_choice())
+    listening(evaluate, dataset("sakura", track, "single"), multiple_choice())

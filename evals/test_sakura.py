@@ -2,11 +2,11 @@
 
 import pytest
 
-from pytest_audiobench import multiple_choice, sakura
+from pytest_audiobench import dataset, multiple_choice
 
 
 @pytest.mark.parametrize("hop", ["single", "multi"])
 @pytest.mark.parametrize("track", ["animal", "emotion", "gender", "language"])
 def test_sakura(evaluate, track, hop):
     """500 questions for each track and hop; published figures pool both hops of a track."""
-    evaluate(sakura(track, hop), multiple_choice())
+    evaluate(dataset("sakura", track, hop), multiple_choice())

@@ -5,29 +5,29 @@ Every probe is asked in three wordings, whose vote is the headline; ``--ab-promp
 
 import pytest
 
-from pytest_audiobench import presence, sound_id, with_prompt_variants
+from pytest_audiobench import dataset, protocol, with_prompt_variants
 
 CONDITIONS = ("solo", "pair", "triple", "quad")
 PUBLISHED = ("core", "home")
 
 
 def probes():
-    return with_prompt_variants(presence(), "yesno", 3)
+    return with_prompt_variants(protocol("presence"), "yesno", 3)
 
 
 @pytest.mark.parametrize("condition", CONDITIONS)
 def test_sound_id(evaluate, condition):
     """The ten bundled sounds; what is lost from one sound alone to four of them is ``solo_quad_cliff``."""
-    evaluate(sound_id("demo", condition), probes())
+    evaluate(dataset("sound_id", "demo", condition), probes())
 
 
 @pytest.mark.parametrize("pack", PUBLISHED)
 def test_pack(evaluate, pack):
     """Packs of recordings under the names of the audiobench tool's two largest, where they are on this machine."""
     for condition in CONDITIONS:
-        evaluate(sound_id(pack, condition), probes(), name=condition)
+        evaluate(dataset("sound_id", pack, condition), probes(), name=condition)
 
 
 def test_mix(evaluate):
     """Mixtures of one's own: ``--ab-mix "siren+rain@-6"``, or a file of recipes."""
-    evaluate(sound_id("demo", "custom"), probes())
+    evaluate(dataset("sound_id", "demo", "custom"), probes())

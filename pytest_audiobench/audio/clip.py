@@ -29,7 +29,9 @@ class DataRoot:
     """A named folder of audio. The name travels; the folder is this machine's business."""
 
     name: str
+    """That of the data set, by which messages and records know it."""
     folder: Path = field(compare=False, repr=False)
+    """It enters no identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,7 @@ class FileSource:
     """An audio file inside a data root; ``path`` is relative, with forward slashes, and never leaves the root."""
 
     root: DataRoot
+    """Where the path begins."""
     path: str
 
     @property
@@ -155,9 +158,12 @@ class Clip:
     """Immutable sound: a source and the edits made to it, in order."""
 
     source: Source
+    """A file, a waveform in memory, a recipe or a rule over other clips."""
     edits: tuple[Edit, ...] = ()
+    """As they are applied."""
 
     def edited(self, *edits: Edit) -> Clip:
+        """The clip with ``edits`` behind those that it has."""
         return Clip(self.source, self.edits + edits)
 
     def key_from(self, source_digest: str) -> str:
@@ -175,19 +181,23 @@ class PlayedAudio:
     """What a model was really played."""
 
     samples: Samples
+    """Mono float32, shape (frames,), nominally within [-1, 1]."""
     rate_hz: int
     """The model's."""
     pcm_digest: str
     """SHA-256 of the float32 little-endian bytes."""
     source_rate_hz: int
+    """The source's own."""
     frames: int
     """The source's, at its own rate: counted where all of it was read, else what its header promises."""
     decoder: str
+    """The library that decoded it, with its version."""
     truncated_s: float = 0.0
     """How much of the clip's end was cut off for the model's window."""
 
     @property
     def duration_s(self) -> float:
+        """Of what was played, in seconds."""
         return len(self.samples) / self.rate_hz
 
 

@@ -61,7 +61,8 @@ def _list(where: Places) -> None:
             licence = pack.manifest.license or "not said"
             print(printable(f"{name:<16}{len(pack.clips):>7}{clips:>7}  {licence:<24}{at}"))
         else:
-            print(printable(f"{name:<16}{'-':>7}{'-':>7}  skipped: {pack}"))
+            for sentence in str(pack).splitlines():
+                print(printable(f"{name:<16}{'-':>7}{'-':>7}  skipped: {sentence}"))
 
 
 def _show(pack: Pack) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 HELP = "list the protocols and their scorers: what they ask, how they read answers, where they come from"
@@ -17,14 +18,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; 1 when nothing matches."""
+    from pytest_audiobench import extensions
     from pytest_audiobench.protocols.catalogue import FAMILIES, family
-    from pytest_audiobench.protocols.scorer_documentation import scorer_documentation
+    from pytest_audiobench.protocols.scorer_documentation import documentation_of
 
     if args.markdown is not None:
         from pytest_audiobench.protocols.scorer_documentation_pages import write_pages
 
         print(f"{len(write_pages(args.markdown))} pages written to {args.markdown}")
         return 0
+    for problem in extensions.load():
+        print(f"note: {problem}", file=sys.stderr)
     matches = 0
     for name, asks in FAMILIES.items():
         scorers = [
@@ -39,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         for scorer in scorers:
             print(f"  {scorer.name:<32} {', '.join(scorer.metrics)}")
             if args.name is not None:
-                documentation = scorer_documentation(name)[scorer.name]
+                documentation = documentation_of(name, scorer)
                 print(f"    {documentation.rule}\n    source: {documentation.source}\n    {scorer.signature}")
                 for what, text in (("known defects", documentation.defects), ("missing here", scorer.missing_parts())):
                     if text:

@@ -15,6 +15,7 @@ class Dataset:
     """A slice of a data set: the unit of planning."""
 
     name: str
+    """What evals, records and baselines know it by; it is in the hashes."""
     read: Callable[[Places], Sequence[Sample]]
     """Yields its samples, in any order."""
     cluster: str | None = None

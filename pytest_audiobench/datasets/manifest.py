@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
@@ -29,6 +29,7 @@ from pytest_audiobench.datasets.places import CONTROL, Places, relative_path
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import FIELDS, Row, csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 
 _READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}
 _LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
@@ -51,8 +52,8 @@ def manifest(
 
     ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
     and where neither has one the protocol asks in words of its own, or refuses the sample; ``cluster`` and ``groups``
-    name metadata fields. Nothing is read until an eval runs; then UsageError names the file, the line and the id of the
-    first thing that is wrong.
+    name metadata fields. Nothing is read until an eval runs; then UsageError names the file, the line and the id of all
+    that is wrong, the first ten in words.
     """
     file = Path(path)
     dataset_name = name or file.stem
@@ -67,51 +68,72 @@ def manifest(
 
 def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], question: str | None) -> list[Sample]:
     root = DataRoot(name, file.parent)
+    reader = _READERS.get(file.suffix.lower())
+    if reader is None:
+        raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(_READERS)}")
+    mistakes = Mistakes()
     samples: list[Sample] = []
     lines: dict[str, int] = {}
-    for line, row in _rows(file):
-        try:
-            sample = sample_of(row, root, question)
-            if cluster is not None and cluster not in sample.metadata:
-                raise RowError(f"has no {cluster!r}, which is the cluster; add it to its metadata")
-        except RowError as error:
-            written = row.get("id")
-            note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
-            raise UsageError(f"{file}, line {line}{note} {error}") from None
-        if sample.id in lines:
-            raise UsageError(
-                f"{file} has the id {sample.id!r} on line {lines[sample.id]} and on line {line}; make ids unique"
-            )
-        lines[sample.id] = line
-        samples.append(sample)
+    with mistakes.caught():
+        for line, row in reader(file, mistakes.add):
+            try:
+                sample = _sample(row, root, question, cluster)
+                id_ = sample.id
+                if not mistakes:
+                    samples.append(sample)
+            except RowError:
+                written = row.get("id")
+                note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
+                _add_mistakes(mistakes, f"{file}, line {line}{note}", row, root, cluster)
+                id_ = written.strip() if isinstance(written, str) else ""
+            if id_ and (earlier := lines.setdefault(id_, line)) != line:
+                mistakes.add(f"{file} has the id {id_[:80]!r} on line {earlier} and on line {line}; make ids unique")
+    mistakes.check()
     if not samples:
         raise UsageError(f"{file} lists no sample; write one on each line")
     known = {field for sample in samples for field in sample.metadata}
     for group in groups:
         if group not in known:
-            names = ", ".join(sorted(known)) or "none"
-            raise UsageError(f"{file} has no metadata field {group!r} to group by; it has {names}")
+            advice = nearest(group, known, f"it has {', '.join(sorted(known)) or 'none'}")
+            mistakes.add(f"{file} has no metadata field {group!r} to group by; {advice}")
+    mistakes.check()
     return samples
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Row]]:
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(_READERS)}")
-    return reader(file)
-
-
 class RowError(Exception):
-    """What is wrong with a row, as a predicate: "has no answer; …"."""
+    """What is wrong with a row, each a predicate: "has no answer; …"."""
 
 
-def sample_of(row: Row, root: DataRoot, question: str | None) -> Sample:
+def _add_mistakes(mistakes: Mistakes, place: str, row: Row, root: DataRoot, cluster: str | None) -> None:
+    """All that is wrong with a ``row`` of which no sample can be made."""
+    meant = mistakes.check_keys(place, row, FIELDS, "put it into its metadata, or correct its name")
+    choices: tuple[str, ...] = ()
+
+    def read_choices() -> None:
+        nonlocal choices
+        choices = _choices(row.get("choices"))
+
+    readers: dict[str, Callable[[], object]] = {
+        "choices": read_choices,
+        "answer": lambda: _references(row, choices),
+        "id": lambda: _id(row),
+        "audio": lambda: _clips(row, root),
+        "question": lambda: _question(row, None),
+        "metadata": lambda: _metadata(row.get("metadata"), cluster),
+    }
+    for field, read in readers.items():
+        if field not in meant:
+            try:
+                read()
+            except RowError as error:
+                for predicate in error.args:
+                    mistakes.add(f"{place} {predicate}")
+
+
+def _sample(row: Row, root: DataRoot, question: str | None, cluster: str | None) -> Sample:
     """The sample that ``row`` describes; ``question`` stands in where it has none. Raises RowError."""
     if not row.keys() <= FIELDS:
-        unknown = sorted(map(repr, row.keys() - FIELDS))[0]
-        raise RowError(
-            f"has a field {unknown} that manifests do not have; put it into its metadata, or correct its name"
-        )
+        raise RowError("has a key that manifests do not have")
     choices = _choices(row.get("choices"))
     references = _references(row, choices)
     return Sample(
@@ -120,7 +142,7 @@ def sample_of(row: Row, root: DataRoot, question: str | None) -> Sample:
         question=_question(row, question),
         choices=choices,
         reference=references[0],
-        metadata=_metadata(row.get("metadata")),
+        metadata=_metadata(row.get("metadata"), cluster),
         references=references if len(references) > 1 else (),
     )
 
@@ -175,7 +197,16 @@ def _references(row: Row, choices: tuple[str, ...]) -> tuple[str, ...]:
         return (_reference(_text(row, "answer"), choices),)
     if not written or not _only_texts(written):
         raise RowError("has a list as its answer that is empty or holds something other than texts; write texts")
-    return tuple(_reference(text, choices) for text in written)
+    answers: list[str] = []
+    wrong: list[str] = []
+    for text in written:
+        try:
+            answers.append(_reference(text, choices))
+        except RowError as error:
+            wrong += error.args
+    if wrong:
+        raise RowError(*wrong)
+    return tuple(answers)
 
 
 def _reference(text: str, choices: tuple[str, ...]) -> str:
@@ -189,20 +220,26 @@ def _reference(text: str, choices: tuple[str, ...]) -> str:
     raise RowError(f"has the answer {answer[:80]!r}, which is none of its choices: {options}; correct one or the other")
 
 
-def _metadata(written: object) -> Mapping[str, Field]:
-    if written is None:
-        return {}
-    if not isinstance(written, dict):
+def _metadata(written: object, cluster: str | None) -> Mapping[str, Field]:
+    if written is not None and not isinstance(written, dict):
         raise RowError(f"has {_kind(written)} as its metadata; write an object")
-    for name, value in written.items():
-        if type(value) is float:
-            if not math.isfinite(value):
-                raise RowError(f"has {value} in its metadata {name!r}, which is no number; write null")
-        elif type(value) not in _PLAIN_FIELDS:
-            raise RowError(f"has {_kind(value)} in its metadata {name!r}; write a text, number, boolean or null")
-        elif type(value) is int and abs(value) > _LARGEST:
-            raise RowError(f"has an integer beyond 2^53 in its metadata {name!r}; write it as text")
-    return cast("Mapping[str, Field]", written)
+    fields: Mapping[str, object] = written or {}
+    wrong = [mistake for name, value in fields.items() if (mistake := _field_mistake(name[:80], value))]
+    if cluster is not None and cluster not in fields:
+        wrong.append(f"has no {cluster!r}, which is the cluster; add it to its metadata, in CSV as a column")
+    if wrong:
+        raise RowError(*wrong)
+    return cast("Mapping[str, Field]", fields)
+
+
+def _field_mistake(name: str, value: object) -> str:
+    if type(value) is float:
+        return "" if math.isfinite(value) else f"has {value} in its metadata {name!r}, which is no number; write null"
+    if type(value) not in _PLAIN_FIELDS:
+        return f"has {_kind(value)} in its metadata {name!r}; write a text, number, boolean or null"
+    if type(value) is int and abs(value) > _LARGEST:
+        return f"has an integer beyond 2^53 in its metadata {name!r}; write it as text"
+    return ""
 
 
 def _text(row: Row, field: str) -> str:

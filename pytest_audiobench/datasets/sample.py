@@ -27,12 +27,17 @@ class Sample:
     """A sample of a data set."""
 
     id: str
+    """Unique in its data set; a perturbation keeps it, so that answers can be paired."""
     clips: tuple[Clip, ...]
+    """In the order in which the prompt has their slots."""
     question: str
+    """"" where the protocol asks in words of its own."""
     choices: tuple[str, ...] = ()
+    """The texts of the options, all different; none for an open question."""
     reference: str = ""
     """One option's text for a choice question, else the true text."""
     metadata: Mapping[str, Field] = field(default_factory=dict)
+    """What groups, clusters and scorers read; a prompt only where its stage names the field."""
     references: tuple[str, ...] = ()
     """All true texts, ``reference`` first, where there are several: captions, labels, talkers, accepted answers."""
     recordings: tuple[Clip, ...] | None = None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.io.mistakes import Mistakes
 
 Row: TypeAlias = Mapping[str, Any]
 
@@ -24,11 +26,18 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
+def _raise(sentence: str) -> None:
+    raise UsageError(sentence)
+
+
 _decode = json.JSONDecoder(parse_constant=_refuse_constant).decode
 
 
-def jsonl_rows(path: Path) -> Iterator[tuple[int, Row]]:
-    """One JSON object a line. Raises UsageError, with the line, for anything else."""
+def jsonl_rows(path: Path, refuse: Callable[[str], None] = _raise) -> Iterator[tuple[int, Row]]:
+    """One JSON object a line. Any other line is passed over after ``refuse``, which raises UsageError unless given.
+
+    Raises UsageError, with the line, for one after which nothing can be read: too long, or in another encoding.
+    """
     for number, text in texts(path):
         if text.isspace() or not text:
             continue
@@ -38,38 +47,50 @@ def jsonl_rows(path: Path) -> Iterator[tuple[int, Row]]:
             if "\\u" in text:
                 json.dumps(row, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise UsageError(
+            refuse(
                 f"{path}, line {number} holds half of a surrogate pair (\\ud800 to \\udfff), which is no character; "
                 "write the text as UTF-8"
-            ) from None
+            )
         except RecursionError:
-            raise UsageError(f"{path}, line {number} is nested too deeply; write one flat JSON object a line") from None
+            refuse(f"{path}, line {number} is nested too deeply; write one flat JSON object a line")
         except ValueError as error:
-            raise UsageError(f"{path}, line {number} is not JSON ({error}); write one JSON object a line") from None
-        if not isinstance(row, dict):
-            raise UsageError(f"{path}, line {number} is JSON but no object; write one JSON object a line")
-        yield number, row
+            refuse(f"{path}, line {number} is not JSON ({error}); write one JSON object a line")
+        else:
+            if isinstance(row, dict):
+                yield number, row
+            else:
+                refuse(f"{path}, line {number} is JSON but no object; write one JSON object a line")
 
 
-def csv_rows(path: Path) -> Iterator[tuple[int, Row]]:
+def csv_rows(path: Path, refuse: Callable[[str], None]) -> Iterator[tuple[int, Row]]:
     """Comma-separated values under a header; every column that is no field of a manifest is metadata.
 
-    Raises UsageError, with the line, for a broken row. A record may span lines inside quotes.
+    A broken row is passed over after ``refuse``. A record may span lines inside quotes. Raises UsageError, with the
+    line, where nothing can be read: without a fit header, after a line too long or in another encoding.
     """
     numbered = _Numbered(path)
-    reader = csv.reader(numbered, strict=True)
-    try:
-        header = [column.strip() for column in next(reader, [])]
-        _check_header(path, header)
-        for cells in filter(None, reader):
-            if len(cells) != len(header):
-                raise UsageError(
-                    f"{path}, line {numbered.last} has {len(cells)} cells under a header of {len(header)}; "
-                    "put cells that hold commas in quotes"
-                )
+    records = _records(path, numbered, refuse)
+    header = [column.strip() for column in next(records, [])]
+    _check_header(path, header)
+    for cells in filter(None, records):
+        if len(cells) == len(header):
             yield numbered.last, _row_of(header, cells)
-    except csv.Error as error:
-        raise UsageError(f"{path}, line {numbered.last} is not CSV ({error}); correct its quotes") from None
+        else:
+            refuse(
+                f"{path}, line {numbered.last} has {len(cells)} cells under a header of {len(header)}; "
+                "put cells that hold commas in quotes"
+            )
+
+
+def _records(path: Path, numbered: _Numbered, refuse: Callable[[str], None]) -> Iterator[list[str]]:
+    reader = csv.reader(numbered, strict=True)
+    while True:
+        try:
+            yield next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            refuse(f"{path}, line {numbered.last} is not CSV ({error}); correct its quotes")
 
 
 def _row_of(header: list[str], cells: list[str]) -> Row:
@@ -93,14 +114,20 @@ def _row_of(header: list[str], cells: list[str]) -> Row:
 def _check_header(path: Path, header: list[str]) -> None:
     if not header:
         raise UsageError(f"{path} is empty; begin it with a header: id,audio,question,choices,answer")
+    mistakes = Mistakes()
     for column in _REQUIRED:
         if column not in header:
-            raise UsageError(f"{path}, line 1 has no column {column!r} (it has {', '.join(map(repr, header))}); add it")
+            mistakes.add(f"{path}, line 1 has no column {column!r} (it has {', '.join(map(repr, header))}); add it")
     if "metadata" in header:
-        raise UsageError(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is a column of its own")
-    if len(set(header)) < len(header):
-        twice = next(column for column in header if header.count(column) > 1)
-        raise UsageError(f"{path}, line 1 has the column {twice!r} twice; make column names differ")
+        mistakes.add(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is a column of its own")
+    for column, count in Counter(header).items():
+        if count > 1:
+            mistakes.add(f"{path}, line 1 has the column {column!r} {_times(count)}; make column names differ")
+    mistakes.check()
+
+
+def _times(count: int) -> str:
+    return "twice" if count == 2 else f"{count} times"
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:

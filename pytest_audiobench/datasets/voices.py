@@ -19,6 +19,7 @@ from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.errors import DataNotFound, UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 
 MANIFEST = "speech.jsonl"
 """The manifest of a folder of ready speech."""
@@ -31,16 +32,22 @@ class Line(NamedTuple):
     """What is to be said to a sample: one of its options, and the words that are made of it."""
 
     sample: Sample
+    """The sample that it is said to."""
     option: str
+    """The option's text."""
     words: str
+    """What is said, with the option in it."""
 
 
 class Speech(NamedTuple):
     """A line as it is heard, who says it, and why it may not be understood, where that is known."""
 
     clip: Clip
+    """How it sounds."""
     by: str
+    """Who says it, for the record."""
     doubt: str = ""
+    """"" where nothing speaks against its being understood."""
 
 
 Voices: TypeAlias = Callable[[Places, Sequence[Line]], Sequence[Speech]]
@@ -179,16 +186,20 @@ def first_available_voices(*voices: Voices) -> Voices:
 def _manifest_clips(root: DataRoot) -> dict[str, Clip]:
     path = root.folder / MANIFEST
     clips_by_text: dict[str, Clip] = {}
-    for number, row in jsonl_rows(path):
-        text, audio = row.get("text"), row.get("audio")
-        if not isinstance(text, str) or not isinstance(audio, str):
-            raise UsageError(f"{path}, line {number} has no text and audio; give both as texts")
-        if _caseless(text) in clips_by_text:
-            raise UsageError(f"{path}, line {number} has the text {text[:80]!r} again; keep one of them")
-        try:
-            clips_by_text[_caseless(text)] = Clip(FileSource(root, relative_path(audio)))
-        except ValueError as error:
-            raise UsageError(f"{path}, line {number}: {error}") from None
+    mistakes = Mistakes()
+    with mistakes.caught():
+        for number, row in jsonl_rows(path, mistakes.add):
+            text, audio = row.get("text"), row.get("audio")
+            if not isinstance(text, str) or not isinstance(audio, str):
+                mistakes.add(f"{path}, line {number} has no text and audio; give both as texts")
+                continue
+            if _caseless(text) in clips_by_text:
+                mistakes.add(f"{path}, line {number} has the text {text[:80]!r} again; keep one of them")
+            try:
+                clips_by_text[_caseless(text)] = Clip(FileSource(root, relative_path(audio)))
+            except ValueError as error:
+                mistakes.add(f"{path}, line {number}: {error}")
+    mistakes.check()
     return clips_by_text
 
 

@@ -24,6 +24,7 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
+from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 
@@ -151,11 +152,7 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
         protocol = with_other_prompts(protocol, context.prompts)
-    scorers = [name for name in context.scorers if name in protocol.available or name == ALL]
-    if scorers:
-        protocol = protocol.with_scorers(*scorers)
-    if len(scorers) < len(context.scorers):
-        _check_names(context.scorers, protocol)
+    protocol = _with_named_scorers(protocol, context.scorers)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
         from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
@@ -164,14 +161,25 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
     return protocol, cautions
 
 
-def _check_names(names: Sequence[str], protocol: Protocol) -> None:
-    """Names that belong to other evals' protocols are fine; one that belongs to none is a mistake."""
+def _with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
+    """``protocol``, read by those of the scorers that it has.
+
+    Names that belong to other evals' protocols are fine; one that belongs to none is a mistake.
+    """
     from pytest_audiobench.protocols.catalogue import scorer_names
 
-    known = {*protocol.available, *scorer_names()}
-    unknown = [name for name in names if name not in known and name != ALL]
-    if unknown:
-        raise UsageError(f"no scorer is called {unknown[0]!r}; there are {', '.join(sorted(known))}")
+    def unknown() -> list[str]:
+        others = [name for name in names if name not in protocol.available and name != ALL]
+        known = scorer_names() if others else ()
+        return [name for name in others if name not in known]
+
+    if unknown():
+        protocol = protocol.extended()
+    if strange := unknown():
+        known = sorted({*protocol.available, *scorer_names()})
+        raise UsageError(f"no scorer is called {strange[0]!r}; {suggestion(strange[0], known)}")
+    scorers = [name for name in names if name in protocol.available or name == ALL]
+    return protocol.with_scorers(*scorers) if scorers else protocol
 
 
 def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -> None:

@@ -53,10 +53,12 @@ class Result:
 
     @property
     def input_hash(self) -> str:
+        """What was asked of which data; the same for every model."""
         return self.record.hashes["input_hash"]
 
     @property
     def run_hash(self) -> str:
+        """That and what was answered; how answers are scored is no part of it."""
         return self.record.hashes["run_hash"]
 
     @property

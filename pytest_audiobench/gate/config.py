@@ -9,7 +9,6 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -21,11 +20,13 @@ from typing import Any
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.threshold_syntax import MARGIN_FORM, read_margin
 from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 
 _FORM = (
-    '[[threshold]] with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or '
-    'max_drop = "2pp" or both'
+    'with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or max_drop = "2pp" '
+    "or both"
 )
+_PYPROJECT = "pyproject.toml"
 _KEYS = ("eval", "model", "require", "max_drop")
 
 
@@ -125,14 +126,16 @@ class Rules:
 def find_rules(folder: Path, given: Path | None = None) -> Rules:
     """The rules of ``given``, else of ``audiobench.toml`` or ``pyproject.toml`` in ``folder``, else none.
 
-    Raises UsageError, with the file and what is allowed, for a given file that is not there, for bad TOML,
-    unknown keys, wrong types and bad thresholds, and when both files of a folder declare thresholds.
+    Raises UsageError, with the file and what is allowed, for a given file that is not there, for bad TOML, for all
+    unknown keys, wrong types and bad thresholds at once, and when both files of a folder declare thresholds.
     """
     if given is not None:
         if not given.is_file():
-            raise UsageError(f"there is no threshold file {given}; --ab-config names a TOML file with {_FORM}")
+            raise UsageError(
+                f"there is no threshold file {given}; --ab-config names a TOML file with {_form(given.name)}"
+            )
         return read_rules(given)
-    files = [file for name in ("audiobench.toml", "pyproject.toml") if (file := folder / name).is_file()]
+    files = [file for name in ("audiobench.toml", _PYPROJECT) if (file := folder / name).is_file()]
     declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(
@@ -150,77 +153,78 @@ def read_rules(file: Path) -> Rules:
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     where = file.name
-    if file.name == "pyproject.toml":
+    if file.name == _PYPROJECT:
         tool = table.get("tool", {})
         table, where = (tool.get("audiobench", {}) if isinstance(tool, dict) else {}), f"{file.name}, [tool.audiobench]"
     if not isinstance(table, dict):
-        raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_FORM}")
-    _check_keys(table, ("threshold",), where)
+        raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_form(where)}")
+    mistakes = Mistakes()
+    mistakes.check_keys(where, table, ("threshold",))
     entries = table.get("threshold", [])
     if not isinstance(entries, list):
-        raise UsageError(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_FORM}")
-    return Rules(tuple(_rule(entry, where, index) for index, entry in enumerate(entries, 1)))
+        mistakes.add(f"{where}: threshold must be an array of tables, not {_value_text(entries)}: write {_form(where)}")
+        entries = []
+    rules = [_rule(entry, where, index, mistakes) for index, entry in enumerate(entries, 1)]
+    mistakes.check()
+    return Rules(tuple(rule for rule in rules if rule is not None))
 
 
-def _rule(entry: object, file: str, index: int) -> Rule:
+def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | None:
     place = f"{file}, [[threshold]] number {index}"
     if not isinstance(entry, dict):
-        raise UsageError(f"{place} must be a table, not {_value_text(entry)}: write {_FORM}")
-    _check_keys(entry, _KEYS, place)
-    for key in ("eval", "require"):
-        if key not in entry and (key == "eval" or "max_drop" not in entry):
-            raise UsageError(f"{place} has no {key}: write {_FORM}")
+        mistakes.add(f"{place} must be a table, not {_value_text(entry)}: write {_form(file)}")
+        return None
+    meant = mistakes.check_keys(place, entry, _KEYS)
+    for key, others in (("eval", ()), ("require", ("max_drop",))):
+        if not {key, *others} & (entry.keys() | meant):
+            mistakes.add(f"{place} has no {key}: write {_form(file)}")
     require = entry.get("require", [])
     if (
         not isinstance(require, list)
         or ("require" in entry and not require)
         or not all(isinstance(item, str) for item in require)
     ):
-        raise UsageError(
+        mistakes.add(
             f'{place}: require must be a list of texts such as ["accuracy >= 0.55"], not {_value_text(require)}'
         )
-    try:
-        declared = [parse_threshold(item) for item in require]
-    except UsageError as error:
-        raise UsageError(f"{place}: {error}") from None
+        require = []
+    declared: list[Threshold | Line] = []
+    for item in require:
+        with mistakes.caught(f"{place}: "):
+            declared.append(parse_threshold(item))
     return Rule(
-        eval=_pattern(entry, "eval", place),
-        model=_pattern(entry, "model", place),
+        eval=_pattern(entry, "eval", place, mistakes),
+        model=_pattern(entry, "model", place, mistakes),
         require=tuple(item for item in declared if isinstance(item, Threshold)),
         file=file,
         index=index,
         drops=tuple(item for item in declared if isinstance(item, Line)),
-        max_drop=_max_drop(entry, place),
+        max_drop=_max_drop(entry, place, mistakes),
     )
 
 
-def _max_drop(entry: Mapping[str, object], place: str) -> str | None:
+def _max_drop(entry: Mapping[str, object], place: str, mistakes: Mistakes) -> str | None:
     if "max_drop" not in entry:
         return None
     text = entry["max_drop"]
     if text != NO_MARGIN:
-        try:
+        with mistakes.caught(f"{place}: max_drop: "):
             read_margin(text if isinstance(text, str) else repr(text))
             if not isinstance(text, str):
                 raise UsageError(f"{_value_text(text)} is no text: {MARGIN_FORM}")
-        except UsageError as error:
-            raise UsageError(f"{place}: max_drop: {error}") from None
     return str(text)
 
 
-def _pattern(entry: Mapping[str, object], key: str, place: str) -> str:
+def _pattern(entry: Mapping[str, object], key: str, place: str, mistakes: Mistakes) -> str:
     pattern = entry.get(key, "*")
     if not isinstance(pattern, str) or not pattern.strip():
-        raise UsageError(f'{place}: {key} must be a pattern such as "sakura*", not {_value_text(pattern)}')
-    return pattern
+        mistakes.add(f'{place}: {key} must be a pattern such as "sakura*", not {_value_text(pattern)}')
+    return str(pattern)
 
 
-def _check_keys(table: Mapping[str, object], allowed: tuple[str, ...], place: str) -> None:
-    for key in table:
-        if key not in allowed:
-            near = difflib.get_close_matches(key, allowed, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"allowed: {', '.join(allowed)}"
-            raise UsageError(f"{place} has the unknown key {key[:60]!r}; {hint}")
+def _form(file: str) -> str:
+    """What a rule looks like in ``file``, with the header that it has there."""
+    return f"[[{'tool.audiobench.' if file.startswith(_PYPROJECT) else ''}threshold]] {_FORM}"
 
 
 def _value_text(value: object) -> str:
@@ -231,12 +235,8 @@ def _value_text(value: object) -> str:
 
 
 def _nearest_text(pattern: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(pattern, known, n=1)
-    if near:
-        return f"; did you mean {near[0]!r}?"
-    return (
-        f"; the evals are {', '.join(known[:5])}{', …' if len(known) > 5 else ''}" if known else "; there are no evals"
-    )
+    evals = f"the evals are {', '.join(known[:5])}{', …' if len(known) > 5 else ''}" if known else "there are no evals"
+    return f"; {nearest(pattern, known, evals)}"
 
 
 @lru_cache(maxsize=1024)

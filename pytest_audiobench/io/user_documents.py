@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 
 SUFFIXES = (".yaml", ".yml", ".json")
 _DEEPEST = 50
@@ -17,25 +19,41 @@ def read_document(path: Path, most_bytes: int = 1_000_000) -> Any:
     """What the YAML or JSON file ``path`` holds: objects, lists, texts, numbers, booleans, null; dates are texts.
 
     Raises UsageError, naming the file and the place, for another suffix, a file that cannot be read, one of more than
-    ``most_bytes``, text that is not UTF-8, a key given twice, nesting deeper than 50, and in YAML for an anchor that is
-    referred to: a few lines of those can stand for gigabytes.
+    ``most_bytes``, text that is not UTF-8, all keys given twice, nesting deeper than 50, and in YAML for an anchor that
+    is referred to: a few lines of those can stand for gigabytes.
     """
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise UsageError(f"{path} is neither YAML nor JSON by its name; let it end with {', '.join(SUFFIXES)}")
     text = _text(path, most_bytes)
+    mistakes = Mistakes()
+
+    def refuse(what: str) -> None:
+        mistakes.add(f"{path} cannot be read as {suffix[1:].upper()}: {what}")
+
+    def unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                refuse(f"the key {key[:80]!r} is given {'twice' if count == 2 else f'{count} times'}; keep one")
+        return dict(pairs)
+
+    def constant(name: str) -> None:
+        refuse(f"{name} is no number; write one")
+
+    content = None
     try:
         if suffix == ".json":
-            content = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
+            content = json.loads(text, object_pairs_hook=unique_keys, parse_constant=constant)
         else:
-            content = _yaml(text)
+            content = _yaml(text, unique_keys, refuse)
         json.dumps(content, ensure_ascii=False).encode()  # half of a surrogate pair can go into no hash
     except UnicodeEncodeError:
         raise UsageError(f"{path} holds half of a surrogate pair, which is no character; write it as UTF-8") from None
     except RecursionError:
         raise UsageError(f"{path} is nested too deeply; write it flat") from None
     except (ValueError, TypeError) as error:
-        raise UsageError(f"{path} cannot be read as {suffix[1:].upper()}: {error}") from None
+        refuse(str(error))
+    mistakes.check()
     return content
 
 
@@ -55,20 +73,7 @@ def _text(path: Path, most_bytes: int) -> str:
         raise UsageError(f"{path} is not UTF-8 (byte {error.start}); save it as UTF-8") from None
 
 
-def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in content:
-            raise ValueError(f"the key {key[:80]!r} is given twice; keep one")
-        content[key] = value
-    return content
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number; write one")
-
-
-def _yaml(text: str) -> Any:
+def _yaml(text: str, unique_keys: Callable[[Sequence[tuple[str, Any]]], object], refuse: Callable[[str], None]) -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
@@ -92,8 +97,8 @@ def _yaml(text: str) -> Any:
             for key, key_node in pairs:
                 if not isinstance(key, str):
                     line = key_node.start_mark.line + 1
-                    raise ValueError(f"line {line} has the key {key!r}, which is no text; put it in quotes")
-            _unique_keys([(key, None) for key, _ in pairs])
+                    refuse(f"line {line} has the key {key!r}, which is no text; put it in quotes")
+            unique_keys([(key, None) for key, _ in pairs if isinstance(key, str)])
             return super().construct_mapping(node, deep)
 
     Loader.yaml_implicit_resolvers = {

@@ -19,7 +19,7 @@ from pytest_audiobench.metrics.metric import (
 )
 from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, Table, interval_of, of_rows, resampling
-from pytest_audiobench.stats.intervals import Floats, mean, none, proportion, ratio
+from pytest_audiobench.stats.intervals import Floats, mean_interval, none, proportion, ratio
 
 Estimation: TypeAlias = Callable[[Sequence[Statistics], Clusters], Estimate]
 
@@ -47,7 +47,7 @@ def mean_of(metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0
         if not values:
             return nothing()
         whole = bounds == (0.0, 1.0) and set(values) <= {0.0, 1.0}
-        interval = proportion(values, clusters) if whole else mean(values, clusters, bounds=bounds)
+        interval = proportion(values, clusters) if whole else mean_interval(values, clusters, bounds=bounds)
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate

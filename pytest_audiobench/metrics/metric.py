@@ -63,9 +63,13 @@ class Estimate(NamedTuple):
     """A value and its interval: None and None where none is known; ``method`` says which it is, or why not."""
 
     value: float
+    """In the metric's unit; NaN where there is none."""
     lower: float | None
+    """The lower bound, at 95 %."""
     upper: float | None
+    """The upper bound."""
     n: int
+    """The samples that count."""
     method: str
 
 
@@ -84,8 +88,11 @@ class MetricKind:
     """
 
     name: str
+    """A small letter, then letters, digits, - and _."""
     direction: Direction
+    """Which way is better: "higher" or "lower"."""
     unit: str
+    """"share" and "points" are fractions of one that are shown in percent; any other text is shown as it is."""
     estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
     """Takes the samples' statistics and, where clips repeat, each sample's cluster."""
     parts: Callable[[Statistics], tuple[float, float]] | None = None

@@ -5,11 +5,11 @@ The project's own lie in ``metrics/definitions/``, a module for each group, whic
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import re
 
+from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics import definitions
 from pytest_audiobench.metrics.metric import MetricKind
@@ -38,16 +38,14 @@ def _definition(kind: MetricKind) -> tuple[str, ...]:
 
 
 def is_known(name: str) -> bool:
+    if name not in _kinds:
+        extensions.load()
     return name in _kinds
 
 
 def metric_kind(name: str) -> MetricKind:
     """The metric called ``name``. Raises UsageError that names the nearest, when there is none."""
-    if name not in _kinds:
-        near = difflib.get_close_matches(name, _kinds, n=1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names())}"
-        raise UsageError(f"no metric is called {name[:60]!r}; {hint}")
-    return _kinds[name]
+    return extensions.lookup(_kinds, name, "metric")
 
 
 def names() -> tuple[str, ...]:

@@ -21,12 +21,17 @@ class Metric(float):
     """A value with its interval, coverage and scorer; it compares, adds and formats as the plain float it is."""
 
     name: str
+    """As registered, such as "accuracy"."""
     lower: float | None
     """The interval's lower bound; like ``upper`` None where there is no interval."""
     upper: float | None
+    """The interval's upper bound."""
     n: int
+    """The samples that it was computed from; of several epochs each counts once."""
     unit: str
+    """Such as "share" (0 to 1), "points" or "Hz"; "" for a plain number."""
     direction: Literal["higher", "lower"]
+    """Which way is better."""
     coverage: dict[str, int]
     """n and the statuses (parsed, unparsed, refused, …) with their counts; empty for what a test recorded itself."""
     signature: str

@@ -38,7 +38,9 @@ class Message(NamedTuple):
     """One turn: text parts and audio slots in order."""
 
     role: Literal["system", "user", "assistant"]
+    """Who speaks."""
     parts: tuple[str | AudioSlot, ...]
+    """Texts, and the places of clips among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,11 @@ class Settings:
     """How to generate. Decimals are strings, so that the settings can be hashed."""
 
     max_new_tokens: int = 256
+    """The most tokens of an answer."""
     temperature: str = "0"
+    """"0" decodes greedily."""
     top_p: str = "1"
+    """The share of probability that is sampled from, from "0" to "1"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +62,41 @@ class Request:
     key: str
     """Its identity: messages, clips' keys, settings, model, epoch."""
     dataset: str
+    """The data set's name."""
     sample_id: str
+    """The sample's."""
     stage: str
+    """The name of the protocol's stage."""
     task: Literal["choice", "transcription", "open"]
     """This and ``choices`` repeat what the messages say, for listeners that are no language models."""
     messages: tuple[Message, ...]
+    """What is said to the model, in turns."""
     clips: tuple[Clip, ...]
+    """Those that the slots of the messages number, from 0."""
     choices: tuple[str, ...] = ()
+    """The texts of the options; nothing where none are listed."""
     settings: Settings = Settings()
+    """How to generate."""
     epoch: int = 0
+    """Which repetition of the question it is, from 0."""
 
 
 class Ask(NamedTuple):
     """A request with its audio, one element of a batch."""
 
     request: Request
+    """The question."""
     audio: tuple[PlayedAudio, ...]
+    """The request's clips as the model is to be played them, in their order; nothing for one that does not listen."""
 
 
 class Part(NamedTuple):
     """A piece of an output: text, or audio by digest."""
 
     kind: Literal["text", "audio"]
+    """What it is."""
     value: str
+    """The text, or the digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +104,15 @@ class Output:
     """One generated answer."""
 
     parts: tuple[Part, ...]
+    """In order."""
     finish: Finish = "stop"
     """"length" when the limit of tokens cut it."""
     score: float | None = None
+    """What the model thinks of it, where it tells."""
 
     @property
     def text(self) -> str:
+        """Its texts in a row."""
         if len(self.parts) == 1 and self.parts[0].kind == "text":
             return self.parts[0].value
         return "".join(part.value for part in self.parts if part.kind == "text")
@@ -103,12 +123,15 @@ class Response:
     """A model's answer to one request, or the error that this one sample met."""
 
     outputs: tuple[Output, ...] = ()
+    """What was generated; the first is read."""
     usage: Mapping[str, int] = field(default_factory=dict)
+    """Tokens by kind, as servers count them, such as "prompt_tokens"."""
     latency_s: float | None = None
     """From the sending of this one request to its whole answer, where the model can tell."""
     truncated_s: tuple[float, ...] = ()
     """How much of each clip's end the model's window cut off; empty when nothing was."""
     error: str | None = None
+    """Why this one sample could not be answered, in a sentence; None where it was."""
     first_token_s: float | None = None
     """From the sending of this one request to its answer's first token, where the model can tell."""
     share_s: float | None = None
@@ -121,8 +144,10 @@ class Response:
 
     @property
     def finish(self) -> Finish:
+        """Why the first output ended; "unknown" when there is none."""
         return self.outputs[0].finish if self.outputs else "unknown"
 
     @classmethod
     def of(cls, text: str, finish: Finish = "stop") -> Response:
+        """The answer ``text``; ``finish`` is "length" where the limit of tokens cut it."""
         return cls(outputs=(Output((Part("text", text),), finish),))

@@ -14,7 +14,9 @@ class Limits:
     """Constants of an adapter: how much one batch holds, and what one clip may be."""
 
     max_batch: int = 32
+    """The most requests of one batch."""
     max_batch_s: float = 600.0
+    """The most seconds of audio of one batch."""
     rate_hz: int = 16_000
     """The rate at which clips are played."""
     max_clip_s: float | None = None
@@ -22,6 +24,7 @@ class Limits:
     max_clips: int = 1
     """How many clips one request may hold."""
     min_clips: int = 0
+    """How many clips one request must hold: 1 for a model that cannot be asked without audio."""
     pads_to_s: float | None = None
     """The length to which the front end fills every clip up; None where it fills up to the longest of a batch."""
     tasks: tuple[str, ...] = ("choice", "transcription", "open")
@@ -44,7 +47,9 @@ class Hearing(NamedTuple):
     """
 
     status: HearingStatus
+    """"proven" where it was shown, else "unproven"."""
     evidence: str
+    """What showed it or why nothing did, in a few words."""
 
 
 class Model(Protocol):
@@ -64,10 +69,13 @@ class Model(Protocol):
     """
 
     spec: str
+    """As the run names it, such as "hf:checkpoints/step-9"."""
     batching: Literal["planned", "opaque"]
     limits: Limits
+    """Read before anything is loaded."""
     listens: bool
     device: str
+    """Where it runs, such as "cuda:0", "cpu" or a URL."""
 
     def fingerprint(self) -> Mapping[str, str]:
         """Digests and names that tell this model from any other: weights, tokenizer, dtype, front end.

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, cast
 
+from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import STYLE, ModelSpec
@@ -25,8 +26,11 @@ KINDS: dict[str, str | Factory] = {
 
 def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Model:
     """A handle on the model that ``spec`` names. Raises UsageError for an unknown kind, and as its factory does."""
+    problems = [] if spec.kind in kinds else extensions.load()
+    kinds = {**KINDS, **kinds}  # an extension adds its kinds to ours
     if spec.kind not in kinds:
-        raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {', '.join(sorted(kinds))}")
+        known = "; ".join([", ".join(sorted(kinds)), *problems])
+        raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {known}")
     # How a model is asked to reason is the evals' affair: a kind and its identity know nothing of it.
     options = {key: value for key, value in spec.options.items() if key != STYLE}
     return _factory_from(kinds[spec.kind])(spec.target, options)
@@ -34,6 +38,9 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
 
 def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:
     """Whether the kind's class says so of its models (``in_process = True``), told without making one."""
+    if spec.kind not in kinds:
+        extensions.load()
+    kinds = {**KINDS, **kinds}
     return spec.kind in kinds and getattr(_factory_from(kinds[spec.kind]), "in_process", False) is True
 
 

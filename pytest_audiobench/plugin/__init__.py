@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.evaluate_fixture import Evaluator
     from pytest_audiobench.plugin.model_fixture import ModelFixture
     from pytest_audiobench.plugin.session import EvalSession
+    from pytest_audiobench.studies.evaluate import Evaluate
 
 
 _Wrapper: TypeAlias = "Generator[None, pytest.TestReport, pytest.TestReport]"
@@ -211,9 +212,11 @@ def _audiobench_evaluator(
 
 
 @pytest.fixture
-def evaluate(_audiobench_evaluator: Evaluator) -> Evaluator:
+def evaluate(_audiobench_evaluator: Evaluator) -> Evaluate:
     """Measure the model of this run: ``evaluate(dataset, protocol)``; thresholds are checked at the test's end."""
-    return _audiobench_evaluator
+    from pytest_audiobench.studies.evaluate import Evaluate
+
+    return Evaluate(_audiobench_evaluator)
 
 
 @pytest.fixture

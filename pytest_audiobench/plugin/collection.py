@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
@@ -133,9 +134,10 @@ def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
     unmatched = shared.rules.unmatched(names)
     # --lf collects nothing else of a file than what failed in it.
     if unmatched and not shared.config.getoption("lf", False):
-        unmatched = shared.rules.unmatched([*names, *_whole_benchmark(shared.config)])
-        if unmatched:
-            raise UsageError(unmatched[0])
+        mistakes = Mistakes()
+        for sentence in shared.rules.unmatched([*names, *_whole_benchmark(shared.config)]):
+            mistakes.add(sentence)
+        mistakes.check()
 
 
 def _whole_benchmark(config: pytest.Config) -> list[str]:

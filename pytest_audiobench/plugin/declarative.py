@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
 _DEFAULT_PROTOCOL = "multiple_choice"
@@ -32,7 +33,7 @@ class DeclarativeFile(pytest.Module):
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = _read_file(self.path)
+            table, lines = read_declaration(self.path, self.config)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
         name = self.path.name.split(".")[0]
@@ -44,7 +45,7 @@ class DeclarativeFile(pytest.Module):
 def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
     def test(evaluate: Any) -> None:
         from pytest_audiobench.datasets.manifest import manifest
-        from pytest_audiobench.protocols.catalogue import family
+        from pytest_audiobench.protocols.catalogue import protocol
 
         dataset = table.get("dataset") or manifest(
             table["manifest"],
@@ -53,7 +54,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
         )
         evaluate.require(*table.get("require", ()))
         name, options = _protocol(table)
-        evaluate(dataset, family(name, **options), scorers=table.get("scorers"))
+        evaluate(dataset, protocol(name, **options), scorers=table.get("scorers"))
 
     setattr(test, DECLARED, len(table.get("require", ())))
     setattr(test, DECLARED_LINES, lines)
@@ -66,43 +67,53 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def _read_file(path: Path) -> tuple[Mapping[str, Any], int]:
-    """The file's table, and how many regression lines it declares. Raises UsageError, with what is allowed."""
+def read_declaration(path: Path, config: pytest.Config) -> tuple[Mapping[str, Any], int]:
+    """The file's table, and how many regression lines it declares. Raises UsageError with all that is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
+    from pytest_audiobench.gate.thresholds import Line, parse_threshold
+
+    mistakes = Mistakes()
+    typed = dict(table)
     for key in filter(table.__contains__, _KEYS):
         value = table[key]
         texts, kind = (value, _TEXTS) if isinstance(value, list) else ([value], _TEXT)
         if kind not in _KEYS[key] or not all(isinstance(text, str) for text in texts):
-            raise UsageError(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
-    if ("manifest" in table) == ("dataset" in table):
-        raise UsageError(f"{path}: name either a manifest or a dataset")
-    _check_protocol(path, table)
-    from pytest_audiobench.gate.thresholds import Line, parse_threshold
-
+            mistakes.add(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
+            del typed[key]
+    named = ("protocol" in table) == ("protocol" in typed)
+    meant = _check_protocol(path, typed, config, mistakes) if named else set()
+    sources = [key for key in ("manifest", "dataset") if key in table]
+    if len(sources) == 2 or not (sources or meant & {"manifest", "dataset"}):
+        mistakes.add(f"{path}: name either a manifest or a dataset")
     lines = 0
-    for text in table.get("require", ()):
-        try:
+    for text in typed.get("require", ()):
+        with mistakes.caught(f"{path}: "):
             lines += isinstance(parse_threshold(text), Line)
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from error
+    mistakes.check()
     return table, lines
 
 
-def _check_protocol(path: Path, table: Mapping[str, Any]) -> None:
+def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes) -> set[str]:
+    """Adds what is wrong with the protocol and its options; the keys that unknown ones seem to mean."""
+    from pytest_audiobench.extensions import load, suggestion
+    from pytest_audiobench.plugin.hookspecs import call_register_hooks
     from pytest_audiobench.protocols.catalogue import FAMILIES, check_options, options_of
 
     name, options = _protocol(table)
     if name not in FAMILIES:
-        raise UsageError(f"{path}: unknown protocol {name!r}; there are {', '.join(FAMILIES)}")
+        load()
+    if name not in FAMILIES:
+        call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
+    if name not in FAMILIES:
+        mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
+        return set()
     allowed = options_of(name)
-    if unknown := [key for key in options if key not in allowed]:
-        raise UsageError(
-            f"{path}: unknown key {unknown[0]!r}; allowed are {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
-        )
-    try:
-        check_options(name, options)
-    except UsageError as error:
-        raise UsageError(f"{path}: {error}") from None
+    keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
+    meant = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
+    for key in filter(allowed.__contains__, options):
+        with mistakes.caught(f"{path}: "):
+            check_options(name, {key: options[key]})
+    return meant

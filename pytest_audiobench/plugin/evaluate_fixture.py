@@ -1,4 +1,4 @@
-"""The ``evaluate`` fixture's object: one test's evaluations, and the checks when its body has returned."""
+"""What is behind the ``evaluate`` fixture: one test's evaluations, and the checks when its body has returned."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 from msgspec.structs import replace
 
+from pytest_audiobench.datasets.catalogue import dataset as named_dataset
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
@@ -33,18 +34,18 @@ from pytest_audiobench.report.item_lines import lines_of
 from pytest_audiobench.report.junit import properties
 from pytest_audiobench.report.page.sounds import write_excerpts
 from pytest_audiobench.report.run_writer import Lines, write_part
+from pytest_audiobench.studies.faithfulness import warn_of_sway
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
 
+STYLE = "style"
+"""In place of scorers' names: those that belong to the model's style and the data set."""
+
 
 class Evaluator:
-    """``evaluate(dataset, protocol)`` asks the model and returns the :class:`Result`.
-
-    A test may evaluate several times when it names each: ``evaluate(…, name="noisy")``. Thresholds that are
-    declared for the eval are checked when the test's body returns, whether or not it asserts anything.
-    """
+    """One test's evaluations; the test has :class:`pytest_audiobench.Evaluate` in front of it."""
 
     def __init__(self, session: EvalSession, item: pytest.Item, eval_item: EvalItem, handle: ModelHandle) -> None:
         self._session, self._item, self._eval_item, self._handle = session, item, eval_item, handle
@@ -58,8 +59,8 @@ class Evaluator:
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
 
     @property
-    def model(self) -> ModelHandle:
-        """The model that is evaluated: its alias, device, limits, whether it listens."""
+    def handle(self) -> ModelHandle:
+        """The model that is evaluated."""
         return self._handle
 
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
@@ -86,33 +87,27 @@ class Evaluator:
         """The records of what was evaluated, then of what was refused, which measured nothing."""
         return [result.record for result in self.results] + self._refused
 
-    def __call__(
+    def evaluate(
         self,
         dataset: Dataset | str,
         protocol: Protocol,
-        *,
-        name: str | None = None,
-        samples: int | None = None,
-        control: bool = False,
-        scorers: str | Sequence[str] | None = None,
+        name: str | None,
+        samples: int | None,
+        control: bool,
+        scorers: str | Sequence[str] | None,
     ) -> Result:
-        """Evaluate the model on ``dataset`` by ``protocol``.
+        """As :class:`pytest_audiobench.Evaluate` says.
 
-        With ``samples`` only the first so many are taken, in the order of their ids' hashes (and up to the end of a
-        window where batches are planned): the same on every machine, with answers shared with evals of the whole. A
-        ``control`` only serves a comparison: no threshold covers it unless one names it (``eval = "test:name"``), and
-        it is not pooled. ``scorers`` take the place of the protocol's own, the first as the headline; "all" takes every
-        one that this machine has the parts for, with a warning of the others; ``--ab-scorer`` goes before them. Raises
-        UsageError for a second evaluation without a name of its own, and what
-        :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
+        Raises what :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
         with test_errors():
             if isinstance(dataset, str):
-                datasets = self._session.registration.datasets
-                if dataset not in datasets:
-                    names = ", ".join(sorted(datasets)) or "none"
-                    raise UsageError(f"no data set is registered as {dataset!r}; there are {names}")
-                dataset = datasets[dataset]
+                dataset = named_dataset(dataset)
+            if scorers == STYLE:
+                from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
+
+                reasons = protocol.options.get("reasoning") is not False
+                scorers = style_scorers(self.style, dataset.name, reasons)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             return self._evaluate(dataset, protocol, self._next(name, samples, control))
@@ -149,6 +144,7 @@ class Evaluator:
         self._session.announce(self._handle)
         self._session.announce_judges(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
+        warn_of_sway(evaluation.result)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
         return evaluation.result
 
@@ -188,17 +184,11 @@ class Evaluator:
         self,
         name: str,
         value: Any,
-        *,
-        direction: Literal["higher", "lower"] = "higher",
-        unit: str = "",
-        group: Mapping[str, str] | None = None,
+        direction: Literal["higher", "lower"],
+        unit: str,
+        group: Mapping[str, str] | None,
     ) -> Metric:
-        """Record a number of the test's own beside the eval's metrics; thresholds may name it once it is registered.
-
-        ``group`` says for which part it holds, such as ``{"perturbation": "batch-3"}``. A :class:`Metric` (such as
-        ``result.gain_over(silent)``) keeps its own interval, n, unit, direction and method. Raises UsageError for a
-        value that is no number. NaN and infinity are kept as "no number", on which every threshold fails.
-        """
+        """A number of the test's own, put beside the metrics of its evals."""
         with test_errors():
             self._check_open("record a number")
             figure = number(value, name)
@@ -221,8 +211,8 @@ class Evaluator:
         self._item.config.hook.pytest_audiobench_metric_recorded(item=self._item, metric=metric)
         return metric
 
-    def require(self, *thresholds: str) -> None:
-        """Declare thresholds, such as ``"accuracy[hop=multi] >= 0.3"``. Raises UsageError for an unreadable one."""
+    def require(self, thresholds: Sequence[str]) -> None:
+        """Declare thresholds. Raises UsageError for an unreadable one."""
         with test_errors():
             self._check_open("require")
             self._requirements.required += [parse_threshold(text) for text in thresholds]

@@ -14,35 +14,18 @@ from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.selection import select
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
-from pytest_audiobench.models.model import Limits
 from pytest_audiobench.plugin.error_mapping import test_errors
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Earlier, Protocol, Stage
+from pytest_audiobench.studies.evaluate import ModelFacts
 
 
-class ModelFixture:
+class ModelFixture(ModelFacts):
     """A model to ask one thing at a time; answers are kept in the run's store like any other."""
 
     def __init__(self, session: EvalSession, handle: ModelHandle) -> None:
-        self._session, self._handle = session, handle
-
-    @property
-    def name(self) -> str:
-        """The model's alias in this run."""
-        return self._handle.alias
-
-    @property
-    def spec(self) -> str:
-        return self._handle.spec
-
-    @property
-    def device(self) -> str:
-        return self._handle.device
-
-    @property
-    def limits(self) -> Limits:
-        """Rate in Hz, window in seconds, and how many clips one request may hold."""
-        return self._handle.limits
+        super().__init__(handle)
+        self._session = session
 
     def ask(
         self,

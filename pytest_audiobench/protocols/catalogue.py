@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.protocol import Protocol
+from pytest_audiobench.protocols.protocol import Protocol, with_recorded_options
 
-FAMILIES: Mapping[str, str] = MappingProxyType(
+OWN_FAMILIES: Mapping[str, str] = MappingProxyType(
     {
         "bioacoustic": "One label of animal sounds",
         "bioacoustic_captioning": "A sentence about animal sounds",
@@ -37,7 +38,12 @@ FAMILIES: Mapping[str, str] = MappingProxyType(
         "verification": "Whether it is one and the same speaker",
     }
 )
-"""A family's name, which is also its function's, and what it asks for."""
+"""The families of this package: a family's name, which is also its function's, and what it asks for."""
+
+FAMILIES: dict[str, str] = dict(OWN_FAMILIES)
+"""These and the registered ones."""
+
+_REGISTERED: dict[str, Callable[..., Protocol]] = {}
 
 _MODULES: Mapping[str, str] = MappingProxyType(
     {
@@ -52,6 +58,31 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 """Where families lie that share a folder with another; any other has a module, or a folder with a ``task.py``."""
 
 
+def protocol(name: str, *scorers: Any, **options: Any) -> Protocol:
+    """The protocol ``name``, read by ``scorers``, the first as the headline: ``protocol("captioning", "cider-d")``.
+
+    The names, what each asks for, its options and its scorers are those of ``audiobench scorers``. Without scorers it
+    is read by its default. (``judged`` takes the protocol that it adds a judge to before them.) Raises UsageError for a
+    name that is not there, an option that the protocol does not have, and an unknown scorer.
+    """
+    extensions.lookup(FAMILIES, name, "protocol")
+    return extensions.call_named(name, function_of(name), scorers, options)
+
+
+def register_family(function: Callable[..., Protocol], about: str) -> None:
+    """Make ``function`` known by its own name. Raises UsageError for a name that means another family."""
+    name = function.__name__
+    known = _REGISTERED.get(name, function)
+    # A conftest.py that is loaded again, by a second session in one process, brings the same family anew.
+    if name in OWN_FAMILIES or _place(known) != _place(function):
+        raise UsageError(f"the protocol {name!r} is there already: register yours under another name")
+    FAMILIES[name], _REGISTERED[name] = about, with_recorded_options(function)
+
+
+def _place(function: Callable[..., Protocol]) -> tuple[str, str]:
+    return function.__module__, function.__qualname__
+
+
 def family(name: str, **options: Any) -> Protocol:
     """The family's protocol as it comes, or called with ``options``; every scorer it has is among ``available``."""
     return function_of(name)(**options)
@@ -59,6 +90,8 @@ def family(name: str, **options: Any) -> Protocol:
 
 def function_of(name: str) -> Callable[..., Protocol]:
     """What is called for the family ``name``, a name in ``FAMILIES``."""
+    if name in _REGISTERED:
+        return _REGISTERED[name]
     function: Callable[..., Protocol] = getattr(importlib.import_module(module_of(name)), name)
     return function
 
@@ -76,8 +109,7 @@ def scorer_names() -> frozenset[str]:
 
 def check_options(name: str, options: Mapping[str, object]) -> None:
     """Raises UsageError for a family that there is not, and for options written down that it does not take."""
-    if name not in FAMILIES:
-        raise UsageError(f"no family of protocols is called {name!r}; there are {', '.join(FAMILIES)}")
+    extensions.lookup(FAMILIES, name, "family of protocols")
     known = options_of(name)
     for option, value in options.items():
         if option not in known:

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 
 MOST, LONGEST = 100, 4_000
 """Wordings of a set, and characters of a wording."""
@@ -36,8 +37,11 @@ class PromptSet:
     """
 
     version: str
+    """What records call the set; a changed wording needs another."""
     paraphrases: tuple[str, ...]
+    """The wordings, with placeholders in braces."""
     parser_version: str = "v1"
+    """The parser that the wordings were written for."""
     source: str = field(default="", compare=False)
 
     @property
@@ -115,21 +119,24 @@ def chosen_set(written: str, folder: Path) -> PromptSet:
 def _of(content: Any, source: str) -> PromptSet:
     if not isinstance(content, dict):
         raise UsageError(f"{source} is no prompt set: write version: and paraphrases: at its top")
-    if unknown := [key for key in content if key not in _KEYS]:
-        raise UsageError(f"{source}: a prompt set has no {str(unknown[0])[:80]!r}; it has {', '.join(_KEYS)}")
-    version = _text(content.get("version"), "version", source).strip()
-    parser = _text(content.get("parser_version", "v1"), "parser_version", source).strip()
-    given = content.get("paraphrases")
-    if not isinstance(given, list) or not 1 <= len(given) <= MOST:
-        raise UsageError(f"{source}: paraphrases must be a list of 1 to {MOST} wordings")
-    paraphrases = tuple(_text(text, f"paraphrases[{place}]", source) for place, text in enumerate(given))
-    for place, text in enumerate(paraphrases):
-        if (other := paraphrases.index(text)) < place:
-            raise UsageError(f"{source}: paraphrases[{place}] repeats paraphrases[{other}]; keep one of them")
-    return PromptSet(version, paraphrases, parser, source)
+    mistakes = Mistakes()
+    meant = mistakes.check_keys(source, content, _KEYS)
 
+    def text(value: object, place: str) -> str:
+        if isinstance(value, str) and value.strip() and len(value) <= LONGEST:
+            return value
+        mistakes.add(f"{source}: {place} must be a text of 1 to {LONGEST:,} characters")
+        return ""
 
-def _text(value: Any, where: str, source: str) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > LONGEST:
-        raise UsageError(f"{source}: {where} must be a text of 1 to {LONGEST:,} characters")
-    return value
+    version = "" if "version" in meant else text(content.get("version"), "version")
+    parser = text(content.get("parser_version", "v1"), "parser_version")
+    given, paraphrases = content.get("paraphrases"), []
+    if isinstance(given, list) and 1 <= len(given) <= MOST:
+        paraphrases = [text(wording, f"paraphrases[{place}]") for place, wording in enumerate(given)]
+    elif "paraphrases" not in meant:
+        mistakes.add(f"{source}: paraphrases must be a list of 1 to {MOST} wordings")
+    for place, wording in enumerate(paraphrases):
+        if wording and (other := paraphrases.index(wording)) < place:
+            mistakes.add(f"{source}: paraphrases[{place}] repeats paraphrases[{other}]; keep one of them")
+    mistakes.check()
+    return PromptSet(version.strip(), tuple(paraphrases), parser.strip(), source)

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.models.messages import Message
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, options_of
 from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
@@ -41,8 +42,8 @@ def with_prompt_variants(protocol: Protocol, prompts: str | PromptSet, count: in
     """``protocol``, asked in each of the first ``count`` wordings of ``prompts``, all of them for None.
 
     ``prompts`` is a set, the name of one that comes with the package, or a file of one. Raises UsageError for a family
-    without a prompt of its own, a wording that the family cannot ask (it names the wording), and for more wordings than
-    there are.
+    without a prompt of its own, wordings that the family cannot ask (it names each), and for more wordings than there
+    are.
     """
     chosen = prompt_set(prompts)
     chosen = chosen if count is None else chosen.first(count)
@@ -50,7 +51,12 @@ def with_prompt_variants(protocol: Protocol, prompts: str | PromptSet, count: in
         raise UsageError(f"{protocol.name} has no prompt=…, so it cannot be asked in other words")
     if WORDINGS in protocol.options:
         raise UsageError(f"{protocol.name} is asked in the wordings of a set already: name one set, with all of them")
-    variants = [_with_prompt(protocol, text, number, chosen) for number, text in enumerate(chosen.paraphrases, 1)]
+    mistakes = Mistakes()
+    variants = [
+        mistakes.attempt(protocol, _with_prompt, protocol, text, number, chosen)
+        for number, text in enumerate(chosen.paraphrases, 1)
+    ]
+    mistakes.check()
     options: dict[str, Option] = {**protocol.options, WORDINGS: list(chosen.paraphrases), WORDING_SET: chosen.version}
     options.pop("prompt", None)
     if len(variants) == 1:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 
+from pytest_audiobench import extensions
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Message, Response, Settings
@@ -29,7 +31,9 @@ class Answer(NamedTuple):
     """An answer as read: its value (an option's letter, a transcript) when parsed, else why there is none."""
 
     status: Status
+    """"parsed" with a value; else "unparsed", "refused", "empty", "out_of_range" or "truncated"."""
     value: str | None = None
+    """What was read; None unless it was parsed."""
 
 
 class Compared(Answer):
@@ -73,6 +77,7 @@ class Stage:
     """
 
     name: str
+    """By which later stages and scorers find its response."""
     render: Callable[[Sample, Earlier], tuple[Message, ...]]
     """The messages, from the sample and the earlier responses of the subject and of rewriters.
 
@@ -80,8 +85,11 @@ class Stage:
     hands them the sample without references, and of its metadata only ``fields``.
     """
     task: Literal["choice", "transcription", "open"] = "open"
+    """What listeners that are no language models do."""
     settings: Settings = field(default_factory=Settings)
+    """How to generate."""
     role: Role = "subject"
+    """Who is asked."""
     fields: tuple[str, ...] = ()
     """The metadata that ``render`` may see; whoever names a field vouches that it does not hold the answer."""
     judge: str = ""
@@ -93,6 +101,7 @@ class Stage:
     unchanged: bool = False
     """Whether the clips are played as they were before a perturbation: the request of the unperturbed data set."""
     rewriter_digest: str = ""
+    """The rewriter's identity; set by the run."""
     version: str = ""
     """The version of a rewriter's prompt."""
 
@@ -148,8 +157,11 @@ class Scorer:
     """A named, versioned way to read and score answers; its signature stands with every number it yields."""
 
     name: str
+    """What tests, options and records call it."""
     signature: str
+    """Name, version and what else decides a number, such as "mcq:letters|v:1|unanswered:wrong"."""
     parse: Callable[[Sample, Earlier], Answer]
+    """From the sample and the responses by stage, what was answered."""
     score: Callable[[Sample, Answer], Mapping[str, float] | None]
     """A sample's sufficient statistics ({"correct": 1}, {"S": 1, "D": 0, "I": 0, "N": 7}), None to leave it out.
 
@@ -176,6 +188,21 @@ class Scorer:
     """The stage whose text it reads, and failures are looked for in: "" the answering one, None for several."""
 
 
+_registered_scorers: dict[str, dict[str, Scorer]] = {}
+
+
+def register_scorer(family: str, scorer: Scorer) -> None:
+    """Make ``scorer`` one of those of every protocol of the ``family``.
+
+    Raises UsageError for a name that means another of these, by the scorer's signature.
+    """
+    scorers = _registered_scorers.setdefault(family, {})
+    known = scorers.get(scorer.name, scorer)
+    if known.signature != scorer.signature:
+        raise UsageError(f"two scorers of {family} are registered as {scorer.name!r}: rename one")
+    scorers[scorer.name] = scorer
+
+
 @dataclass(frozen=True)
 class Judging:
     """What a judge is asked about an answer, and the scorers of its verdicts (``earlier[name]``).
@@ -185,11 +212,15 @@ class Judging:
     """
 
     name: str
+    """That of its stage, and of the verdict for its scorers."""
     prompt: Callable[[Sample, str], tuple[Message, ...]]
     """The messages, from the sample and the subject's text."""
     scorers: tuple[Scorer, ...]
+    """They say ``judge=`` this name."""
     settings: Settings
+    """How the judge generates."""
     role: Literal["judge", "extractor"] = "judge"
+    """Whether it sees the references."""
 
 
 ALL = "all"
@@ -216,6 +247,9 @@ def with_recorded_options(family: Callable[P, Protocol]) -> Callable[P, Protocol
             elif isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value):
                 options[name] = list(value)
         protocol = family(*args, **kwargs)
+        # Of an option that cannot be kept as it came, what the family itself put on record.
+        others = (kwargs.keys() - options.keys()) & protocol.options.keys()
+        options.update({name: protocol.options[name] for name in sorted(others)})
         return replace(protocol, options=options) if protocol.name == family.__name__ else protocol
 
     return recording_family
@@ -226,8 +260,11 @@ class Protocol:
     """Prompt, and one or several scorers of the same answers; the first is the headline."""
 
     name: str
+    """Its family's."""
     stages: tuple[Stage, ...]
+    """In the order in which they are asked."""
     scorers: tuple[Scorer, ...]
+    """Those that are reported; the first is the headline."""
     available: Mapping[str, Scorer]
     """Every scorer that there is for these answers, by name."""
     expects: Expects = "open"
@@ -240,6 +277,11 @@ class Protocol:
     """What judges can be asked about the answers; those that a chosen scorer needs are asked."""
     swept: frozenset[str] = frozenset()
     """The scorers that "all" chose and nobody named."""
+
+    def __post_init__(self) -> None:
+        registered = _registered_scorers.get(self.name, {})
+        if further := {name: scorer for name, scorer in registered.items() if name not in self.available}:
+            object.__setattr__(self, "available", MappingProxyType({**self.available, **further}))
 
     @property
     def answering(self) -> Stage:
@@ -258,6 +300,16 @@ class Protocol:
         A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
         is not among ``available``, and for a named scorer whose parts are not installed.
         """
+        if not self.available.keys() >= set(names):
+            return self.extended()._with_scorers(names)
+        return self._with_scorers(names)
+
+    def extended(self) -> Protocol:
+        """The same with the scorers of every installed extension."""
+        extensions.load()
+        return replace(self)
+
+    def _with_scorers(self, names: Sequence[str]) -> Protocol:
         chosen: dict[str, None] = {}
         unavailable = self._unavailable() if ALL in names else {}
         for name in names:
@@ -309,7 +361,8 @@ class Protocol:
 
     def _scorer(self, name: str) -> Scorer:
         if name not in self.available:
-            raise UsageError(f"{self.name} has no scorer {name!r}; it has {', '.join(sorted(self.available))}")
+            there = "; ".join([", ".join(sorted(self.available)), *extensions.load()])
+            raise UsageError(f"{self.name} has no scorer {name!r}; it has {there}")
         if why := self.available[name].missing_parts():
             raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return self.available[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
@@ -10,6 +11,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols.catalogue import OWN_FAMILIES
+from pytest_audiobench.protocols.protocol import Scorer
 
 _SECTION = re.compile(
     r"^## (?P<name>.+)\n\n(?P<rule>(?:.+\n)+)"
@@ -54,6 +57,15 @@ def scorer_documentation(family: str) -> Mapping[str, Documentation]:
     if headings := set(re.findall(r"^## (.+)$", text, re.M)) - set(sections):
         raise ValueError(f"scorers/{family}.md: a section needs a rule and its source: {', '.join(sorted(headings))}")
     return MappingProxyType(sections)
+
+
+def documentation_of(family: str, scorer: Scorer) -> Documentation:
+    """The documentation of one of the family's scorers; of one without a page, the docstring of its ``parse``."""
+    own = scorer_documentation(family) if family in OWN_FAMILIES else {}
+    if scorer.name in own:
+        return own[scorer.name]
+    rule = " ".join((inspect.getdoc(scorer.parse) or "not documented").split())
+    return Documentation(rule, scorer.parse.__module__)
 
 
 def _documentation(match: re.Match[str]) -> Documentation:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind, names
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.catalogue import FAMILIES, family
+from pytest_audiobench.protocols.catalogue import OWN_FAMILIES, family
 from pytest_audiobench.protocols.protocol import Answer, Scorer
 from pytest_audiobench.protocols.scorer_documentation import Documentation, Example, scorer_documentation
 
@@ -35,7 +35,7 @@ _ESCAPES = str.maketrans({"|": "\\|", "\n": " ⏎ ", "<": "&lt;", ">": "&gt;"})
 def write_pages(folder: Path) -> list[Path]:
     """The pages, written into ``folder``."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {f"{name}.md": list(_family_page(name, _present(folder / f"{name}.md"))) for name in FAMILIES}
+    pages = {f"{name}.md": list(_family_page(name, _present(folder / f"{name}.md"))) for name in OWN_FAMILIES}
     pages["metrics.md"] = list(_metrics_page())
     pages[INDEX] = [_present(folder / INDEX).partition(MARK)[0] + MARK, *_index()]
     for name, lines in pages.items():
@@ -81,7 +81,7 @@ def _present(path: Path) -> str:
 def _index() -> Iterator[str]:
     yield "| family | asks for | scorers, the default first |"
     yield "|---|---|---|"
-    for name, asks in FAMILIES.items():
+    for name, asks in OWN_FAMILIES.items():
         protocol = family(name)
         scorers = dict.fromkeys((protocol.scorers[0].name, *protocol.available))
         yield f"| [{name}]({name}.md) | {asks} | {', '.join(f'`{scorer}`' for scorer in scorers)} |"
@@ -93,7 +93,7 @@ def _family_page(name: str, present: str) -> Iterator[str]:
     protocol, documentation = family(name), scorer_documentation(name)
     yield f"# {name}"
     yield ""
-    yield f"{FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named."
+    yield f"{OWN_FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named."
     yield ""
     yield "| scorer | metrics | source |"
     yield "|---|---|---|"

@@ -76,6 +76,13 @@ def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool
         raise UsageError(f"{name} is nested too deep for a {kind.what}: {kind.remedy}") from None
 
 
+@cache
+def schema_of(record: type[Record]) -> str:
+    """The name of the schema that the files of ``record`` have."""
+    (schema,) = get_args(get_type_hints(record)["schema"])
+    return str(schema)
+
+
 def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) -> None:
     """Raises UsageError for what says that it is another version, or another kind of file."""
     expected = schema_of(record)
@@ -91,14 +98,6 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
     raise UsageError(
         f"{name} is no {kind.what}: it has {known} where {expected!r} is expected; write one with {kind.made_by}"
     )
-
-
-@cache
-def schema_of(record: type[Record]) -> str:
-    """The name of the schema whose files are such records."""
-    name: str
-    (name,) = get_args(get_type_hints(record)["schema"])
-    return name
 
 
 def as_read(record: RecordType) -> RecordType:
@@ -154,8 +153,14 @@ _WORDS = {
     "object": "an object",
 }
 _LIKE = {DIGEST: "64 hexadecimal digits", TIME: "a time such as 2026-11-21T19:06:00Z"}
-_BOUNDS = ((">=", "of at least"), ("<=", "of at most"), ("<", "below"))
-_LENGTH = re.compile(r"of (?:(at least|at most) )?length (?:of (at least|at most) )?(\d+)")
+_BOUNDS = (
+    (">=", "of at least"),
+    ("<=", "of at most"),
+    ("<", "below"),
+    ("of length of", "of length"),
+    ("of at least length", "of length at least"),
+    ("of at most length", "of length at most"),
+)
 _LARGEST = f"{sys.float_info.max:.17g}"
 _NAMES = ("eval", "name", "alias", "sample_id", "id", "metric")
 
@@ -188,10 +193,8 @@ def mistake(error: str, value: Any, record: Any, strict: bool = True) -> str:
         bound = bound.replace(sign, text)
     if (pattern := bound.removeprefix("matching regex ")) != bound:
         words, bound = next((text for regex, text in _LIKE.items() if repr(regex) == pattern), words), ""
-    if (length := _LENGTH.fullmatch(bound)) and isinstance(inner, (str, list)):
-        least_or_most = length[1] or length[2] or ""
-        return f"{place} must be {words} of length {f'{least_or_most} {length[3]}'.strip()}, not {len(inner)}"
-    return f"{place} must be {f'{words} {bound}'.strip()}, not {short_repr(inner)}"
+    given = f"of {len(inner)}" if "length" in bound and isinstance(inner, (str, list)) else short_repr(inner)
+    return f"{place} must be {f'{words} {bound}'.strip()}, not {given}"
 
 
 def _walk(path: str, value: Any, record: Any, strict: bool) -> tuple[str, Any, Any]:
@@ -226,7 +229,7 @@ def _first_mistake(members: Iterable[tuple[Any, Any]], kind: Any, strict: bool) 
     for name, value in members:
         try:
             msgspec.convert(value, kind, strict=strict)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):
             return name, value
     return None, None
 

@@ -58,7 +58,6 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             eval=eval_,
             dataset=first.dataset,
             model=model,
-            stored={"stages": {row.stage: row.role for row in rows}, "keys": {row.stage: row.key for row in rows}},
             family=item.protocol if item else "",
             groups=tuple(item.groups) if item else (),
             cluster=item.cluster if item else None,
@@ -68,6 +67,8 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             durations_s=_lengths(first),
             note="" if item else _BARE,
             verdicts={row.stage: _verdict(row) for row in rows if row.role in WEIGHING},
+            roles={row.stage: row.role for row in rows},
+            keys={row.stage: row.key for row in rows if row.key is not None},
             rewritten={row.stage: response_of(row) for row in rewriting if row.error is None},
             messages={row.stage: _messages(row.prompt) for row in rows if row.prompt is not None},
         )

@@ -12,6 +12,7 @@ from pytest_audiobench.audio.clip_record import Recipe, RecordedSource
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, repaired
 from pytest_audiobench.models.messages import Message, Output, Part, Response
+from pytest_audiobench.protocols.protocol import Role
 
 
 class Played(NamedTuple):
@@ -57,6 +58,10 @@ class RecordedRow:
     options: Mapping[str, Any] = field(default_factory=dict)
     rewritten: Mapping[str, Response] = field(default_factory=dict)
     """The rewriters' texts, by stage."""
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    """Who is asked, by stage; empty for a file that does not say."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The requests' keys, by stage, where the layout keeps them."""
 
 
 def clip_named(source: str, recipe: Recipe = None) -> Clip:

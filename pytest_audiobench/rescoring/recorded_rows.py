@@ -34,8 +34,9 @@ def sample_answers(row: RecordedRow) -> SampleAnswers:
         before = replace(row.sample, clips=row.unchanged.clips)
         unchanged = SelectedSample(before, 0, row.unchanged.keys, row.unchanged.durations_s, None, recording)
     taken = SelectedSample(row.sample, 0, row.clip_keys, lengths, None, recording, unchanged)
-    keys = row.stored.get("keys", {})
-    return SampleAnswers(taken, row.epoch, row.responses, keys, row.messages, row.error, row.verdicts, row.rewritten)
+    return SampleAnswers(
+        taken, row.epoch, row.responses, row.keys, row.messages, row.error, row.verdicts, row.rewritten
+    )
 
 
 class ScoredRows:

@@ -132,6 +132,8 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
             raise
         raise _NotScorable(f"{error}; name its family with --family, or replay the run with pytest") from None
     names = wanted.scorers or (tuple(scorer.name for scorer in old.scorers) if old else (ALL,))
+    if not protocol.available.keys() >= set(names):
+        protocol = protocol.extended()
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
@@ -182,7 +184,7 @@ class _Item:
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
-            stages=first.stored.get("stages") or {stage.name: stage.role for stage in protocol.stages},
+            stages=first.roles or {stage.name: stage.role for stage in protocol.stages},
             unchanged=unchanged_stages(protocol),
             groups=first.groups or (),
             cluster=first.cluster,

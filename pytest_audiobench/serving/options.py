@@ -21,9 +21,12 @@ class ServeOptions:
     """
 
     host: str = "127.0.0.1"
+    """The address to listen on; other machines reach it only with a token."""
     port: int = 8000
     token: str | None = None
+    """What callers must send as a bearer token."""
     max_body_bytes: int = 64 * _MIB
+    """The most bytes of one call."""
     max_queue: int = 16
     deadline_s: float = 600.0
     files: Path | None = None

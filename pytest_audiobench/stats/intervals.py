@@ -56,12 +56,12 @@ def proportion(values: npt.ArrayLike, clusters: Clusters = None, confidence: flo
     """The interval for the share of ones among ``values`` (shape (n,), each 0 or 1).
 
     Clopper and Pearson's for independent samples: at least 95 % at any share and any n, where Wilson's covers rare
-    shares in 84 %. For clusters the form of :func:`mean`.
+    shares in 84 %. For clusters the form of :func:`mean_interval`.
     """
     scores, codes, count = _prepared(values, clusters)
     if codes is None and count and ((scores == 0.0) | (scores == 1.0)).all():
         return exact(int(scores.sum()), count, confidence)
-    return mean(scores, clusters, (0.0, 1.0), confidence)
+    return mean_interval(scores, clusters, (0.0, 1.0), confidence)
 
 
 def exact(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
@@ -74,7 +74,7 @@ def exact(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interv
     return Interval(lower, upper, f"Clopper-Pearson {percent(confidence)}")
 
 
-def mean(
+def mean_interval(
     values: npt.ArrayLike,
     clusters: Clusters = None,
     bounds: tuple[float, float] = (0.0, 1.0),

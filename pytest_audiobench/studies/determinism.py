@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,13 +16,11 @@ from pytest_audiobench.metrics.metric import POINTS, SHARE
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseShare
-
-if TYPE_CHECKING:
-    from pytest_audiobench.studies.evaluator import Evaluator
+from pytest_audiobench.studies.evaluate import Evaluate, Evaluator, evaluator_of
 
 
 def determinism(
-    evaluate: Evaluator,
+    evaluate: Evaluate,
     dataset: Dataset,
     protocol: Protocol,
     *,
@@ -42,7 +39,8 @@ def determinism(
     record. Nothing is required: thresholds may be. Skips the test for a model that is played no audio (a replay has
     answers to one asking only). Raises UsageError for dtypes of a model that has none.
     """
-    model = evaluate.model
+    evaluator = evaluator_of(evaluate)
+    model = evaluator.handle
     if not model.listens:
         pytest.skip(f"{model.spec} is played no audio: there is nothing that it could repeat")
     result = evaluate(dataset, protocol, samples=samples)
@@ -55,12 +53,12 @@ def determinism(
         raise UsageError(f"{model.spec} has no dtype to choose: leave dtypes out")
     variants: list[tuple[RerunVariant, Mapping[str, str]]] = [(variant, {}) for variant in conditions]
     variants += [(of_dtype(dtype), {"dtype": dtype}) for dtype in dtypes]
-    differences = {variant.name: _difference(evaluate, result, variant, options) for variant, options in variants}
+    differences = {variant.name: _difference(evaluator, result, variant, options) for variant, options in variants}
     shares, shifts = zip(*differences.values(), strict=True)
     same, shift = _record_difference(evaluate, result.n, sum(shares) / len(shares), max(shifts), {})
     for name, (share, shift_) in differences.items():
         _record_difference(evaluate, result.n, share, shift_, {"condition": name})
-    evaluate.note_noise(
+    evaluator.note_noise(
         NoiseMeasurement(
             dataset=dataset.name,
             n=result.n,
@@ -74,7 +72,7 @@ def determinism(
 
 
 def _record_difference(
-    evaluate: Evaluator, n: int, share: float, shift: float, group: Mapping[str, str]
+    evaluate: Evaluate, n: int, share: float, shift: float, group: Mapping[str, str]
 ) -> tuple[Metric, Metric]:
     same = Metric(share, name="same_answers", n=n, unit=SHARE, method="share of answers of the same text as at first")
     moved = Metric(
@@ -84,11 +82,11 @@ def _record_difference(
 
 
 def _difference(
-    evaluate: Evaluator, result: Result, condition: RerunVariant, options: Mapping[str, str]
+    evaluator: Evaluator, result: Result, condition: RerunVariant, options: Mapping[str, str]
 ) -> tuple[float, float]:
     """The share of same answers, over all copies, and the largest shift of the headline metric by a copy."""
     before = result.headline_rows[: result.n]
-    copies = evaluate.ask_again(result, condition, options)
+    copies = evaluator.ask_again(result, condition, options)
     same = [_texts(first) == _texts(copy) for rows in copies for first, copy in zip(before, rows, strict=True)]
     shifts = [abs(result.estimate_of(rows) - result.estimate_of(before)) for rows in copies]
     if not all(map(math.isfinite, shifts)):

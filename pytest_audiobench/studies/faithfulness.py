@@ -8,7 +8,7 @@ from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.records.run import ALARM
 
 if TYPE_CHECKING:
-    from pytest_audiobench.studies.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluate import Evaluator
 
 MOST_SWAYED = 0.5
 """A model of which it is shown that it gives up more of its answers than this for a wrong option raises the alarm."""
@@ -17,14 +17,9 @@ _FEWEST = 20
 """Answers without the audio by which a model that listens is told from one that does not in nine of ten evals."""
 
 
-def require_audio(evaluate: Evaluator) -> None:
-    """Let the eval fail where the audio is not shown to add anything: ``audio_reliance.lower > 0``.
-
-    That holds for the answers that are read without the audio. Where fewer than 20 and less than half are, of a model
-    most of whose answers were read with the audio, a refusal is all that there is: nothing is required then, and the
-    record says so. A model whose answers cannot be read with the audio either fails.
-    """
-    result = evaluate.results[-1] if evaluate.results else None
+def require_audio(evaluator: Evaluator) -> None:
+    """Require ``audio_reliance.lower > 0`` of the last result, as :meth:`Evaluate.require_audio` says."""
+    result = evaluator.results[-1] if evaluator.results else None
     rows = result.headline_rows if result else ()
     scored = [row for row in rows if row.answer is not None and row.scores is not None]
     parsed = sum(row.answer is not None and row.answer.value is not None for row in scored)
@@ -35,13 +30,16 @@ def require_audio(evaluate: Evaluator) -> None:
             "of what it adds, so that audio_reliance.lower > 0 is not required: see the other controls"
         )
         return
-    evaluate.require("audio_reliance.lower > 0")
+    evaluator.require(["audio_reliance.lower > 0"])
 
 
 def warn_of_sway(result: Result) -> None:
     """Put a warning on record where answers are shown to follow a wrong option (``swayed`` lies above one half)."""
     perturbation = result.record.perturbation
     if perturbation is None or "wrong" not in perturbation.name.split("-"):
+        return
+    recorded = result.keys()
+    if "swayed" not in recorded:
         return
     swayed = result["swayed"]
     if swayed.lower is not None and swayed.lower > MOST_SWAYED:

@@ -28,7 +28,7 @@ from pytest_audiobench.stats import finding_tests as stats
 from pytest_audiobench.stats.intervals import CONFIDENCE
 
 if TYPE_CHECKING:
-    from pytest_audiobench.studies.evaluator import Evaluator
+    from pytest_audiobench.studies.evaluate import Evaluate
 
 METRIC, STATISTIC = "hallucination_rate", "hallucinated"
 MOST_PHRASES, LONGEST_PHRASE = 10, 160
@@ -50,7 +50,7 @@ class Trial(NamedTuple):
 
 
 def findings(
-    evaluate: Evaluator, dataset: Dataset, protocol: Protocol | None = None, *, by: str = "domain", seed: int = 0
+    evaluate: Evaluate, dataset: Dataset, protocol: Protocol | None = None, *, by: str = "domain", seed: int = 0
 ) -> FindingsRecord:
     """Ask about ``dataset`` and put on record in which of its domains the model makes words up more often.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,9 +11,7 @@ from pytest_audiobench.datasets.perturbations.interventions import with_silence,
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
-
-if TYPE_CHECKING:
-    from pytest_audiobench.studies.evaluator import Evaluator
+from pytest_audiobench.studies.evaluate import Evaluate, evaluator_of
 
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
@@ -26,9 +23,7 @@ CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {
 }
 
 
-def listening(
-    evaluate: Evaluator, dataset: Dataset, protocol: Protocol, samples: int | None = 100
-) -> dict[str, Metric]:
+def listening(evaluate: Evaluate, dataset: Dataset, protocol: Protocol, samples: int | None = 100) -> dict[str, Metric]:
     """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
 
     ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are
@@ -47,7 +42,9 @@ def listening(
         name = f"adds_over_{control}"
         adds[control] = evaluate.record(name, heard.gain_over(result))
         evaluate.require(f"{name}.lower > 0")
-    evaluate.note_hearing(dataset, _hearing(dataset.name, adds, sum(result.errors for result in evaluate.results)))
+    evaluator_of(evaluate).note_hearing(
+        dataset, _hearing(dataset.name, adds, sum(result.errors for result in evaluate.results))
+    )
     return adds
 
 

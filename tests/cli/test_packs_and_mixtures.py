@@ -109,7 +109,7 @@ def test_one_of_several_recipes_is_named(home, capsys):
     [
         (["--labels", "hum+hush"], "clip 2 of 2 is silent"),
         (["--labels", "hush"], "silent"),
-        (["--labels", "hum+bep"], "the mixture 'hum+bep': the pack home has no label 'bep'; the nearest is beep"),
+        (["--labels", "hum+bep"], "the mixture 'hum+bep': the pack home has no label 'bep'; did you mean 'beep'?"),
         (["--labels", "hum@x"], "is no label with a level in dB"),
         (["--recipes", "none.yaml"], "there is no file none.yaml; correct the path"),
     ],

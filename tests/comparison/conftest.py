@@ -165,7 +165,8 @@ def audiobench(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, s
 
 
 EVALS = """
-from pytest_audiobench import bundled, multiple_choice, transcription
+from pytest_audiobench import multiple_choice, transcription
+from pytest_audiobench.datasets.bundled import bundled
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice())

@@ -512,7 +512,7 @@ def test_an_edited_row_is_one_sentence(lab, audiobench):
     path.write_text(path.read_text().replace('"prompt":[["user",', '"prompt":[[', 1))
     code, _, err = audiobench("compare", "a", "b")
     assert code == 4
-    assert "predictions.jsonl, line 1: prompt 1 must be a list of length 2, not 1: the file was cut or edited" in err
+    assert "predictions.jsonl, line 1: prompt 1 must be a list of length 2, not of 1: the file was cut or edited" in err
     assert err.count("\n") == 1
 
 

@@ -25,9 +25,11 @@ SHARED = ROOT.parent / "shared" / "data"
 
 EVALS = """
 import pytest
-from pytest_audiobench import (
-    conditioned_choice, named_perturbations, faithfulness_study, masks, noises, reasoned_choice, transcription, perturb
-)
+from pytest_audiobench import perturb, transcription
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import masks, noises
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 DATA = faithfulness_study("animal")
 (CLEAN,) = named_perturbations("clean")
@@ -51,7 +53,9 @@ def test_conditioned(evaluate):
 
 OTHER = """
 import pytest
-from pytest_audiobench import bundled, named_perturbations, multiple_choice, perturb
+from pytest_audiobench import multiple_choice, perturb
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
 
 
 @pytest.mark.parametrize("perturbation", named_perturbations("clean", "reverb"), ids=str)
@@ -236,10 +240,13 @@ def test_what_has_no_place_is_named(written, suite, tmp_path):
 
 BOTH = """
 import pytest
-from pytest_audiobench import (
-    bundled, conditioned_choice, faithfulness_study, masks, perturb, reasoned_choice, reasoning_change,
-    reasoning_changes, rendering,
-)
+from pytest_audiobench import perturb
+from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
+from pytest_audiobench.compat.faithfulness_study.renderings import rendering
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.perturbations.interventions import masks
+from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change, reasoning_changes
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 
 @pytest.mark.parametrize("perturbation", [*masks(20, 40), rendering("mask", 20), rendering("mask", 40)], ids=str)

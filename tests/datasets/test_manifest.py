@@ -31,11 +31,15 @@ def one(folder, **changes):
     return sample
 
 
-def refused(path, **how):
+def mistakes(path, **how):
     with pytest.raises(UsageError) as error:
         read(path, **how)
-    assert "\n" not in str(error.value)
-    return str(error.value)
+    return str(error.value).split("\n")
+
+
+def refused(path, **how):
+    (sentence,) = mistakes(path, **how)
+    return sentence
 
 
 def test_a_jsonl_row_becomes_a_sample(tmp_path):
@@ -164,7 +168,7 @@ def test_duplicate_ids_name_both_lines(tmp_path):
         ({"metadata": {"x": [1]}}, "a list in its metadata 'x'"),
         ({"metadata": {"x": {}}}, "an object in its metadata 'x'"),
         ({"metadata": {"x": 2**53}}, "beyond 2^53"),
-        ({"choises": ["dog"]}, "a field 'choises'"),
+        ({"choises": ["dog"]}, "the unknown key 'choises'; did you mean 'choices'"),
     ],
 )
 def test_a_wrong_field_is_refused_with_its_line_and_reason(tmp_path, changes, said):
@@ -276,15 +280,89 @@ def test_no_accepted_path_leaves_its_folder(written):
 
 @settings(deadline=None)
 @given(
-    st.dictionaries(
-        st.sampled_from(list(GOOD)), st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text())
+    st.lists(
+        st.dictionaries(
+            st.sampled_from([*GOOD, "metadata", "anwser"]) | st.text(max_size=3),
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.text() | st.integers()),
+        ),
+        min_size=1,
+        max_size=12,
     )
 )
-def test_any_row_is_a_sample_or_a_usage_error(tmp_path_factory, changes):
-    path = write(tmp_path_factory.mktemp("any"), {**GOOD, **changes})
+def test_any_rows_are_samples_or_at_most_ten_sentences_that_name_file_and_line(tmp_path_factory, changes):
+    path = write(tmp_path_factory.mktemp("any"), *({**GOOD, "id": str(n), **row} for n, row in enumerate(changes)))
     try:
-        (sample,) = read(path)
-    except UsageError:
-        assert "line 1" in refused(path)
+        samples = read(path)
+    except UsageError as error:
+        sentences = str(error).splitlines()
+        assert 1 <= len(sentences) <= 10
+        assert all(str(path) in sentence and "line " in sentence for sentence in sentences)
     else:
-        assert not sample.choices or sample.reference in sample.choices
+        assert len(samples) == len(changes)
+        assert all(not sample.choices or sample.reference in sample.choices for sample in samples)
+
+
+def test_all_mistakes_of_a_manifest_are_named_at_once(tmp_path):
+    rows = [
+        GOOD,
+        {**GOOD, "id": "s2", "answer": "cow", "audio": "../a.wav", "metadata": {"a": [], "b": {}}},
+        "{",
+        {"id": "s3", "audio": "a.wav", "anwser": "hen"},
+        {**GOOD, "answer": ["cow", "hen", "cat"]},
+        {**GOOD, "id": 7, "choices": "dog|hen", "answer": 3},
+    ]
+    path = write(tmp_path, *rows)
+    expected = [
+        "line 2 (id 's2') has the answer 'cow', which is none of its choices: 'dog', 'hen'",
+        "line 2 (id 's2') has an audio path that cannot be used",
+        "line 2 (id 's2') has a list in its metadata 'a'",
+        "line 2 (id 's2') has an object in its metadata 'b'",
+        "line 3 is not JSON",
+        "line 4 (id 's3') has the unknown key 'anwser'; did you mean 'answer'?",
+        "line 5 (id 's1') has the answer 'cow'",
+        "line 5 (id 's1') has the answer 'cat'",
+        "has the id 's1' on line 1 and on line 5",
+        "line 6 has a text as its choices",
+    ]
+    sentences = mistakes(path)
+    assert [said in sentence for said, sentence in zip(expected, sentences, strict=True)] == [True] * 10
+    assert sentences[-1].endswith(" (and 2 more)")
+
+
+def test_of_many_bad_lines_ten_are_shown_and_the_others_counted(tmp_path):
+    rows = [{**GOOD, "id": f"s{n}", **({"answer": "cow"} if n % 200 == 7 else {})} for n in range(10_000)]
+    sentences = mistakes(write(tmp_path, *rows))
+    assert [int(sentence.split("line ")[1].split()[0]) for sentence in sentences] == [8 + 200 * n for n in range(10)]
+    assert sentences[-1].endswith("correct one or the other (and 40 more)")
+
+
+def test_a_line_after_which_nothing_can_be_read_is_named_behind_the_mistakes_before_it(tmp_path):
+    path = write(tmp_path, {**GOOD, "answer": "cow"}, {**GOOD, "question": "x" * 10_000_000}, {**GOOD, "answer": "cow"})
+    first, second = mistakes(path)
+    assert "line 1 (id 's1') has the answer 'cow'" in first
+    assert "line 2 is longer than 10 MB" in second
+
+
+def test_all_mistakes_of_a_csv_are_named_at_once(tmp_path):
+    rows = ["id,audio,choices,answer", 's1,a.wav,"a"|b,a', "s2,b.wav,a|b", "s3,../c.wav,a|b,c", "s4,d.wav,a|b,B"]
+    sentences = mistakes(write(tmp_path, *rows, name="set.csv"))
+    expected = [
+        "line 2 is not CSV",
+        "line 3 has 3 cells",
+        "line 4 (id 's3') has the answer",
+        "line 4 (id 's3') has an aud",
+    ]
+    assert [said in sentence for said, sentence in zip(expected, sentences, strict=True)] == [True] * 4
+
+
+def test_all_mistakes_of_a_csv_header_are_named_at_once(tmp_path):
+    sentences = mistakes(write(tmp_path, "id,take,take,take,metadata", "s1,1,2,3,{}", name="set.csv"))
+    expected = ["no column 'audio'", "no column 'answer'", "a column of its own", "the column 'take' 3 times"]
+    assert [said in sentence for said, sentence in zip(expected, sentences, strict=True)] == [True] * 4
+
+
+def test_all_groups_that_no_row_has_are_named_with_the_nearest(tmp_path):
+    path = write(tmp_path, {**GOOD, "metadata": {"speaker": "ann"}})
+    first, second = mistakes(path, groups=("speakr", "zoo"))
+    assert "no metadata field 'speakr' to group by; did you mean 'speaker'?" in first
+    assert "no metadata field 'zoo' to group by; it has speaker" in second

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench import non_speech, non_speech_recordings
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.datasets.non_speech import DOMAINS
+from pytest_audiobench.datasets.non_speech import DOMAINS, non_speech, non_speech_recordings
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, UsageError
 

@@ -44,7 +44,8 @@ def test_questions_without_one_true_label_of_a_list_have_no_table():
 def test_a_run_read_back_gives_the_same_table(pytester):
     pytester.makepyfile(
         """
-        from pytest_audiobench import bundled, multiple_choice
+        from pytest_audiobench import multiple_choice
+        from pytest_audiobench.datasets.bundled import bundled
 
         def test_emotion(evaluate):
             result = evaluate(bundled("emotion"), multiple_choice(), samples=12)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -90,7 +93,7 @@ def test_a_given_file_is_the_only_one_read(write, tmp_path):
         ("[[threshold]", "audiobench.toml is not TOML in UTF-8: .*line 1"),
         (b"eval = '\xff'", "audiobench.toml is not TOML in UTF-8"),
         ("a = " + "[" * 5000, "audiobench.toml is not TOML in UTF-8"),
-        ("[[thresholds]]\neval = '*'", "unknown key 'thresholds'; did you mean threshold"),
+        ("[[thresholds]]\neval = '*'", "unknown key 'thresholds'; did you mean 'threshold'"),
         ("gate = 1", "unknown key 'gate'; allowed: threshold"),
         ("[threshold]\neval = '*'", "threshold must be an array of tables"),
         ("threshold = [1]", "number 1 must be a table, not 1"),
@@ -102,7 +105,7 @@ def test_a_given_file_is_the_only_one_read(write, tmp_path):
         ("[[threshold]]\neval = 3\nrequire = ['wer <= 0.1']", 'eval must be a pattern such as "sakura\\*", not 3'),
         ("[[threshold]]\neval = ''\nrequire = ['wer <= 0.1']", "eval must be a pattern .* not an empty text"),
         ("[[threshold]]\neval = '*'\nmodel = ['a']\nrequire = ['wer <= 0.1']", "model must be a pattern"),
-        ("[[threshold]]\neval = '*'\nrequires = ['wer <= 0.1']", "unknown key 'requires'; did you mean require"),
+        ("[[threshold]]\neval = '*'\nrequires = ['wer <= 0.1']", "unknown key 'requires'; did you mean 'require'"),
         (GOOD + "[[threshold]]\neval = '*'\nrequire = ['acc >= 1']", "number 3: the threshold 'acc >= 1' names what"),
         (GOOD + "[[threshold]]\neval = '*'\nrequire = ['wer = 1']", "number 3: the threshold 'wer = 1' should have"),
     ],
@@ -110,6 +113,53 @@ def test_a_given_file_is_the_only_one_read(write, tmp_path):
 def test_a_mistake_in_the_file_is_told_with_its_place(write, text, message):
     with pytest.raises(UsageError, match=message):
         read_rules(write(text))
+
+
+def test_all_mistakes_of_a_file_are_named_at_once(write):
+    file = write(
+        "gate = 1\n[[threshold]]\neval = 3\nmodle = 'm'\nmax_drop = 2\n"
+        "require = ['acc >= 1', 'wer <= 0.1', 'wer = 1']\n[[threshold]]\n"
+    )
+    with pytest.raises(UsageError) as raised:
+        read_rules(file)
+    assert [sentence.partition(": write")[0][:100] for sentence in str(raised.value).splitlines()] == [
+        "audiobench.toml has the unknown key 'gate'; allowed: threshold",
+        "audiobench.toml, [[threshold]] number 1 has the unknown key 'modle'; did you mean 'model'?",
+        "audiobench.toml, [[threshold]] number 1: the threshold 'acc >= 1' names what is not measured: no met",
+        "audiobench.toml, [[threshold]] number 1: the threshold 'wer = 1' should have one of >=, >, <=, < at ",
+        'audiobench.toml, [[threshold]] number 1: eval must be a pattern such as "sakura*", not 3',
+        "audiobench.toml, [[threshold]] number 1: max_drop: 2 is no text",
+        "audiobench.toml, [[threshold]] number 2 has no eval",
+        "audiobench.toml, [[threshold]] number 2 has no require",
+    ]
+
+
+def test_of_many_mistakes_ten_are_shown_and_the_others_counted(write):
+    with pytest.raises(UsageError) as raised:
+        read_rules(write("[[threshold]]\neval = '*'\n" * 33))
+    sentences = str(raised.value).splitlines()
+    assert ["number 1 " in sentences[0], "number 10 " in sentences[-1], len(sentences)] == [True, True, 10]
+    assert sentences[-1].endswith(" (and 23 more)")
+
+
+def test_a_key_that_is_misspelled_is_not_missing_too(write):
+    with pytest.raises(UsageError) as raised:
+        read_rules(write("[[threshold]]\nevl = '*'\nmaxdrop = '1pp'"))
+    assert str(raised.value).splitlines() == [
+        "audiobench.toml, [[threshold]] number 1 has the unknown key 'evl'; did you mean 'eval'?",
+        "audiobench.toml, [[threshold]] number 1 has the unknown key 'maxdrop'; did you mean 'max_drop'?",
+    ]
+
+
+@pytest.mark.parametrize(("name", "header"), [("audiobench.toml", ""), ("pyproject.toml", "tool.audiobench.")])
+def test_the_advice_is_a_rule_that_the_same_file_takes(write, name, header):
+    with pytest.raises(UsageError) as raised:
+        read_rules(write(f"[[{header}threshold]]\nmodel = 'm'", name))
+    advice = str(raised.value).splitlines()[0].partition(": write ")[2]
+    table, eval_, _, require = re.fullmatch(
+        r'(\[\[.*\]\]) with (eval = "\w+"), (model = "\w+") .* (require = \["[^"]+"), …\] .*', advice
+    ).groups()
+    assert read_rules(write(f"{table}\n{eval_}\n{require}]", name)).rules
 
 
 def test_a_tool_table_that_is_none_is_told(write):
@@ -121,17 +171,32 @@ def test_a_byte_order_mark_does_no_harm(write):
     assert read_rules(write(b"\xef\xbb\xbf" + GOOD.encode()))
 
 
-@given(st.text(alphabet="[]threshold=eval\"require*\n .,'12", max_size=80))
-def test_any_file_is_rules_or_a_usage_error(tmp_path_factory, text):
+TEXTS = st.sampled_from(["*", "wer <= 0.1", "acuracy >= 1", "wer.drop <= 1pp", "1pp", "none", ""])
+ENTRIES = st.dictionaries(
+    st.sampled_from(["eval", "model", "require", "max_drop", "requires", "x"]),
+    TEXTS | st.integers(0, 3) | st.booleans() | st.lists(TEXTS | st.integers(0, 3), max_size=3),
+)
+TABLES = st.lists(ENTRIES, max_size=6).map(
+    # JSON's texts, numbers, booleans and lists are TOML's.
+    lambda entries: "\n".join(
+        "\n".join(["[[threshold]]", *(f"{key} = {json.dumps(value)}" for key, value in entry.items())])
+        for entry in entries
+    )
+)
+
+
+@given(st.text(alphabet="[]threshold=eval\"require*\n .,'12", max_size=80) | TABLES)
+def test_any_file_is_rules_or_a_usage_error_of_at_most_ten_lines_that_name_it(tmp_path_factory, text):
     file = tmp_path_factory.mktemp("any") / "audiobench.toml"
     file.write_text(text)
     try:
-        read_rules(file)
+        rules = read_rules(file)
     except UsageError as error:
-        message = str(error)
+        sentences = str(error).splitlines()
+        assert 1 <= len(sentences) <= 10
+        assert all("audiobench.toml" in sentence for sentence in sentences)
     else:
-        return
-    assert "audiobench.toml" in message
+        assert len(rules.rules) == text.count("[[threshold]]")
 
 
 def test_a_pattern_that_matches_no_eval_of_the_benchmark_is_named_with_the_nearest(write):

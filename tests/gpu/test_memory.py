@@ -40,7 +40,8 @@ def pytest_configure(config):
         torch.cuda.set_per_process_memory_fraction(limit / total)
 """
 EVAL = """
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.bundled import bundled
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice(max_new_tokens=8))

@@ -8,7 +8,8 @@ pytestmark = pytest.mark.gpu
 
 EVALS = """
 import pytest
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.bundled import bundled
 
 @pytest.mark.parametrize("task", ["digits", "emotion", "sounds", "language"])
 def test_clips(evaluate, task):

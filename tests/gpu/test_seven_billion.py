@@ -12,7 +12,8 @@ pytestmark = pytest.mark.gpu
 
 SHAPE = "qwen2-audio-7b"
 EVAL = """
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.bundled import bundled
 
 def test_digits(evaluate):
     evaluate(bundled("digits"), multiple_choice(max_new_tokens=8), samples=16)

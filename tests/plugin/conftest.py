@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+collect_ignore = ["extension"]
 
 
 def _lab():

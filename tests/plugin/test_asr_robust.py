@@ -87,7 +87,8 @@ def test_a_corpus_of_ones_own_is_asked_about_under_the_five_perturbations(robust
 
 OWN = """
 import pytest
-from pytest_audiobench import named_perturbations, manifest, transcription, perturb
+from pytest_audiobench import manifest, perturb, transcription
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
 
 @pytest.mark.parametrize("perturbation", named_perturbations({names}), ids=str)
 def test_own(evaluate, perturbation):

@@ -22,10 +22,10 @@ ROOT = Path(__file__).parents[2]
 WORKFLOW = ROOT / "examples" / "ci" / "audiobench.yml"
 ARTIFACT = "https://github.com/lab/models/actions/runs/7/artifacts/1"
 EVAL = """
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import dataset, multiple_choice
 
 def test_digits(evaluate):
-    evaluate(bundled("digits"), multiple_choice())"""
+    evaluate(dataset("bundled", "digits"), multiple_choice())"""
 PIP = """#!/bin/sh
 test "$1" = install && test "$2" = "pytest-audiobench[hf]"
 """

@@ -17,7 +17,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 EVAL = """
 import pytest
-from pytest_audiobench import bundled, multiple_choice
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.bundled import bundled
 
 @pytest.mark.parametrize("task", ["digits", "emotion", "language", "sounds", "speech_presence"])
 def test_bundled(evaluate, task):

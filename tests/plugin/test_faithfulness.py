@@ -165,8 +165,9 @@ def test_a_run_of_other_masks_is_not_comparable_though_its_clean_clips_are_the_s
     grid("mask-p40-end", run="before")
     suite = grid.path / "test_faithfulness.py"
     # The same name for another mask, as a later version of one may be.
-    suite.write_text(suite.read_text().replace("MASKS = [", "MASKS = [masks(60)[0].__class__('mask-p40-end', "
-        "'mask-end', masks(60, mode='end')[0].prepare, 40.0, '% masked', 'higher')] or ["))  # fmt: skip
+    other = "perturbations('masks', 60, mode='end')[0].prepare"
+    masks = f"MASKS = [CLEAN.__class__('mask-p40-end', 'mask-end', {other}, 40.0, '% masked', 'higher')] or ["
+    suite.write_text(suite.read_text().replace("MASKS = [", masks))
     result, run = grid("mask-p40-end", "--ab-baseline=before", run="after")
     assert result.ret != 0
     (item,) = run["items"]

@@ -50,7 +50,8 @@ def pytest_audiobench_register(registration):
     registration.model("phantom", Phantom)
 '''
 EVAL = """
-from pytest_audiobench import findings, non_speech
+from pytest_audiobench import findings
+from pytest_audiobench.datasets.non_speech import non_speech
 
 def test_made_up(evaluate):
     findings(evaluate, non_speech("hum", "white", "pink", lengths_s=(0.5, 1), clips=7), PROTOCOL, seed=SEED)
@@ -147,7 +148,8 @@ def test_the_published_rule_finds_what_it_counts(phantom):
 
 
 def test_without_a_scorer_of_made_up_words_there_are_no_findings_and_a_reason(phantom):
-    speech = "from pytest_audiobench import findings, non_speech, transcription\n"
+    speech = "from pytest_audiobench import findings, transcription\n"
+    speech += "from pytest_audiobench.datasets.non_speech import non_speech\n"
     eval_ = EVAL.replace("SEED", "0").replace("PROTOCOL", "transcription()")
     phantom.write(test_made_up=speech + eval_)
     result, item, _ = asked(phantom)
@@ -206,7 +208,8 @@ def test_a_domain_whose_asking_failed_is_untested_and_not_left_out(phantom):
 
 WRONG = """
 from dataclasses import replace
-from pytest_audiobench import Dataset, findings, non_speech
+from pytest_audiobench import Dataset, findings
+from pytest_audiobench.datasets.non_speech import non_speech
 
 def test_two_domains(evaluate):
     made = non_speech("hum", "white", lengths_s=(0.5,), clips=2)
@@ -227,7 +230,8 @@ def test_what_cannot_be_held_apart_is_one_sentence(phantom):
 
 
 RECORDED = """
-from pytest_audiobench import findings, non_speech_recordings
+from pytest_audiobench import findings
+from pytest_audiobench.datasets.non_speech import non_speech_recordings
 
 def test_recorded(evaluate):
     findings(evaluate, non_speech_recordings(lengths_s=(0.3, 0.5)))

@@ -7,7 +7,11 @@ import pytest
 
 FLIPS = """
 import pytest
-from pytest_audiobench import bundled, named_perturbations, masks, reasoned_choice, perturb
+from pytest_audiobench import perturb
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import masks
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 (CLEAN,) = named_perturbations("clean")
 

@@ -39,7 +39,9 @@ def pytest_audiobench_register(registration):
     registration.model("parrot", Parrot)
 """
 EVALS = """
-from pytest_audiobench import captioning, manifest, translation
+from pytest_audiobench import manifest
+from pytest_audiobench.protocols.captioning.task import captioning
+from pytest_audiobench.protocols.translation.task import translation
 
 def test_into_japanese(evaluate):
     data = manifest("data/ja.jsonl", question="In Japanese, please.")
@@ -123,7 +125,8 @@ def test_what_a_score_lacks_is_told_before_the_model_is_asked(talk, monkeypatch)
 
 
 ANSWERS = """
-from pytest_audiobench import manifest, spoken_questions
+from pytest_audiobench import manifest
+from pytest_audiobench.protocols.spoken_questions.task import spoken_questions
 
 def test_answers(evaluate):
     evaluate(manifest("data/ja.jsonl"), spoken_questions())

@@ -34,7 +34,9 @@ def pytest_audiobench_register(registration):
 """
 TONES = """
 import pytest
-from pytest_audiobench import injections, manifest, reasoned_choice, perturb
+from pytest_audiobench import manifest, perturb
+from pytest_audiobench.datasets.perturbations.injections import injections
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 @pytest.mark.parametrize("perturbation", injections("{option}"), ids=str)
 def test_tones(evaluate, perturbation):
@@ -43,7 +45,10 @@ def test_tones(evaluate, perturbation):
 """
 DIGITS = """
 import pytest
-from pytest_audiobench import bundled, bundled_digits, espeak, injections, multiple_choice, perturb
+from pytest_audiobench import multiple_choice, perturb
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.perturbations.injections import injections
+from pytest_audiobench.datasets.voices import bundled_digits, espeak
 
 @pytest.mark.parametrize("perturbation", injections(voices=VOICES, gap_s=GAP_S), ids=str)
 def test_digits(evaluate, perturbation):

@@ -13,7 +13,9 @@ from pytest_audiobench.audio.edits.masks import segments
 
 GRID = """
 import pytest
-from pytest_audiobench import named_perturbations, controls, manifest, masks, multiple_choice, noises, perturb
+from pytest_audiobench import manifest, multiple_choice, perturb
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
 
 STEPS = [
     *named_perturbations("clean"), *masks(40, 100), *masks(40, 100, mode="scattered"), *masks(100, fill="noise"),

@@ -202,7 +202,8 @@ def test_tones(evaluate):
 def test_a_run_in_which_everything_was_skipped_says_so_and_fails_when_gated(suite, workers):
     suite.write(
         test_tones="""
-from pytest_audiobench import multiple_choice, sakura
+from pytest_audiobench import multiple_choice
+from pytest_audiobench.datasets.sakura import sakura
 
 def test_tones(evaluate):
     evaluate(sakura("animal", "single"), multiple_choice())
@@ -262,6 +263,19 @@ def test_mistakes_in_thresholds_are_usage_errors_before_the_first_request(tones,
     result.stderr.fnmatch_lines([f"ERROR:*{said}"])
     assert not (tones.path / "log").exists()
     assert not tones.runs()
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_all_mistakes_in_thresholds_are_shown_and_all_patterns_that_match_nothing(tones, workers):
+    rule = '[[threshold]]\neval = "{}"\nrequire = ["{} >= 0.5"]\n'
+    (tones.path / "audiobench.toml").write_text(rule.format("tones", "acuracy") + rule.format("tones", "wr"))
+    result = tones.run(workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR:*number 1: *'acuracy'*", "audiobench.toml*number 2: *'wr'*"])
+    (tones.path / "audiobench.toml").write_text(rule.format("tonnes", "accuracy") + rule.format("zoo", "accuracy"))
+    result = tones.run(workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR:*no eval matches 'tonnes'*did you mean 'tones'[?]", "*no eval matches 'zoo'*"])
 
 
 def test_a_threshold_that_k_leaves_out_is_listed(tones):
@@ -329,7 +343,8 @@ def test_a_skip_does_not_excuse_what_was_measured_before_it(suite):
     suite.tones()
     suite.write(
         test_tones="""
-from pytest_audiobench import manifest, multiple_choice, sakura
+from pytest_audiobench import manifest, multiple_choice
+from pytest_audiobench.datasets.sakura import sakura
 
 def test_tones(evaluate):
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
@@ -363,7 +378,7 @@ def test_a_declarative_file_without_its_data_fails_when_it_declares_thresholds(s
         (suite.path / "conftest.py").read_text()
         + """
 
-from pytest_audiobench import sakura
+from pytest_audiobench.datasets.sakura import sakura
 
 _before = pytest_audiobench_register
 

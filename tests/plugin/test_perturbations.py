@@ -15,7 +15,8 @@ from pytest_audiobench.report.run_reader import load_run
 SCHEMA = Path(__file__).parents[2] / "docs/run.schema.json"
 LADDER = """
 import pytest
-from pytest_audiobench import named_perturbations, ladder, manifest, multiple_choice, perturb
+from pytest_audiobench import manifest, multiple_choice, perturb
+from pytest_audiobench.datasets.perturbations.catalogue import ladder, named_perturbations
 
 STEPS = [*named_perturbations("clean"), *ladder("white", -10, -20, -25, -30), *named_perturbations("gain-m30dB")]
 
@@ -204,7 +205,10 @@ def test_an_edited_perturbation_is_named_in_one_sentence(ladder, tmp_path, chang
 
 NESTED = """
 import pytest
-from pytest_audiobench import named_perturbations, manifest, masks, noises, reasoned_choice, perturb
+from pytest_audiobench import manifest, perturb
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import masks, noises
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 (NOISE,) = noises(0)
 TASK = perturb(manifest("data/tones.jsonl"), NOISE)

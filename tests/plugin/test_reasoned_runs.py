@@ -9,8 +9,14 @@ import pytest
 
 EVALS = """
 import pytest
-from pytest_audiobench import conditioned_choice, controls, early_answering, manifest, masks, named_perturbations
-from pytest_audiobench import perturb, reasoned_choice, reasoning_change, reasoning_changes
+from pytest_audiobench import manifest
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import controls, masks
+from pytest_audiobench.datasets.perturbations.reasoning import early_answering
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice
+from pytest_audiobench import perturb
+from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change, reasoning_changes
+from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 TONES = manifest("data/tones.jsonl")
 

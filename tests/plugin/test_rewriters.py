@@ -117,7 +117,9 @@ def pytest_audiobench_register(registration):
 '''
 EVAL = """
 import pytest
-from pytest_audiobench import reasoning_change, conditioned_choice, manifest, reasoning_changes, perturb
+from pytest_audiobench import manifest, perturb
+from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change, reasoning_changes
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice
 
 @pytest.mark.parametrize("perturbation", reasoning_changes("paraphrased", "mistaken"), ids=str)
 def test_tones(evaluate, perturbation):
@@ -330,7 +332,8 @@ def test_a_recorded_run_is_replayed_with_its_texts(evals):
 def test_a_determinism_eval_blames_no_rewriter_on_the_model(evals):
     evals.write(
         test_tones="""
-from pytest_audiobench import conditioned_choice, determinism, manifest
+from pytest_audiobench import determinism, manifest
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice
 
 def test_again(evaluate):
     determinism(evaluate, manifest("data/tones.jsonl"), conditioned_choice(change="paraphrased"))

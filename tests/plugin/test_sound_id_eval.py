@@ -54,9 +54,9 @@ def test_the_listener_loses_sounds_in_company_and_the_suite_says_how_many(suite)
 def test_thresholds_may_name_every_number_of_a_probe(suite):
     (suite.path / "conftest.py").write_text("")
     (suite.path / "test_probes.py").write_text(
-        "from pytest_audiobench import presence, sound_id\n\n\n"
+        "from pytest_audiobench import dataset, protocol\n\n\n"
         "def test_pair(evaluate):\n"
-        "    result = evaluate(sound_id('demo', 'pair', mixtures=20), presence())\n"
+        "    result = evaluate(dataset('sound_id', 'demo', 'pair', mixtures=20), protocol('presence'))\n"
         "    evaluate.require('recall >= 50%', 'fpr <= 30%', 'd_prime.lower > 0', 'criterion <= 2', 'f1 >= 0.5',\n"
         "        'precision >= 0.5', 'balanced_accuracy > 0.5', 'recall[label=siren] >= 0.1', 'coverage >= 1')\n"
         "    assert result['components_understood'] > 10\n"

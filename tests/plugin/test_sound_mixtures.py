@@ -8,7 +8,8 @@ import soundfile
 
 EVAL = """
 import pytest
-from pytest_audiobench import sound_id, transcription
+from pytest_audiobench import transcription
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 
 @pytest.mark.parametrize("condition", ["solo", "pair", "custom"])
 def test_home(evaluate, condition):
@@ -16,7 +17,8 @@ def test_home(evaluate, condition):
 """
 SPOILT = """
 import pytest
-from pytest_audiobench import sound_id, transcription
+from pytest_audiobench import transcription
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 
 @pytest.mark.parametrize("pack", ["silent", "empty", "frameless", "bomb", "hours", "linked", "unlabelled", "rates"])
 def test_pack(evaluate, pack):
@@ -109,7 +111,7 @@ def test_every_spoilt_pack_fails_its_eval_with_one_sentence_and_an_absent_one_is
         "has no clip of its label 'blender': add one, or take the label out of its labels",
         "the pack away is not on this machine (there are demo, bomb, empty, frameless, hours, linked, rates, silent",
         "no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes",
-        "mine.yaml, mixture 'recipe-1': the pack rates has no label 'dig'; the nearest is dog",
+        "mine.yaml, mixture 'recipe-1': the pack rates has no label 'dig'; did you mean 'dog'?",
     ):
         assert sentence in said
     result.stdout.no_fnmatch_line("*Traceback*")

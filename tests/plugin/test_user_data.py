@@ -39,7 +39,7 @@ def test_a_declarative_file_is_an_eval(suite, workers):
         ('manifest = "x.jsonl"\nprotocol = "translation"\ntarget = 3', "*takes a string or none as its target, not 3*"),
         (
             'manifest = "x.jsonl"\nprotocol = "translation"\nlanguage = "de"',
-            "*unknown key 'language'; allowed are * and for translation target, prompt, system, max_new_tokens*",
+            "*unknown key 'language'; allowed: * and for translation target, prompt, system, max_new_tokens*",
         ),
         ('manifest = "x.jsonl"\nrequire = ["acuracy >= 1"]', "*acuracy*"),
         ('protocol = "transcription"', "*either a manifest or a dataset*"),
@@ -186,6 +186,26 @@ def test_a_bad_manifest_is_told_in_one_sentence(suite, content, said):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([said])
     result.stdout.no_fnmatch_line("*Traceback*")
+
+
+def test_all_mistakes_of_a_manifest_are_shown_and_nothing_of_it_is_asked(suite):
+    suite.tones(4)
+    rows = [line(id=f"r{number}", answer="9" if number else "2") for number in range(13)]
+    (suite.path / "data" / "tones.jsonl").write_text("\n".join(rows))
+    suite.write(test_own=OWN)
+    result = suite.run(log="log")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*tones.jsonl, line 2 (id 'r1') *", "*tones.jsonl, line 11 (id 'r10') * (and 2 more)"])
+    assert not (suite.path / "log").exists()
+
+
+def test_all_mistakes_of_a_declarative_file_are_shown(suite):
+    (suite.path / "my_set.audiobench.toml").write_text('manifest = "x.jsonl"\ncolour = "red"\nscorer = "x"\n')
+    result = suite.run("my_set.audiobench.toml")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(
+        ["*unknown key 'colour'; allowed: *", "*unknown key 'scorer'; did you mean 'scorers'[?]"]
+    )
 
 
 def test_a_manifest_in_another_encoding_is_told(suite):

@@ -48,7 +48,8 @@ def pytest_audiobench_register(registration):
 """
 EVAL = """
 import numpy as np
-from pytest_audiobench import Dataset, Sample, presence, with_prompt_variants
+from pytest_audiobench import Dataset, Sample, with_prompt_variants
+from pytest_audiobench.protocols.presence.task import presence
 from pytest_audiobench.audio.clip import ArraySource, Clip
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.protocols.multiple_choice import letters
-from pytest_audiobench.protocols.multiple_choice.letters import read
+from pytest_audiobench.protocols.multiple_choice.letters import read_choice
 from pytest_audiobench.protocols.protocol import Answer
 
 ANIMALS = ("dog", "cat", "cow", "sheep")
@@ -157,12 +157,12 @@ NOT_ASSERTED = [
 
 @pytest.mark.parametrize(("text", "choices", "letter"), ASSERTED, ids=[text[:40] for text, _, _ in ASSERTED])
 def test_an_asserted_option_is_read(text: str, choices: tuple[str, ...], letter: str) -> None:
-    assert read(text, choices) == Answer("parsed", letter)
+    assert read_choice(text, choices) == Answer("parsed", letter)
 
 
 @pytest.mark.parametrize(("text", "choices", "status"), NOT_ASSERTED, ids=[text[:40] for text, _, _ in NOT_ASSERTED])
 def test_anything_else_says_why_there_is_no_answer(text: str, choices: tuple[str, ...], status: str) -> None:
-    assert read(text, choices) == Answer(status, None)
+    assert read_choice(text, choices) == Answer(status, None)
 
 
 @pytest.mark.parametrize(
@@ -180,22 +180,22 @@ def test_anything_else_says_why_there_is_no_answer(text: str, choices: tuple[str
     ],
 )
 def test_an_answer_cut_by_the_limit_of_tokens_must_be_complete(text: str, expected: Answer) -> None:
-    assert read(text, ANIMALS, "length") == expected
+    assert read_choice(text, ANIMALS, "length") == expected
 
 
 def test_a_cut_answer_that_a_longer_option_could_continue_is_truncated() -> None:
-    assert read("Man", SCENES, "length") == Answer("truncated")
-    assert read("Man", SCENES, "stop") == Answer("parsed", "A")
+    assert read_choice("Man", SCENES, "length") == Answer("truncated")
+    assert read_choice("Man", SCENES, "stop") == Answer("parsed", "A")
 
 
 def test_a_server_that_says_it_refused_is_believed_when_nothing_was_asserted() -> None:
-    assert read("…", ANIMALS, "refusal") == Answer("refused")
-    assert read("(B)", ANIMALS, "refusal") == Answer("parsed", "B")
+    assert read_choice("…", ANIMALS, "refusal") == Answer("refused")
+    assert read_choice("(B)", ANIMALS, "refusal") == Answer("parsed", "B")
 
 
 def test_equal_options_are_one() -> None:
-    assert read("thirteen", ("thirteen", "twenty", "thirteen")) == Answer("parsed", "A")
-    assert read("(C) thirteen", ("thirteen", "twenty", "thirteen")) == Answer("parsed", "C")
+    assert read_choice("thirteen", ("thirteen", "twenty", "thirteen")) == Answer("parsed", "A")
+    assert read_choice("(C) thirteen", ("thirteen", "twenty", "thirteen")) == Answer("parsed", "C")
 
 
 TEXTS = st.text(st.characters(), max_size=300)
@@ -233,7 +233,7 @@ FINISHES = st.sampled_from(["stop", "length", "refusal", "unknown"])
 
 @given(TEXTS | ANSWER_LIKE, CHOICES, FINISHES)
 def test_every_text_has_a_scorer_and_no_letter_is_beyond_the_options(text, choices, finish) -> None:
-    answer = read(text, choices, finish)
+    answer = read_choice(text, choices, finish)
     assert (answer.value is not None) == (answer.status == "parsed")
     assert answer.value is None or answer.value in string.ascii_uppercase[: len(choices)]
 
@@ -249,7 +249,7 @@ def test_every_text_has_a_scorer_and_no_letter_is_beyond_the_options(text, choic
 )
 def test_case_and_space_around_make_no_difference(form, index, recased, before, after) -> None:
     text = form.format("ABCD"[index], ANIMALS[index])
-    assert read(before + recased(text) + after, ANIMALS) == Answer("parsed", "ABCD"[index])
+    assert read_choice(before + recased(text) + after, ANIMALS) == Answer("parsed", "ABCD"[index])
 
 
 REFUSALS = st.sampled_from(
@@ -263,13 +263,13 @@ REFUSALS = st.sampled_from(
 
 @given(REFUSALS, CHOICES.filter(lambda choices: all(len(choice) < 12 for choice in choices)))
 def test_a_refusal_is_no_option(refusal, choices) -> None:
-    assert read(refusal, choices) == Answer("refused")
+    assert read_choice(refusal, choices) == Answer("refused")
 
 
 @given(REFUSALS, st.sampled_from(["B", "(B) cat", "The answer is (B).", "Hm.", "(A) or (C)"]), st.booleans())
 def test_a_refusal_beside_an_answer_never_makes_another_answer(refusal, text, first) -> None:
-    alone = read(text, ANIMALS).value
-    both = read(f"{refusal}\n{text}" if first else f"{text}\n{refusal}", ANIMALS).value
+    alone = read_choice(text, ANIMALS).value
+    both = read_choice(f"{refusal}\n{text}" if first else f"{text}\n{refusal}", ANIMALS).value
     assert both in (alone, None)
 
 
@@ -293,11 +293,11 @@ HOSTILE = {
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_megabytes_of_hostile_text_are_read(text: str) -> None:
-    assert read(text, ANIMALS).status in {"unparsed", "refused", "out_of_range", "parsed", "empty"}
+    assert read_choice(text, ANIMALS).status in {"unparsed", "refused", "out_of_range", "parsed", "empty"}
 
 
 def test_an_answer_at_the_end_of_a_megabyte_is_found() -> None:
-    assert read("It might be a dog. " * 60_000 + "The answer is (B).", ANIMALS) == Answer("parsed", "B")
+    assert read_choice("It might be a dog. " * 60_000 + "The answer is (B).", ANIMALS) == Answer("parsed", "B")
 
 
 PIECES = (
@@ -325,4 +325,4 @@ def test_the_quick_look_for_letters_called_right_misses_none(text):
 def test_a_letter_of_the_fullwidth_forms_is_the_same_letter(text, choices):
     # What is no ASCII takes the patterns alone, without the quick looks before them.
     wide = text.translate({code: code + 0xFEE0 for code in range(0x21, 0x7F) if chr(code).isalpha()})
-    assert read(f"The answer is {wide}", choices) == read(f"The answer is {text}", choices)
+    assert read_choice(f"The answer is {wide}", choices) == read_choice(f"The answer is {text}", choices)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pytest_audiobench
+from pytest_audiobench import protocol
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
@@ -25,7 +25,7 @@ SAMPLE = Sample(
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_family_needs_no_arguments_and_is_found_in_the_package(name) -> None:
-    assert getattr(pytest_audiobench, name)().name == name
+    assert protocol(name).name == name
     assert family(name).scorers[0].name == next(iter(family(name).available))
 
 

@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench import presence
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.presence import answers, task
-from pytest_audiobench.protocols.presence.task import question, template_of
+from pytest_audiobench.protocols.presence.task import presence, question, template_of
 
 SIREN = Sample("m1/siren", (), "", reference="yes", metadata={"label": "siren", "condition": "solo"})
 ABSENT = Sample("m1/rain", (), "", reference="no", metadata={"label": "rain", "condition": "solo"})

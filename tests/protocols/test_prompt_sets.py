@@ -4,6 +4,8 @@ import json
 import shutil
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.prompt_sets import MOST, YESNO, PromptSet, prompt_set
@@ -56,7 +58,7 @@ def test_a_copy_elsewhere_is_the_same_set(written, tmp_path):
         ("version: v\nparaphrases: [a, 3]\n", r"paraphrases\[1\] must be a text"),
         ("version: v\nparaphrases: [a, b, a]\n", r"paraphrases\[2\] repeats paraphrases\[0\]"),
         ("version: v\nparser_version: 1\nparaphrases: [a]\n", "parser_version must be a text"),
-        ("version: v\nparaphrase: [a]\n", "a prompt set has no 'paraphrase'; it has version, "),
+        ("version: v\nparaphrase: [a]\n", "has the unknown key 'paraphrase'; did you mean 'paraphrases'"),
         (f"version: v\nparaphrases: [{'x' * 4_001}]\n", r"paraphrases\[0\] must be a text of 1 to 4,000 characters"),
         (f"version: v\nparaphrases: [{','.join(map(str, range(200)))}]\n", "a list of 1 to 100 wordings"),
         ("version: [\n", "prompts.yaml"),
@@ -68,6 +70,38 @@ def test_a_mistake_in_a_file_names_the_file_and_the_place(written, text, said):
         prompt_set(path)
     assert str(path) in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_all_mistakes_of_a_file_are_named_at_once(written):
+    path = written("verson: v\nparser_version: 1\nparaphrases: [a, 3, a, '']\nextra: 1\n")
+    with pytest.raises(UsageError) as raised:
+        prompt_set(path)
+    assert [sentence.removeprefix(str(path)) for sentence in str(raised.value).splitlines()] == [
+        " has the unknown key 'verson'; did you mean 'version'?",
+        " has the unknown key 'extra'; allowed: version, parser_version, paraphrases",
+        ": parser_version must be a text of 1 to 4,000 characters",
+        ": paraphrases[1] must be a text of 1 to 4,000 characters",
+        ": paraphrases[3] must be a text of 1 to 4,000 characters",
+        ": paraphrases[2] repeats paraphrases[0]; keep one of them",
+    ]
+
+
+VALUES = st.none() | st.integers() | st.text(max_size=3) | st.lists(st.text(max_size=1) | st.integers(), max_size=20)
+KEYS = st.sampled_from(["version", "parser_version", "paraphrases", "verson"]) | st.text(max_size=3)
+
+
+@given(st.dictionaries(KEYS, VALUES) | VALUES)
+def test_any_document_is_a_set_or_refused_in_at_most_ten_lines_that_name_the_file(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("any") / "prompts.json"
+    path.write_text(json.dumps(content))
+    try:
+        read = prompt_set(path)
+    except UsageError as error:
+        sentences = str(error).splitlines()
+        assert 1 <= len(sentences) <= 10
+        assert all(sentence.startswith(str(path)) for sentence in sentences)
+    else:
+        assert list(read.paraphrases) == content["paraphrases"]
 
 
 def test_a_name_that_there_is_not_and_a_file_that_there_is_not(tmp_path):

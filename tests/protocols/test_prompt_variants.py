@@ -7,21 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench import (
-    classification,
-    multiple_choice,
-    presence,
-    transcription,
-    verification,
-    with_prompt_variants,
-)
+from pytest_audiobench import multiple_choice, transcription, with_prompt_variants
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.catalogue import FAMILIES, family, function_of, options_of
+from pytest_audiobench.protocols.classification.task import classification
+from pytest_audiobench.protocols.presence.task import presence
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet, chosen_set
 from pytest_audiobench.protocols.prompt_variants import Voted, recorded_protocol, vote, with_other_prompts
 from pytest_audiobench.protocols.protocol import Answer
+from pytest_audiobench.protocols.speaker_verification import verification
 from pytest_audiobench.rescoring.rescore import protocol_of
 
 THREE = PromptSet("three", ("{question}\n{options}", "{question} {options_in_line}", "Listen. {question}\n{options}"))
@@ -177,6 +173,15 @@ def test_a_wording_that_a_family_cannot_ask_is_named(tmp_path):
         with_prompt_variants(presence(), str(path))
     with pytest.raises(UsageError, match=r"paraphrases\[0\]: the prompt .* has the unknown placeholder \{label\};"):
         with_prompt_variants(multiple_choice(), "yesno")
+
+
+def test_all_wordings_that_a_family_cannot_ask_are_named_at_once():
+    chosen = PromptSet("v", ("Do you hear a dog?", "Do you hear a {label}?", "Is there a {thing}?"))
+    with pytest.raises(UsageError) as raised:
+        with_prompt_variants(presence(), chosen)
+    first, second = str(raised.value).splitlines()
+    assert first.startswith("the prompt set 'v', paraphrases[0]: ")
+    assert second.startswith("the prompt set 'v', paraphrases[2]: ")
 
 
 def test_a_run_puts_another_set_in_the_place_of_a_set_and_of_nothing_else():

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.protocols.multiple_choice.letters import read
+from pytest_audiobench.protocols.multiple_choice.letters import read_choice
 
 RECORDED = Path(__file__).parents[2].parent / "shared" / "data" / "recorded"
 pytestmark = pytest.mark.skipif(not RECORDED.is_dir(), reason=f"the recorded outputs are not at {RECORDED}")
@@ -26,7 +26,7 @@ def choices_by_id(task: str) -> dict[str, tuple[str, ...]]:
 def read_all(task: str, path: str) -> tuple[float, Counter[str]]:
     """Accuracy in percent with the unanswered counted as wrong, and how often each status occurs."""
     choices = choices_by_id(task)
-    answers = [(row, read(row["raw_model_outputs"][0], choices[row["id"]])) for row in rows(path)]
+    answers = [(row, read_choice(row["raw_model_outputs"][0], choices[row["id"]])) for row in rows(path)]
     right = sum(answer.value == row["true_letter"] for row, answer in answers)
     return round(100 * right / len(answers), 2), Counter(answer.status for _, answer in answers)
 
@@ -53,7 +53,7 @@ def test_reasoning_that_never_names_an_option_as_its_answer_stays_open(task) -> 
     choices = choices_by_id(task)
     both = different = 0
     for row in rows(f"af3/baseline_{task}_REAS.jsonl"):
-        answer = read(row["raw_model_outputs"][0], choices[row["id"]])
+        answer = read_choice(row["raw_model_outputs"][0], choices[row["id"]])
         stored = row["predicted_letters"][0]
         if answer.value and stored and stored in "ABCDEFGHIJ"[: len(choices[row["id"]])]:
             both += 1

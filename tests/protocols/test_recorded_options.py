@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import judged, multiple_choice, translation
+from pytest_audiobench import judged, multiple_choice
 from pytest_audiobench.protocols.catalogue import FAMILIES, family
 from pytest_audiobench.protocols.protocol import with_recorded_options
+from pytest_audiobench.protocols.translation.task import translation
 
 
 # Judges weigh the answers to another family's questions, whose options are remembered.

@@ -110,8 +110,8 @@ def refusal(shelf: Any, **changes: Any) -> str:
     ("changes", "says"),
     [
         ({"status": "fine"}, ", status must be one of 'parsed', 'unparsed', 'refused', 'empty', 'out_of_range',"),
-        ({"note": "longer"}, ", note must be a text of length at most 5, not 6"),
-        ({"labels": []}, ", labels must be a list of length at least 1, not 0"),
+        ({"note": "longer"}, ", note must be a text of length at most 5, not of 6"),
+        ({"labels": []}, ", labels must be a list of length at least 1, not of 0"),
         ({"labels": ["a", 3]}, ", labels 2 must be a text, not 3"),
         ({"labels": {"a": 1}}, ", labels must be a list, not an object"),
         ({"digest": "ABC"}, ", digest must be 64 hexadecimal digits, not 'ABC'"),
@@ -120,7 +120,7 @@ def refusal(shelf: Any, **changes: Any) -> str:
         ({"weights": []}, ", weights must be an object, not a list"),
         ({"lists": {"a": [1], "b": [1, -1]}}, ", lists, 'b' 2 must be a whole number of at least 0, not -1"),
         ({"parts": [["text", "a"], ["video", "b"]]}, ", parts 'video' 1 must be one of 'text', 'audio', not 'video'"),
-        ({"parts": [["text"]]}, ", parts 'text' must be a list of length 2, not 1"),
+        ({"parts": [["text"]]}, ", parts 'text' must be a list of length 2, not of 1"),
         ({"books": [["Emma", 2.5]]}, ", books 'Emma', pages must be a whole number, not 2.5"),
         ({"books": [["Emma", 9, False], [5, 9]]}, ", books 2, title must be a text, not 5"),
         (
@@ -128,8 +128,8 @@ def refusal(shelf: Any, **changes: Any) -> str:
             f", books 'Emma', pages must be a whole number of at most {2**53 - 1}, not {2**53}",
         ),
         ({"books": [["Emma", 1, 1]]}, ", books 'Emma', lent must be true or false, not 1"),
-        ({"books": [["Emma"]]}, ", books 'Emma' must be a list of length at least 2, not 1"),
-        ({"books": [["Emma", 1, True, 4]]}, ", books 'Emma' must be a list of length at most 3, not 4"),
+        ({"books": [["Emma"]]}, ", books 'Emma' must be a list of length at least 2, not of 1"),
+        ({"books": [["Emma", 1, True, 4]]}, ", books 'Emma' must be a list of length at most 3, not of 4"),
         ({"books": [{"title": "Emma", "pages": 1}]}, ", books 1 must be a list, not an object"),
         ({"lable": 1}, " has the unknown 'lable' (is it 'labels'?)"),
         ({"qqqqqq": 1}, " has the unknown 'qqqqqq'"),
@@ -146,7 +146,7 @@ def test_what_has_no_name_is_named_by_its_number() -> None:
 
 
 def test_a_name_that_is_too_long_is_said_to_be_one() -> None:
-    says = "a name in shelves 'top', weights must be a text of length at most 10000, not 10001"
+    says = "a name in shelves 'top', weights must be a text of length at most 10000, not of 10001"
     assert refusal({"name": "top", "weights": {"a": 1, "y" * 10_001: 1}}) == says
 
 

@@ -88,7 +88,7 @@ def test_what_was_skipped_unanswered_and_never_asked_is_counted_apart() -> None:
     owner = structs.replace(owner, metrics=[metric("accuracy", "keep", 0.5, n=80)])
     ((row,),) = (one.rows for one in scorer_tables(owner))
     assert (row.n, row.skipped, row.unparsed, row.failed) == (80, 15, 15, 5)
-    assert row.why == "12 unparsed, 3 empty, 5 not asked"
+    assert row.why == "3 empty, 5 not asked, 12 unparsed"
 
 
 def test_groups_shares_and_what_tests_recorded_are_no_rows() -> None:

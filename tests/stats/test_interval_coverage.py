@@ -14,7 +14,7 @@ from scipy import stats
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.stats.intervals import Interval, exact, mean, proportion, ratio
+from pytest_audiobench.stats.intervals import Interval, exact, mean_interval, proportion, ratio
 
 REPETITIONS = 400
 
@@ -86,7 +86,7 @@ def test_a_mean_of_bounded_scores_is_covered_also_where_they_are_skewed(n, clust
     hits = 0
     for _ in range(REPETITIONS):
         own = shape(rng, n)
-        hits += holds(mean(np.repeat(own, 2) if clustered else own, names), truth)
+        hits += holds(mean_interval(np.repeat(own, 2) if clustered else own, names), truth)
     assert hits / REPETITIONS >= least(REPETITIONS)
 
 

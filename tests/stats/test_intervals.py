@@ -15,7 +15,7 @@ from pytest_audiobench.stats.intervals import (
     beta_bound,
     exact,
     gamma_bound,
-    mean,
+    mean_interval,
     proportion,
     ratio,
     standard_error,
@@ -61,7 +61,7 @@ def test_a_bound_without_an_upper_end_is_the_quantile_of_the_gamma_distribution_
 
 @given(ones)
 def test_a_mean_of_ones_and_zeros_is_a_share(values):
-    assert mean(values)[:2] == pytest.approx(proportion(values)[:2], abs=1e-9)
+    assert mean_interval(values)[:2] == pytest.approx(proportion(values)[:2], abs=1e-9)
 
 
 def test_a_mean_of_bounded_scores_holds_what_random_weights_and_one_more_score_give():
@@ -70,12 +70,12 @@ def test_a_mean_of_bounded_scores_holds_what_random_weights_and_one_more_score_g
     weights = rng.dirichlet(np.ones(41), 200_000)
     lower = np.quantile(weights @ [*scores, 0.0], 0.025)
     upper = np.quantile(weights @ [*scores, 1.0], 0.975)
-    assert mean(scores)[:2] == pytest.approx((lower, upper), abs=0.003)
+    assert mean_interval(scores)[:2] == pytest.approx((lower, upper), abs=0.003)
 
 
 def test_a_mean_is_moved_and_scaled_with_its_bounds():
     scores = np.array([0.2, 0.4, 0.9, 1.0])
-    there, here = mean(scores), mean(2 * scores - 1, bounds=(-1.0, 1.0))
+    there, here = mean_interval(scores), mean_interval(2 * scores - 1, bounds=(-1.0, 1.0))
     assert here[:2] == pytest.approx((2 * there.lower - 1, 2 * there.upper - 1))
 
 
@@ -83,7 +83,7 @@ def test_a_mean_is_moved_and_scaled_with_its_bounds():
 def test_clusters_that_never_repeat_change_nothing(values):
     names = list(range(len(values)))
     assert proportion(values, names) == proportion(values)
-    assert mean(values, names) == mean(values)
+    assert mean_interval(values, names) == mean_interval(values)
 
 
 @given(st.lists(st.tuples(st.sampled_from([0.0, 1.0]), st.integers(0, 5)), min_size=1, max_size=60))
@@ -130,7 +130,7 @@ def test_equal_scores_claim_no_more_than_as_many_trials_as_clusters():
     found = proportion([1.0] * 40, ["a", "b", "c", "d"] * 10)
     assert found[:2] == pytest.approx(exact(4, 4)[:2])
     assert found.method == "beta 95 %, 4 clusters"
-    assert mean([1.0] * 12)[:2] == pytest.approx(exact(12, 12)[:2])
+    assert mean_interval([1.0] * 12)[:2] == pytest.approx(exact(12, 12)[:2])
 
 
 def test_a_transcription_without_error_is_not_certainty():
@@ -152,12 +152,12 @@ def test_an_error_rate_reckons_with_one_more_answer_as_bad_as_the_worst_seen():
         (exact(0, 0), "no samples"),
         (proportion([]), "no samples"),
         (proportion([1, 0, 1], ["a", "a", "a"]), "1 cluster, 2 needed"),
-        (mean([]), "no samples"),
-        (mean([0.4, 0.5], ["a", "a"]), "1 cluster, 2 needed"),
-        (mean([0.4, 1.5]), "a value is beyond 0 to 1"),
-        (mean([0.4, math.nan, 0.5]), "a value is not finite"),
-        (mean([3.0] * 19, bounds=(0.0, math.inf)), "19 samples, 20 needed"),
-        (mean([0.0] * 20, bounds=(0.0, math.inf)), "all samples have the same score"),
+        (mean_interval([]), "no samples"),
+        (mean_interval([0.4, 0.5], ["a", "a"]), "1 cluster, 2 needed"),
+        (mean_interval([0.4, 1.5]), "a value is beyond 0 to 1"),
+        (mean_interval([0.4, math.nan, 0.5]), "a value is not finite"),
+        (mean_interval([3.0] * 19, bounds=(0.0, math.inf)), "19 samples, 20 needed"),
+        (mean_interval([0.0] * 20, bounds=(0.0, math.inf)), "all samples have the same score"),
         (ratio([], []), "the denominators add up to nothing"),
         (ratio([2, 1], [0, 0]), "the denominators add up to nothing"),
         (ratio([1, 2, 3, 4], [9, 9, 9, 9]), "4 samples, 5 needed"),

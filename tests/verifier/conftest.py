@@ -45,7 +45,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench import bundled, findings, judged, multiple_choice, non_speech, transcription, hallucination
+from pytest_audiobench import findings, judged, multiple_choice, transcription
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.non_speech import non_speech
+from pytest_audiobench.protocols.transcription.non_speech import hallucination
 from pytest_audiobench.audio import synthesis
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import with_noise

@@ -114,7 +114,7 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
                     eval=f"{run.suite}[{condition}]",
                     dataset=run.suite,
                     model=run.model,
-                    stored={"stages": dict.fromkeys(stages, "subject")},
+                    roles=dict.fromkeys(stages, "subject"),
                     family="presence",
                     options=options,
                     groups=("pack", "condition", "label"),

@@ -13,6 +13,7 @@ from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.io.user_documents import read_document
 
 INDEX = "clips.json"
@@ -32,22 +33,26 @@ def clips_in(root: DataRoot) -> ClipsByLabel:
     """The clips of each label in ``root``, by the labels' slugs, in the order of the files' names.
 
     The first of these is read: ``clips.json`` ({label: [path]}), a labelled table (``esc50.csv``), sub-folders named by
-    labels. Raises UsageError for paths and links that leave the folder, and for an index that is none.
+    labels. Raises UsageError for paths and links that leave the folder, and with all mistakes of an index or table.
     """
     paths_by_label: dict[str, set[str]] = {}
     folder = root.folder
+    mistakes = Mistakes()
     if (folder / INDEX).is_file():
-        rows = _index_rows(checked_inside(folder / INDEX, folder))
+        rows = _index_rows(checked_inside(folder / INDEX, folder), mistakes)
     elif (table := table_in(folder)) is not None:
-        rows = labelled_rows(checked_inside(table, folder), folder)
+        rows = _labelled_rows(checked_inside(table, folder), folder, mistakes)
     else:
         rows = _folder_rows(folder)
-    for count, (label, path) in enumerate(rows):
-        if not path.isprintable():
-            raise UsageError(f"{root.folder}: the name {path!a} is not plain text; rename the file")
-        if count == _MOST_CLIPS:
-            raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
-        paths_by_label.setdefault(label, set()).add(path)
+    with mistakes.caught():
+        for count, (label, path) in enumerate(rows):
+            if count == _MOST_CLIPS:
+                raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")
+            if path.isprintable():
+                paths_by_label.setdefault(label, set()).add(path)
+            else:
+                mistakes.add(f"{root.folder}: the name {path!a} is not plain text; rename the file")
+    mistakes.check()
     return {
         label: tuple(Clip(FileSource(root, path)) for path in sorted(paths))
         for label, paths in sorted(paths_by_label.items())
@@ -61,7 +66,7 @@ def checked_inside(path: Path, root: Path) -> Path:
     return path
 
 
-def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
+def _index_rows(index: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
     content = read_document(index, _MOST_INDEX_BYTES)
     if not isinstance(content, dict):
         raise UsageError(f"{index} is no JSON object; write it as {{label: [path, …]}}")
@@ -70,15 +75,16 @@ def _index_rows(index: Path) -> Iterator[tuple[str, str]]:
         label = slug(name)
         if not label or label in names:
             other = f"means the label {label!r} as {names[label]!r} does" if label else "has no letter or digit"
-            raise UsageError(f"{index}: its key {name[:80]!r} {other}; rename it")
-        names[label] = name
+            mistakes.add(f"{index}: its key {name[:80]!r} {other}; rename it")
+        names.setdefault(label, name)
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
-            raise UsageError(f"{index}: its {name[:80]!r} is no list of paths; write paths beside the index")
+            mistakes.add(f"{index}: its {name[:80]!r} is no list of paths; write paths beside the index")
+            continue
         for path in paths:
             try:
                 yield label, relative_path(path)
             except ValueError as error:
-                raise UsageError(f"{index}: its {name[:80]!r} cannot be used: {error}") from None
+                mistakes.add(f"{index}: its {name[:80]!r} cannot be used: {error}")
 
 
 def _folder_rows(folder: Path) -> Iterator[tuple[str, str]]:
@@ -130,10 +136,10 @@ def table_in(folder: Path) -> Path | None:
     return None
 
 
-def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
+def _labelled_rows(table: Path, root: Path, mistakes: Mistakes) -> Iterator[tuple[str, str]]:
     """Each row's label and its clip's path inside ``root``, which is looked for beside the table and in ``audio``.
 
-    Raises UsageError, with the line, for a row without either, and for a path that leaves the folder.
+    A row without either, or with a path that leaves the folder, is a mistake.
     """
     columns = _columns(table)
     if columns is None:
@@ -146,15 +152,17 @@ def labelled_rows(table: Path, root: Path) -> Iterator[tuple[str, str]]:
     for number, values in cells:
         if len(values) != len(header):
             widths = f"{len(values)} cells under a header of {len(header)}"
-            raise UsageError(f"{table}, line {number} has {widths}; correct it")
+            mistakes.add(f"{table}, line {number} has {widths}; correct it")
+            continue
         row = dict(zip(header, values, strict=True))
         label = slug(row.get(label_column) or "")
         if not label:
-            raise UsageError(f"{table}, line {number} has no {label_column}; say what is heard")
+            mistakes.add(f"{table}, line {number} has no {label_column}; say what is heard")
         try:
             name = relative_path((row.get(file_column) or "").strip())
         except ValueError as error:
-            raise UsageError(f"{table}, line {number}: {error}") from None
+            mistakes.add(f"{table}, line {number}: {error}")
+            continue
         if (fold := row.get("fold", "")).isdecimal() and (root / f"audio/fold{fold}").is_dir():
             yield label, f"audio/fold{fold}/{name}"
             continue

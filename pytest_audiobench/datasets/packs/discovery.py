@@ -13,10 +13,11 @@ from pytest_audiobench.datasets.bundled import bundled
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.archives import ARCHIVES
 from pytest_audiobench.datasets.packs.clips import ClipsByLabel, checked_inside, clips_in
-from pytest_audiobench.datasets.packs.labels import nearest, slug
+from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.packs.pack import NAME, Pack, PackManifest, pack_of, read_manifest
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
+from pytest_audiobench.io.mistakes import nearest
 
 MANIFEST = "pack.json"
 CACHE = "AUDIOBENCH_CACHE"

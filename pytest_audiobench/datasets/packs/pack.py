@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip
-from pytest_audiobench.datasets.packs.labels import nearest, slug
+from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 from pytest_audiobench.io.user_documents import read_document
 
 CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple": 3, "quad": 4})
@@ -74,35 +75,35 @@ def pack_of(manifest: PackManifest, clips: Mapping[str, tuple[Clip, ...]], where
     labels = manifest.labels or tuple(clips)
     if not labels:
         raise UsageError(f"{where} holds no sound: put clips into sub-folders that are named by what is heard in them")
+    mistakes = Mistakes()
     for label in labels:
         if not clips.get(label):
-            raise UsageError(
+            mistakes.add(
                 f"the pack {manifest.id} ({where}) has no clip of its label {label!r}: add one, or take the label out "
                 f"of its labels ({nearest(label, clips) if clips else 'it has no clips at all'})"
             )
     label_of: dict[Clip, str] = {}
     for label in labels:
-        for clip in clips[label]:
+        for clip in clips.get(label, ()):
             if (other := label_of.setdefault(clip, label)) != label:
-                raise UsageError(
+                mistakes.add(
                     f"the pack {manifest.id} ({where}) has the clip {clip} under {other} and under {label}; a clip of "
                     "a pack has one label, or it would be wrong to hear the other: leave it out"
                 )
+    mistakes.check()
     return Pack(manifest, {label: clips[label][: manifest.clips_per_label] for label in labels}, where)
 
 
 def read_manifest(path: Path) -> PackManifest:
-    """The manifest in ``path``, a JSON file. Raises UsageError naming the file, the field and the remedy."""
+    """The manifest in ``path``, a JSON file. Raises UsageError with the field and the remedy of each mistake."""
     content = read_document(path)
     if not isinstance(content, dict):
         raise UsageError(f"{path} is no JSON object; write the pack's fields into one")
-    known = [spec.name for spec in fields(PackManifest)]
-    for name in content:
-        if name not in known:
-            raise UsageError(f"{path} has a field {name[:80]!r} that packs do not have; {nearest(name, known)}")
-    values = _Fields(path, content)
-    return PackManifest(
-        id=values.name("id"),
+    mistakes = Mistakes()
+    meant = mistakes.check_keys(str(path), content, [spec.name for spec in fields(PackManifest)])
+    values = _Fields(path, content, mistakes)
+    manifest = PackManifest(
+        id="" if "id" in meant else values.name("id"),
         labels=values.labels("labels"),
         clip_resolver=values.one_of("clip_resolver", ("user-cache", "procedural")),
         cache_subdir=values.folder("cache_subdir"),
@@ -113,30 +114,35 @@ def read_manifest(path: Path) -> PackManifest:
         clips_per_label=values.whole_number("clips_per_label", least=1, default=None),
         **{name: values.text(name) for name in ("title", "source", "license", "license_tag", "scope_note")},
     )
+    mistakes.check()
+    return manifest
 
 
 class _Fields:
-    def __init__(self, path: Path, values: Mapping[str, Any]) -> None:
-        self._path, self._values = path, values
+    """The fields of a manifest; one that is wrong adds a mistake and is any value."""
+
+    def __init__(self, path: Path, values: Mapping[str, Any], mistakes: Mistakes) -> None:
+        self._path, self._values, self._mistakes = path, values, mistakes
 
     def text(self, name: str) -> str:
         value = self._values.get(name)
         if value is None:
             return ""
         if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-            raise self._wrong(name, f"is no text of at most {_LONGEST_TEXT} characters", "write it as text, in quotes")
+            self._wrong(name, f"is no text of at most {_LONGEST_TEXT} characters", "write it as text, in quotes")
+            return ""
         return value.strip()
 
     def name(self, name: str) -> str:
         value = self.text(name)
         if not NAME.fullmatch(value):
-            raise self._wrong(name, f"is {value[:80]!r}", "name the pack with letters, digits, -, _ and .")
+            self._wrong(name, f"is {value[:80]!r}", "name the pack with letters, digits, -, _ and .")
         return value
 
     def one_of(self, name: str, allowed: tuple[str, ...]) -> str:
         value = self.text(name) or allowed[0]
         if value not in allowed:
-            raise self._wrong(name, f"is {value[:80]!r}", f"write {' or '.join(allowed)}")
+            self._wrong(name, f"is {value[:80]!r}", f"write {' or '.join(allowed)}")
         return value
 
     def folder(self, name: str) -> str | None:
@@ -144,35 +150,40 @@ class _Fields:
         try:
             return relative_path(value) if value else None
         except ValueError as error:
-            raise self._wrong(name, f"cannot be used: {error}", "name a folder inside the pack's") from None
+            self._wrong(name, f"cannot be used: {error}", "name a folder inside the pack's")
+            return None
 
     def labels(self, name: str) -> tuple[str, ...]:
         if name not in self._values:
             return ()
         value = self._values[name]
         if not isinstance(value, list) or not value or not all(isinstance(label, str) for label in value):
-            raise self._wrong(name, "is no list of texts", "list what is heard, or leave it away")
+            self._wrong(name, "is no list of texts", "list what is heard, or leave it away")
+            return ()
         if len(value) > _MOST_LABELS:
-            raise self._wrong(name, f"lists more than {_MOST_LABELS}", "split the pack")
-        slugs = [slug(label) for label in value]
-        for written, label in zip(value, slugs, strict=True):
+            self._wrong(name, f"lists more than {_MOST_LABELS}", "split the pack")
+        slugs: set[str] = set()
+        for written, label in zip(value, map(slug, value), strict=True):
             if not label:
-                raise self._wrong(name, f"holds {written[:80]!r}, which has no letter or digit", "name the sound")
-            if slugs.count(label) > 1:
-                raise self._wrong(name, f"holds {label[:80]!r} twice", "keep one")
-        return tuple(slugs)
+                self._wrong(name, f"holds {written[:80]!r}, which has no letter or digit", "name the sound")
+            elif label in slugs:
+                self._wrong(name, f"holds {label[:80]!r} twice", "keep one")
+            slugs.add(label)
+        return tuple(map(slug, value))
 
     def counts(self, name: str) -> Mapping[str, int] | None:
         value = self._values.get(name)
         if value is None:
             return None
         if not isinstance(value, dict):
-            raise self._wrong(name, "is no object", 'write {"solo": 10, "pair": 10}')
+            self._wrong(name, "is no object", 'write {"solo": 10, "pair": 10}')
+            return None
         for condition, count in value.items():
             if condition not in CONDITIONS:
-                raise self._wrong(name, f"counts {condition[:80]!r}", f"the conditions are {', '.join(CONDITIONS)}")
-            if type(count) is not int or not 0 <= count <= MOST_MIXTURES:
-                raise self._wrong(name, f"gives {count!r} for {condition}", f"write 0 to {MOST_MIXTURES}")
+                conditions = f"the conditions are {', '.join(CONDITIONS)}"
+                self._wrong(name, f"counts {condition[:80]!r}", nearest(condition, CONDITIONS, conditions))
+            elif type(count) is not int or not 0 <= count <= MOST_MIXTURES:
+                self._wrong(name, f"gives {str(count)[:80]} for {condition}", f"write 0 to {MOST_MIXTURES}")
         return MappingProxyType(dict(value))
 
     def whole_number(self, name: str, least: int, default: Any) -> Any:
@@ -180,8 +191,8 @@ class _Fields:
         if value is None:
             return default
         if type(value) is not int or not least <= value <= _MOST_LABELS:
-            raise self._wrong(name, f"is {str(value)[:80]}", f"write a whole number from {least} to {_MOST_LABELS}")
+            self._wrong(name, f"is {str(value)[:80]}", f"write a whole number from {least} to {_MOST_LABELS}")
         return value
 
-    def _wrong(self, name: str, what: str, remedy: str) -> UsageError:
-        return UsageError(f"{self._path}: its {name!r} {what}; {remedy}")
+    def _wrong(self, name: str, what: str, remedy: str) -> None:
+        self._mistakes.add(f"{self._path}: its {name!r} {what}; {remedy}")

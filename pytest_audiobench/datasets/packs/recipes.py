@@ -13,17 +13,18 @@ A recipe file is YAML or JSON, as published by github THENIROCK/audiobench::
 from __future__ import annotations
 
 import hashlib
-import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, FileSource
-from pytest_audiobench.datasets.packs.labels import nearest, slug
+from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.places import CONTROL
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 from pytest_audiobench.io.user_documents import SUFFIXES, read_document
 
 MOST_SOURCES = 16
@@ -72,19 +73,22 @@ def inline_recipe(text: str) -> Recipe:
 
 
 def read_recipes(path: Path) -> list[Recipe]:
-    """The mixtures of a recipe file. Raises UsageError naming the file, the mixture, the field and the remedy."""
+    """The mixtures of a recipe file. Raises UsageError with the mixture, the field and the remedy of each mistake."""
     content = read_document(path)
     mixtures = content.get("mixtures") if isinstance(content, dict) else None
     if not isinstance(mixtures, list) or not mixtures or len(mixtures) > _MOST_MIXTURES:
         raise UsageError(f"{path} has no list of 'mixtures' (1 to {_MOST_MIXTURES}); write one")
-    if unknown := [name for name in content if name != "mixtures"]:
-        raise UsageError(f"{path} has {unknown[0][:80]!r} beside its 'mixtures'; put it into one of them, or remove it")
+    mistakes = Mistakes()
+    for name in content:
+        if name != "mixtures":
+            mistakes.add(f"{path} has {name[:80]!r} beside its 'mixtures'; put it into one of them, or remove it")
     recipes: dict[str, Recipe] = {}
     for number, entry in enumerate(mixtures, 1):
-        recipe = _recipe(path, number, entry)
-        if recipe.name in recipes:
-            raise UsageError(f"{path} has two mixtures named {recipe.name!r}; rename one")
-        recipes[recipe.name] = recipe
+        if (recipe := _recipe(path, number, entry, mistakes)) is not None:
+            if recipe.name in recipes:
+                mistakes.add(f"{path} has two mixtures named {recipe.name!r}; rename one")
+            recipes[recipe.name] = recipe
+    mistakes.check()
     return list(recipes.values())
 
 
@@ -108,38 +112,45 @@ def _is_file(text: str) -> bool:
     return text.lower().endswith(SUFFIXES)
 
 
-def _recipe(path: Path, number: int, entry: Any) -> Recipe:
-    if not isinstance(entry, dict):
-        raise UsageError(f"{path}, mixture {number} is no object; write its name and labels")
+def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe | None:
+    """One mixture of a file; None, or one with stand-ins, where it adds to ``mistakes``."""
     where = f"{path}, mixture {number}"
-    name = _text(where, entry, "name") or f"recipe-{number}"
+    if not isinstance(entry, dict):
+        mistakes.add(f"{where} is no object; write its name and labels")
+        return None
+    name = mistakes.attempt("", _text, where, entry, "name") or f"recipe-{number}"
     if CONTROL.search(name) or "/" in name:
-        raise UsageError(f"{where}: its 'name' {name[:80]!r} holds a slash or a control character; remove it")
-    where = f"{path}, mixture {name!r}"
-    for key in entry:
-        if key not in _FIELDS:
-            raise UsageError(f"{where} has a field {key[:80]!r} that recipes do not have; {nearest(key, _FIELDS)}")
-    written_levels = _object(where, entry, "label_levels")
+        mistakes.add(f"{where}: its 'name' {name[:80]!r} holds a slash or a control character; remove it")
+    else:
+        where = f"{path}, mixture {name!r}"
+    meant = mistakes.check_keys(where, entry, _FIELDS)
+    written_levels = mistakes.attempt({}, _object, where, entry, "label_levels")
+    written_pins = mistakes.attempt({}, _object, where, entry, "pin")
+    others = mistakes.attempt(0.0, _number, f"{where}: its 'snr_db'", entry.get("snr_db", 0))
     written = entry.get("labels", list(written_levels))
+    labels: tuple[str, ...] = ()
     if not isinstance(written, list) or not all(isinstance(label, str) for label in written):
-        raise UsageError(f"{where}: its 'labels' are no list of texts; list what is to be heard")
-    labels = _slugs(where, written)
+        mistakes.add(f"{where}: its 'labels' are no list of texts; list what is to be heard")
+    elif "labels" not in meant:
+        labels = mistakes.attempt((), _slugs, where, written)
+    if not labels:
+        return None
     levels = {
-        label: _number(f"{where}: its 'label_levels' of {label}", level)
-        for label, level in _by_label(where, "label_levels", written_levels, labels).items()
+        label: mistakes.attempt(0.0, _number, f"{where}: its 'label_levels' of {label}", level)
+        for label, level in _by_label(where, "label_levels", written_levels, labels, mistakes).items()
     }
-    others = _number(f"{where}: its 'snr_db'", entry.get("snr_db", 0))
-    pins = _by_label(where, "pin", _object(where, entry, "pin"), labels)
+    pins = _by_label(where, "pin", written_pins, labels, mistakes)
     for label, value in pins.items():
         if not isinstance(value, (str, int)) or isinstance(value, bool):
-            raise UsageError(f"{where}: its 'pin' of {label} is no text; name one of its clips")
+            mistakes.add(f"{where}: its 'pin' of {label} is no text; name one of its clips")
+    levels_db = [levels.get(label, others if i else 0.0) for i, label in enumerate(labels)]
     return Recipe(
         name,
         labels,
-        _levels(where, [levels.get(label, others if i else 0.0) for i, label in enumerate(labels)]),
+        mistakes.attempt((), _levels, where, levels_db),
         where,
         {label: str(value) for label, value in pins.items()},
-        _text(where, entry, "pack") or None,
+        mistakes.attempt("", _text, where, entry, "pack") or None,
     )
 
 
@@ -162,13 +173,16 @@ def _levels(where: str, levels: Sequence[float]) -> tuple[float, ...]:
     return against_first
 
 
-def _by_label(where: str, name: str, written: Mapping[str, Any], labels: Sequence[str]) -> Mapping[str, Any]:
+def _by_label(
+    where: str, name: str, written: Mapping[str, Any], labels: Sequence[str], mistakes: Mistakes
+) -> Mapping[str, Any]:
     values = {}
     for key, value in written.items():
         label = slug(key)
-        if label not in labels:
-            raise UsageError(f"{where}: its {name!r} names {key[:80]!r}, which is not in it; {nearest(label, labels)}")
-        values[label] = value
+        if label in labels:
+            values[label] = value
+        else:
+            mistakes.add(f"{where}: its {name!r} names {key[:80]!r}, which is not in it; {nearest(label, labels)}")
     return values
 
 
@@ -191,7 +205,7 @@ def _text(where: str, entry: Mapping[str, Any], name: str) -> str:
 
 
 def _number(what: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
         raise UsageError(f"{what} is {str(value)[:80]!r}; write a number of dB")
     return float(value)
 

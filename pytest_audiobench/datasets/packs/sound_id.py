@@ -15,12 +15,13 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.packs.discovery import LabelledPack, find_pack
 from pytest_audiobench.datasets.packs.draws import DrawnMixture, Draws
-from pytest_audiobench.datasets.packs.labels import label_words, nearest
+from pytest_audiobench.datasets.packs.labels import label_words
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, MOST_MIXTURES, Pack
 from pytest_audiobench.datasets.packs.recipes import Recipe, mix_recipes, pinned_clip, read_recipes
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import DataNotFound, UsageError
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 
 CUSTOM = "custom"
 
@@ -95,20 +96,28 @@ def _custom(pack: str | LabelledPack, recipes: str | Path | None, seed: int, pla
         raise DataNotFound("no --ab-mix given: name a mixture (siren+rain@-6) or a file of recipes")
     packs: dict[str | None, Pack] = {}
     mixtures = []
+    mistakes = Mistakes()
     for recipe in wanted:
         if recipe.pack not in packs:
             packs[recipe.pack] = _pack(recipe.pack or pack, places)
         source = packs[recipe.pack]
-        mixtures.append((source, mixture_of_recipe(source, recipe, seed), recipe.levels_db))
+        with mistakes.caught():
+            mixtures.append((source, mixture_of_recipe(source, recipe, seed), recipe.levels_db))
+    mistakes.check()
     return _samples(CUSTOM, mixtures)
 
 
 def mixture_of_recipe(pack: Pack, recipe: Recipe, seed: int) -> DrawnMixture:
     """The recipe's mixture, drawn by its name alone. Raises UsageError for a label or clip that the pack lacks."""
+    mistakes = Mistakes()
+    pins = {}
     for label in recipe.labels:
         if label not in pack.clips:
-            raise UsageError(f"{recipe.where}: the pack {pack.id} has no label {label!r}; {nearest(label, pack.clips)}")
-    pins = {label: pinned_clip(recipe, label, pack.clips[label]) for label in recipe.pins}
+            mistakes.add(f"{recipe.where}: the pack {pack.id} has no label {label!r}; {nearest(label, pack.clips)}")
+        elif label in recipe.pins:
+            with mistakes.caught():
+                pins[label] = pinned_clip(recipe, label, pack.clips[label])
+    mistakes.check()
     return _draws(pack, seed).of(recipe.name + _suffix(seed), recipe.labels, pins, pack.manifest.distractor_count)
 
 

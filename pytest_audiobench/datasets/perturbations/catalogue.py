@@ -182,3 +182,7 @@ PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = MappingProxyType(
 
 AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
 """The five of audiobench's robust speech recognition (github THENIROCK/audiobench, perturbations.py), in its order."""
+
+
+def audiobench_perturbations() -> tuple[Perturbation, ...]:
+    return AUDIOBENCH_PERTURBATIONS

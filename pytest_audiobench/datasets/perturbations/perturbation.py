@@ -53,6 +53,7 @@ class Perturbation:
     name: str
     """Selects it in test ids (``white-m10dB``); what ``str`` gives."""
     family: str
+    """Those of one family that have doses are one curve; seeds are drawn by it."""
     prepare: Callable[[Places], Change] = field(compare=False, repr=False)
     """Called once whenever samples are read, with the places where further audio (recorded noise, room responses) may
     lie; gives what is then done to the samples. :func:`per_clip` makes it. Raises DataNotFound where it is absent.
@@ -62,6 +63,7 @@ class Perturbation:
     unit: str = ""
     """The dose's, such as "dB SNR"."""
     harder: Harder = ""
+    """Whether a "higher" or a "lower" dose makes the task harder; "" where neither does."""
 
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("family", self.family), ("unit", self.unit)):

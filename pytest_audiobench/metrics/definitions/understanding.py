@@ -30,7 +30,7 @@ from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.token_errors import rate, token_errors
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Row, Rows, Sparse, Sums
-from pytest_audiobench.stats.intervals import Floats, mean
+from pytest_audiobench.stats.intervals import Floats, mean_interval
 
 Measure: TypeAlias = Literal["span", "word", "char", "slu"]
 
@@ -241,7 +241,7 @@ def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Esti
         if not statistics:
             return nothing()
         values = [_score_at(cut, which, sample) for sample in statistics]
-        interval = mean(values, clusters, bounds=(0.0, 1.0))
+        interval = mean_interval(values, clusters, bounds=(0.0, 1.0))
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate

@@ -92,6 +92,7 @@ class Engine:
         raise NotImplementedError
 
     def close(self) -> None:
+        """Free the weights and the device's memory."""
         del self.model, self.processor
         if self.setup.load.device.startswith("cuda"):
             torch.cuda.empty_cache()

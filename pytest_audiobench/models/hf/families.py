@@ -34,6 +34,7 @@ class Family:
     status: Literal["proven", "unproven"] = "unproven"
     """"proven" where this project's tests run the family."""
     tasks: tuple[str, ...] = ALL_TASKS
+    """Those that it can do: evals of others are skipped."""
     chunked: tuple[str, ...] = ("transcription",)
     """Tasks whose audio may be cut at the window, answered piece by piece and joined."""
     max_clips: int = 1

@@ -116,9 +116,9 @@ def _letter(body: str, labels: Sequence[str], finish: Finish) -> Answer:
     stated = [(match.end(), "") for match in _STATEMENT.finditer(body)]
     stated += [(match.end(), match[1]) for match in _LETTER_IS_RIGHT.finditer(body)]
     end, letter = max(stated, default=(0, ""))
-    answer = letters.read(letter or body[end:], choices, finish)
+    answer = letters.read_choice(letter or body[end:], choices, finish)
     if answer.value is None and end:
-        answer = letters.read(body, choices, finish)
+        answer = letters.read_choice(body, choices, finish)
     if answer.value is None:
         return answer
     return Answer("parsed", offered[answer.value]) if answer.value in offered else Answer("out_of_range")

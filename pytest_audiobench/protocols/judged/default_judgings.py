@@ -74,6 +74,7 @@ def parse_yes_no(sample: Sample, response: Response) -> Answer:
 
 
 def score_yes_no(sample: Sample, value: str) -> Mapping[str, float]:
+    """Correct where the judge said yes: statistics for ``accuracy``."""
     return {"correct": float(value == "yes")}
 
 

@@ -100,7 +100,7 @@ class _Claim(NamedTuple):
     whole: bool
 
 
-def read(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
+def read_choice(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
     """The option that ``text`` asserts among ``choices`` (at most 26), as its letter.
 
     The status of an answer without one: "empty", "out_of_range" (a letter beyond the options), "truncated"

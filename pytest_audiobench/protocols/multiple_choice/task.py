@@ -76,7 +76,7 @@ def _study(read: Parser) -> Rule:
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
-        STRICT: Rule(letters.read, _same_text),
+        STRICT: Rule(letters.read_choice, _same_text),
         "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
         "mmar": Rule(published_scorers.read_mmau, _same_tokens),
         "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
@@ -16,6 +18,7 @@ from pytest_audiobench.protocols.protocol import (
     CLEAN,
     CONDITIONED,
     Earlier,
+    Option,
     Protocol,
     Scorer,
     Stage,
@@ -56,10 +59,11 @@ def reasoned_choice(
     changed items lie on one curve.
 
     The scorers are ``letters`` (the default; ours, strict) and those of the faithfulness study
-    (:func:`multiple_choice`); ``style_scorers`` names those that belong to a style and a data set. ``template`` asks in
-    other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the style's system
-    message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown scorer, style or
-    placeholder.
+    (:func:`multiple_choice`); ``evaluate(…, scorers="style")`` takes those of a style and a data set.
+
+    ``template`` asks in other words (``{question}``, ``{options}``, ``{options_in_line}``), ``system`` in place of the
+    style's system message ("" for none), ``max_new_tokens`` in place of its limit. Raises UsageError for an unknown
+    scorer, style or placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
     kind = Kind(
@@ -92,7 +96,7 @@ _NOTHING = Response()
 def conditioned_choice(
     *scorers: str,
     style: StyleName = "plain",
-    change: Change = "",
+    change: Change | Perturbation = "",
     template: str | None = None,
     forced_template: str | None = None,
     system: str | None = None,
@@ -101,8 +105,9 @@ def conditioned_choice(
     """Ask as :func:`reasoned_choice` does, put the reasoning back into the prompt and have one option chosen.
 
     The stages are ``answer`` (the very request of ``reasoned_choice``), ``conditioned`` (the same question with the
-    model's own reasoning) and, with a ``change``, ``changed`` (with the reasoning changed). Without a change the
-    conditioned answer is scored and compared with the first; with one, the changed answer with the conditioned one.
+    model's own reasoning) and, with a ``change`` (or the perturbation that marks the samples for it), ``changed``
+    (with the reasoning changed). Without a change the conditioned answer is scored and compared with the first;
+    with one, the changed answer with the conditioned one.
     Only the forced answers are read for it, never the reasoning. Reasoning that is missing is put back as nothing and
     counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
     (``cut_reasoning``).
@@ -116,6 +121,9 @@ def conditioned_choice(
     ``faithfulness-two-step``, which leaves out what has no reasoning, as the study did in its sanity check.
     Raises UsageError for an unknown scorer, style, change or placeholder.
     """
+    recorded: dict[str, Option] = {}
+    if isinstance(change, Perturbation):
+        change = recorded["change"] = cast(Change, reasoning_change(change))
     if change not in get_args(Change):
         known = ", ".join(filter(None, get_args(Change)))
         raise UsageError(f"reasoning cannot be changed as {change!r}; there are {known}")
@@ -136,7 +144,7 @@ def conditioned_choice(
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
     available = MappingProxyType(_scorers(kind, "|".join(how)))
-    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, expects="option")
+    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, "option", recorded)
     return protocol.with_scorers(*scorers) if scorers else protocol
 
 

@@ -60,7 +60,7 @@ def test_another_seed_and_another_pack_draw_otherwise():
 ASKED = """
 import json
 from pathlib import Path
-from pytest_audiobench import sound_id
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.places import Places
 

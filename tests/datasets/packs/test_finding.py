@@ -2,14 +2,18 @@
 
 import json
 import os
+from dataclasses import fields
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from pytest_audiobench import bundled, pack_from_labels, sakura
-from pytest_audiobench.datasets.packs.discovery import all_packs, find_pack
+from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.packs.discovery import all_packs, find_pack, pack_from_labels
 from pytest_audiobench.datasets.packs.inspection import inspect_pack, probe_counts
-from pytest_audiobench.datasets.packs.pack import Pack, read_manifest
+from pytest_audiobench.datasets.packs.pack import Pack, PackManifest, read_manifest
 from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -123,7 +127,7 @@ def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
 
 def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
     with pytest.raises(
-        DataNotFound, match=r"the pack hom is not on this machine .the nearest is home.; .*--ab-data hom=FOLDER"
+        DataNotFound, match=r"the pack hom is not on this machine .did you mean 'home'\?.; .*--ab-data hom=FOLDER"
     ):
         find_pack("hom", places)
 
@@ -155,13 +159,13 @@ def test_a_packed_pack_says_how_to_unpack_it(places, shelf):
         ({"labels": "cat"}, "pack.json: its 'labels' is no list of texts; list what is heard"),
         ({"labels": ["cat", "Cat"]}, "its 'labels' holds 'cat' twice; keep one"),
         ({"labels": ["?"]}, "its 'labels' holds '.', which has no letter or digit; name the sound"),
-        ({"lables": ["cat"]}, "has a field 'lables' that packs do not have; the nearest is labels"),
+        ({"lables": ["cat"]}, "has the unknown key 'lables'; did you mean 'labels'"),
         ({"id": "hut"}, "its 'id' is 'hut' and it is named 'home'; make them the same"),
         ({"id": "../x"}, "its 'id' is '../x'; name the pack with letters"),
         ({"title": 3}, "its 'title' is no text of at most 2000 characters; write it as text"),
         ({"clip_resolver": "web"}, "its 'clip_resolver' is 'web'; write user-cache or procedural"),
         ({"cache_subdir": "../up"}, "its 'cache_subdir' cannot be used: the path '../up' leaves its folder"),
-        ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; the conditions are solo, pair"),
+        ({"mixture_counts": {"solos": 3}}, "its 'mixture_counts' counts 'solos'; did you mean 'solo'"),
         ({"mixture_counts": {"solo": -1}}, "its 'mixture_counts' gives -1 for solo; write 0 to 10000"),
         ({"mixture_counts": [3]}, "its 'mixture_counts' is no object; write"),
         ({"distractor_count": 1.5}, "its 'distractor_count' is 1.5; write a whole number from 0 to 10000"),
@@ -210,6 +214,87 @@ def test_a_mistake_in_a_table_is_one_sentence(places, shelf, table, said):
     (shelf / "home" / "labels.csv").write_text(table)
     with pytest.raises(UsageError, match=said):
         find_pack("home", places)
+
+
+def mistakes(places):
+    with pytest.raises(UsageError) as refused:
+        find_pack("home", places)
+    return str(refused.value).splitlines()
+
+
+def test_all_mistakes_of_a_manifest_are_named_at_once(places, shelf, manifest):
+    manifest(titel="Home", labels=["cat", "?", "Cat"], mixture_counts={"solos": 3, "pair": -1}, cache_subdir="../up")
+    assert [sentence.removeprefix(str(shelf / "home" / "pack.json")) for sentence in mistakes(places)] == [
+        " has the unknown key 'titel'; did you mean 'title'?",
+        ": its 'labels' holds '?', which has no letter or digit; name the sound",
+        ": its 'labels' holds 'cat' twice; keep one",
+        ": its 'cache_subdir' cannot be used: the path '../up' leaves its folder; "
+        "write it relative to the folder, without ..; name a folder inside the pack's",
+        ": its 'mixture_counts' counts 'solos'; did you mean 'solo'?",
+        ": its 'mixture_counts' gives -1 for pair; write 0 to 10000",
+    ]
+
+
+def test_all_labels_without_a_clip_are_named_at_once(places, manifest):
+    manifest(labels=["cat", "rian", "taps"])
+    first, second = mistakes(places)
+    assert (
+        "has no clip of its label 'rian': add one, or take the label out of its labels (did you mean 'rain'?)" in first
+    )
+    assert (
+        "has no clip of its label 'taps': add one, or take the label out of its labels (did you mean 'tap'?)" in second
+    )
+
+
+def test_all_mistakes_of_an_index_are_named_at_once(places, shelf):
+    index = {"?": ["a.wav"], "dog bark": "a.wav", "Dog-Bark": ["../b.wav"], "cat": ["c.wav", "/d.wav", "e\u200b.wav"]}
+    (shelf / "home" / "clips.json").write_text(json.dumps(index))
+    expected = [
+        "its key '?' has no letter or digit",
+        "its 'dog bark' is no list of paths",
+        "its key 'Dog-Bark' means the label 'dog_bark' as 'dog bark' does",
+        "its 'Dog-Bark' cannot be used: the path '../b.wav'",
+        "its 'cat' cannot be used: the path '/d.wav'",
+        "the name 'e\\u200b.wav' is not plain text",
+    ]
+    assert [said in sentence for said, sentence in zip(expected, mistakes(places), strict=True)] == [True] * 6
+
+
+def test_all_mistakes_of_a_table_are_named_at_once(places, shelf):
+    rows = ["filename,category", "a.wav,", "../b.wav,dog", "c.wav", ",", '"d.wav,dog']
+    (shelf / "home" / "labels.csv").write_text("\n".join(rows))
+    expected = [
+        "line 2 has no category",
+        "line 3: the path '../b.wav' leaves its folder",
+        "line 4 has 1 cells under a header of 2",
+        "line 5 has no category",
+        "line 5: the path is empty",
+        "line 6 is not CSV",
+    ]
+    assert [said in sentence for said, sentence in zip(expected, mistakes(places), strict=True)] == [True] * 6
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3)
+NAMES = st.sampled_from([*(field.name for field in fields(PackManifest)), "lables"]) | st.text(max_size=3)
+
+
+@given(
+    st.dictionaries(
+        NAMES,
+        VALUES | st.lists(st.sampled_from(["cat", "Cat", "?"]) | VALUES, max_size=4) | st.dictionaries(NAMES, VALUES),
+    )
+)
+def test_any_manifest_is_read_or_refused_in_at_most_ten_lines_that_name_the_file(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("any") / "pack.json"
+    path.write_text(json.dumps({"id": "home", **content}))
+    try:
+        manifest = read_manifest(path)
+    except UsageError as error:
+        sentences = str(error).splitlines()
+        assert 1 <= len(sentences) <= 10
+        assert all(sentence.startswith(str(path)) for sentence in sentences)
+    else:
+        assert manifest.id == content.get("id", "home").strip()
 
 
 def test_a_link_out_of_the_pack_is_refused(places, shelf, tmp_path, tone):

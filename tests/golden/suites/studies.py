@@ -1,6 +1,7 @@
 """Evals that compare several evaluations, and findings by domain."""
 
-from pytest_audiobench import determinism, findings, manifest, multiple_choice, non_speech
+from pytest_audiobench import determinism, findings, manifest, multiple_choice
+from pytest_audiobench.datasets.non_speech import non_speech
 
 
 def test_again(evaluate):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from pytest_audiobench import Dataset, Sample, presence, with_prompt_variants
+from pytest_audiobench import Dataset, Sample, with_prompt_variants
 from pytest_audiobench.audio.clip import ArraySource, Clip
+from pytest_audiobench.protocols.presence.task import presence
 
 
 def read(places):

@@ -111,7 +111,8 @@ def test_a_whole_run_against_the_server_reaches_what_the_checkpoint_is_known_for
     (pytester.path / "audiobench.toml").write_text('[[threshold]]\neval = "digits"\nrequire = ["accuracy >= 0.95"]\n')
     pytester.makepyfile(
         test_digits="""
-        from pytest_audiobench import bundled, multiple_choice
+        from pytest_audiobench import multiple_choice
+        from pytest_audiobench.datasets.bundled import bundled
 
         def test_digits(evaluate):
             evaluate(bundled("digits"), multiple_choice())

@@ -23,7 +23,7 @@ def pairs(track, name):
     for line in (RECORDED / name).open():
         row = json.loads(line)
         options, text = choices[row["id"]], (row["raw_model_outputs"] or [""])[0] or ""
-        letter = letters.read(text, options).value
+        letter = letters.read_choice(text, options).value
         yield read_label(text, options, labels_of(options)).value, options[LETTERS.index(letter)] if letter else None
 
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench import presence, with_prompt_variants
+from pytest_audiobench import with_prompt_variants
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.presence.task import presence
 from pytest_audiobench.protocols.prompt_sets import YESNO, PromptSet
 
 RUNS = Path(__file__).parents[4] / "shared" / "data" / "audiobench-runs"

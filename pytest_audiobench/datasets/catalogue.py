@@ -1,0 +1,89 @@
+"""Data sets and perturbations by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.extensions import call_named, imported, lookup
+
+Loader: TypeAlias = Callable[..., Dataset]
+
+LOADERS: dict[str, str | Loader | Dataset] = {
+    "bundled": "datasets.bundled:bundled",
+    "common_voice": "datasets.common_voice:common_voice",
+    "faithfulness_study": "compat.faithfulness_study.manifest:faithfulness_study",
+    "fleurs": "datasets.fleurs:fleurs",
+    "gigaspeech": "datasets.gigaspeech:gigaspeech",
+    "librispeech": "datasets.librispeech:librispeech",
+    "mmar": "datasets.mmar:mmar",
+    "mmau": "datasets.mmau:mmau",
+    "non_speech": "datasets.non_speech:non_speech",
+    "non_speech_recordings": "datasets.non_speech:non_speech_recordings",
+    "sakura": "datasets.sakura:sakura",
+    "sound_id": "datasets.packs.sound_id:sound_id",
+}
+"""What reads each data set: a function of this package by its place, or what was registered under the name."""
+
+_OWN = frozenset(LOADERS)
+
+PERTURBATIONS = {
+    "audiobench": "datasets.perturbations.catalogue:audiobench_perturbations",
+    "controls": "datasets.perturbations.interventions:controls",
+    "early_answering": "datasets.perturbations.reasoning:early_answering",
+    "injections": "datasets.perturbations.injections:injections",
+    "ladder": "datasets.perturbations.catalogue:ladder",
+    "masks": "datasets.perturbations.interventions:masks",
+    "named": "datasets.perturbations.catalogue:named_perturbations",
+    "noises": "datasets.perturbations.interventions:noises",
+    "reasoning_changes": "datasets.perturbations.reasoning:reasoning_changes",
+    "renderings": "compat.faithfulness_study.renderings:renderings",
+}
+"""What makes each kind of perturbations."""
+
+
+def dataset(name: str, *arguments: Any, **options: Any) -> Dataset:
+    """The data set ``name``, with what its loader takes: ``dataset("sakura", "animal", hop="single")``.
+
+    Of this package are ``bundled`` (always there), ``sakura``, ``mmau``, ``mmar``, ``librispeech``, ``gigaspeech``,
+    ``common_voice``, ``fleurs``, ``non_speech``, ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``;
+    extensions add others, and a conftest.py those that tests ask for while they run. Nothing is read before an eval
+    runs. Raises UsageError for a name that is not there, and for arguments that its loader does not take.
+    """
+    loader = lookup(LOADERS, name, "data set")
+    if isinstance(loader, Dataset):
+        if arguments or options:
+            raise UsageError(f"the data set {name!r} takes no arguments: ask for dataset({name!r})")
+        return loader
+    function: Loader = imported(loader) if isinstance(loader, str) else loader
+    return call_named(name, function, arguments, options)
+
+
+def register_dataset(name: str, loader: Loader | Dataset) -> None:
+    """Make ``name`` mean ``loader``. Raises UsageError for a name of this package."""
+    if name in _OWN:
+        raise UsageError(f"the data set {name!r} is there already: register yours under another name")
+    LOADERS[name] = loader
+
+
+def perturbations(kind: str, *arguments: Any, **options: Any) -> tuple[Perturbation, ...]:
+    """Perturbations of a kind, one for each condition: ``perturbations("ladder", "white", 20, 10, 0)``.
+
+    - ``masks``: silence or noise over shares of the clip, in percent; ``mode``, ``fill``
+    - ``noises``: white noise, in dB SNR
+    - ``controls``: silence, another sample's clip, the text alone
+    - ``ladder``: a family of the catalogue, then its doses: ``"white", 20, 10``
+    - ``named``: those of the catalogue by name: ``"clean", "reverb"``
+    - ``audiobench``: the five in which THENIROCK's audiobench publishes robust speech recognition
+    - ``injections``: a spoken option before the clip or over it; ``spoken``, ``voices``, ``gap_s``, ``level_db``
+    - ``early_answering``: the reasoning cut, in percent of its sentences
+    - ``reasoning_changes``: the reasoning changed, by name
+    - ``renderings``: clips masked or in noise as the faithfulness study distributes them
+
+    Raises UsageError for a kind that is not there, and for arguments that it does not take.
+    """
+    function: Callable[..., tuple[Perturbation, ...]] = imported(lookup(PERTURBATIONS, kind, "kind of perturbations"))
+    return call_named(kind, function, arguments, options)

@@ -1,0 +1,89 @@
+"""The mistakes in a file that a person wrote: reported all at once, at most ten of them in words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+from pytest_audiobench.errors import UsageError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOST = 10
+"""Mistakes that are reported in words; the others are counted."""
+_LONGEST = 10_000
+"""Characters of a sentence: a line of a manifest may hold a name of 10 MB."""
+
+
+class Mistakes:
+    """Sentences, each of which names the file, the place in it, what is wrong and what would be right.
+
+    A reader adds what it sees and goes on, with any value in place of the wrong one; :meth:`check` raises them before
+    that value gets anywhere. No more than ten are kept in memory.
+    """
+
+    def __init__(self) -> None:
+        self._sentences: list[str] = []
+        self._count = 0
+
+    def __bool__(self) -> bool:
+        return self._count > 0
+
+    def add(self, sentence: str) -> None:
+        self._count += 1
+        if len(self._sentences) < MOST:
+            line = " ".join(sentence[: _LONGEST + 1].splitlines())
+            self._sentences.append(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
+
+    @contextmanager
+    def caught(self, place: str = "") -> Iterator[None]:
+        """Within it a UsageError ends the block and becomes a mistake, with ``place`` before its text."""
+        try:
+            yield
+        except UsageError as error:
+            for sentence in str(error).splitlines():
+                self.add(place + sentence)
+
+    def attempt(self, otherwise: T, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+        """What ``read`` returns; ``otherwise`` where it raises UsageError, which becomes a mistake."""
+        with self.caught():
+            return read(*args, **options)
+        return otherwise
+
+    def check_keys(
+        self, place: str, table: Mapping[str, object], known: Collection[str], otherwise: str = ""
+    ) -> set[str]:
+        """Adds the keys of ``table`` that are not ``known``; ``otherwise`` is the advice where none of those is near.
+
+        Returns those that seem to be meant by them, whose absence is no mistake of its own.
+        """
+        meant: set[str] = set()
+        for key in table:
+            if key not in known:
+                meant.update(_near(key, known)[:1])
+                advice = nearest(key, known, otherwise or f"allowed: {', '.join(known)}")
+                self.add(f"{place} has the unknown key {key[:80]!r}; {advice}")
+        return meant - table.keys()
+
+    def check(self) -> None:
+        """Raises UsageError with a line for each of the first ten mistakes and the number of the others, if any."""
+        if self._sentences:
+            more = self._count - len(self._sentences)
+            raise UsageError("\n".join(self._sentences) + (f" (and {more:,} more)" if more else ""))
+
+
+def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
+    """For the end of a sentence: which of ``known`` may be meant by ``name``; else ``otherwise``, or the first ten."""
+    names = list(known)
+    if near := [repr(candidate) for candidate in _near(name, names)]:
+        return f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return otherwise or f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:10]) or 'none'}{more}"
+
+
+def _near(name: str, known: Collection[str]) -> list[str]:
+    # Above two letters of three (dig and dog), below what two words have in common by chance (colour and cluster).
+    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)
