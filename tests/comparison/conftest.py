@@ -140,7 +140,7 @@ class Lab:
             ],
             hashes=PooledHashes(None, None, None),
             runtime=RuntimeRecord("3.11", "cpython", "linux", {}),
-            notes=(),
+            notes=[],
         )
         finish(folder, collect(folder, heading))
         return folder

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench import load_run
-from pytest_audiobench.report.json_lines import read_lines
+from pytest_audiobench.records.lines import ComparedRow
+from pytest_audiobench.records.reading import read_lines
 
 FOUR = """
 import pytest
@@ -83,14 +84,11 @@ def test_a_worse_model_regresses_with_its_table_and_no_traceback(based, workers)
     assert run["exit_status"] == 1
     (found,) = run["items"][0]["regressions"]
     assert found["p_holm"] == found["p"] <= 0.05
-    rows = list(read_lines(folder / "compared_predictions.jsonl"))
-    assert [row["change"] for row in rows].count("worse") == 30
-    assert {tuple(sorted(row)) for row in rows} == {
-        ("before", "change", "epoch", "eval", "model", "sample_id", "scorer")
-    }
-    assert rows[0]["before"]["status"] == "parsed"
-    assert rows[0]["before"]["text"] in "ABCD"
-    assert [row["sample_id"] for row in rows] == [row["sample_id"] for row in load_run(folder).rows()]
+    rows = list(read_lines(folder / "compared_predictions.jsonl", ComparedRow))
+    assert [row.change for row in rows].count("worse") == 30
+    assert rows[0].before.status == "parsed"
+    assert rows[0].before.text in "ABCD"
+    assert [row.sample_id for row in rows] == [row.sample_id for row in load_run(folder).rows()]
     frame = load_run(folder).regressions
     assert list(frame["status"]) == ["regressed"]
     assert list(frame["eval"]) == ["tones"]
@@ -339,13 +337,13 @@ def test_tones(evaluate):
         ),
         (("--ab-baseline=main", "--ab-max-unmatched=5pp"), "*--ab-max-unmatched takes a number from 0 to 1*"),
         (("--ab-baseline=cut.json",), "*cut.json*cut*"),
-        (("--ab-baseline=newer.json",), "*newer.json*audiobench.baseline/2*"),
+        (("--ab-baseline=newer.json",), "*newer.json*audiobench.baseline/3*"),
         (("--ab-baseline=main", "-k", "other"), "*holds none of the 1 selected evals (other): it holds tones*"),
     ],
 )
 def test_what_cannot_be_a_gate_is_a_usage_error_before_the_first_request(based, arguments, said):
-    (based.path / "cut.json").write_text('{"schema": "audiobench.baseline/1", "evals": [')
-    (based.path / "newer.json").write_text('{"schema": "audiobench.baseline/2"}')
+    (based.path / "cut.json").write_text('{"schema": "audiobench.baseline/2", "evals": [')
+    (based.path / "newer.json").write_text('{"schema": "audiobench.baseline/3"}')
     based.write(test_other=(based.path / "test_tones.py").read_text().replace("test_tones", "test_other"))
     result = based.run(*arguments, log="log")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

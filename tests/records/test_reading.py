@@ -187,6 +187,23 @@ def test_texts_of_numbers_are_numbers_only_where_that_is_asked_for() -> None:
     assert convert(value, "shelf", KIND, Shelf, strict=False).weights == {"a": 0.5}
 
 
+def test_a_number_too_large_for_a_float_is_not_finite() -> None:
+    assert refusal({"name": "top", "weights": {"a": 10**400}}).startswith(
+        "shelves 'top', weights, 'a' must be a finite number, not 1000"
+    )
+    with pytest.raises(UsageError, match="weights, 'a' must be a finite number, not 'nan'"):
+        convert({"name": "top", "weights": {"a": "nan"}}, "shelf", KIND, Shelf, strict=False)
+
+
+@pytest.mark.parametrize("change", [{"status": "\ud800"}, {"\ud800": 1}], ids=["in a word", "in a key"])
+def test_half_of_a_surrogate_pair_where_none_can_be_is_one_sentence(change: dict[str, Any]) -> None:
+    assert refusal({"name": "top", **change}) == "'\\ud800' has half of a surrogate pair"
+
+
+def test_half_of_a_surrogate_pair_in_a_text_is_kept() -> None:
+    assert convert({"name": "\ud800"}, "shelf", KIND, Shelf).name == "\ud800"
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [
