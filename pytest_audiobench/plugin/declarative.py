@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
 _DEFAULT_PROTOCOL = "multiple_choice"
@@ -83,13 +83,13 @@ def read_declaration(path: Path) -> tuple[Mapping[str, Any], int]:
         if kind not in _KEYS[key] or not all(isinstance(text, str) for text in texts):
             mistakes.add(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
             del typed[key]
-    meant = _check_protocol(path, typed, mistakes) if ("protocol" in table) == ("protocol" in typed) else set()
+    likely_keys = _check_protocol(path, typed, mistakes) if ("protocol" in table) == ("protocol" in typed) else set()
     sources = [key for key in ("manifest", "dataset") if key in table]
-    if len(sources) == 2 or not (sources or meant & {"manifest", "dataset"}):
+    if len(sources) == 2 or not (sources or likely_keys & {"manifest", "dataset"}):
         mistakes.add(f"{path}: name either a manifest or a dataset")
     lines = 0
     for text in typed.get("require", ()):
-        with mistakes.caught(f"{path}: "):
+        with mistakes.catching(f"{path}: "):
             lines += isinstance(parse_threshold(text), Line)
     mistakes.check()
     return table, lines
@@ -101,13 +101,12 @@ def _check_protocol(path: Path, table: Mapping[str, Any], mistakes: Mistakes) ->
 
     name, options = _protocol(table)
     if name not in FAMILIES:
-        families = f"there are {', '.join(FAMILIES)}"
-        mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {nearest(name, FAMILIES, families)}")
+        mistakes.add(f"{path}: unknown protocol {name[:80]!r}", name, FAMILIES, f"there are {', '.join(FAMILIES)}")
         return set()
     allowed = options_of(name)
     keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
-    meant = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
+    likely_keys = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
     for key in filter(allowed.__contains__, options):
-        with mistakes.caught(f"{path}: "):
+        with mistakes.catching(f"{path}: "):
             check_options(name, {key: options[key]})
-    return meant
+    return likely_keys
