@@ -37,6 +37,13 @@ def test_ten_mistakes_are_shown_and_the_others_counted(count, end):
     assert report(mistakes) == "\n".join(f"a.jsonl, line {number}" for number in range(10)) + end
 
 
+def test_a_sentence_about_a_name_ends_with_the_nearest():
+    mistakes = Mistakes()
+    mistakes.add("a.yaml has no label 'dig'", "dig", ["dog", "cat"])
+    mistakes.add("a.yaml has no label 'zoo'", "zzz", ["dog"], "write one")
+    assert report(mistakes) == "a.yaml has no label 'dig'; did you mean 'dog'?\na.yaml has no label 'zoo'; write one"
+
+
 def test_an_error_of_several_sentences_is_several_mistakes_and_what_was_tried_has_its_stand_in():
     mistakes = Mistakes()
     assert mistakes.attempt(0, broken) == 0

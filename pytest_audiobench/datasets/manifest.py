@@ -29,7 +29,7 @@ from pytest_audiobench.datasets.places import CONTROL, Places, relative_path
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import FIELDS, Row, csv_rows, jsonl_rows
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes
 
 _READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}
 _LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
@@ -74,7 +74,7 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
     mistakes = Mistakes()
     samples: list[Sample] = []
     lines: dict[str, int] = {}
-    with mistakes.caught():
+    with mistakes.catching():
         for line, row in reader(file, mistakes.add):
             try:
                 sample = _sample(row, root, question, cluster)
@@ -94,8 +94,8 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
     known = {field for sample in samples for field in sample.metadata}
     for group in groups:
         if group not in known:
-            advice = nearest(group, known, f"it has {', '.join(sorted(known)) or 'none'}")
-            mistakes.add(f"{file} has no metadata field {group!r} to group by; {advice}")
+            names = f"it has {', '.join(sorted(known)) or 'none'}"
+            mistakes.add(f"{file} has no metadata field {group!r} to group by", group, known, names)
     mistakes.check()
     return samples
 
@@ -106,7 +106,7 @@ class RowError(Exception):
 
 def _add_mistakes(mistakes: Mistakes, place: str, row: Row, root: DataRoot, cluster: str | None) -> None:
     """All that is wrong with a ``row`` of which no sample can be made."""
-    meant = mistakes.check_keys(place, row, FIELDS, "put it into its metadata, or correct its name")
+    likely_keys = mistakes.check_keys(place, row, FIELDS, "put it into its metadata, or correct its name")
     choices: tuple[str, ...] = ()
 
     def read_choices() -> None:
@@ -122,7 +122,7 @@ def _add_mistakes(mistakes: Mistakes, place: str, row: Row, root: DataRoot, clus
         "metadata": lambda: _metadata(row.get("metadata"), cluster),
     }
     for field, read in readers.items():
-        if field not in meant:
+        if field not in likely_keys:
             try:
                 read()
             except RowError as error:

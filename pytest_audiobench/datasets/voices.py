@@ -187,7 +187,7 @@ def _manifest_clips(root: DataRoot) -> dict[str, Clip]:
     path = root.folder / MANIFEST
     clips_by_text: dict[str, Clip] = {}
     mistakes = Mistakes()
-    with mistakes.caught():
+    with mistakes.catching():
         for number, row in jsonl_rows(path, mistakes.add):
             text, audio = row.get("text"), row.get("audio")
             if not isinstance(text, str) or not isinstance(audio, str):

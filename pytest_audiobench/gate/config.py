@@ -174,9 +174,9 @@ def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | No
     if not isinstance(entry, dict):
         mistakes.add(f"{place} must be a table, not {_value_text(entry)}: write {_form(file)}")
         return None
-    meant = mistakes.check_keys(place, entry, _KEYS)
+    likely_keys = mistakes.check_keys(place, entry, _KEYS)
     for key, others in (("eval", ()), ("require", ("max_drop",))):
-        if not {key, *others} & (entry.keys() | meant):
+        if not {key, *others} & (entry.keys() | likely_keys):
             mistakes.add(f"{place} has no {key}: write {_form(file)}")
     require = entry.get("require", [])
     if (
@@ -190,7 +190,7 @@ def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | No
         require = []
     declared: list[Threshold | Line] = []
     for item in require:
-        with mistakes.caught(f"{place}: "):
+        with mistakes.catching(f"{place}: "):
             declared.append(parse_threshold(item))
     return Rule(
         eval=_pattern(entry, "eval", place, mistakes),
@@ -208,7 +208,7 @@ def _max_drop(entry: Mapping[str, object], place: str, mistakes: Mistakes) -> st
         return None
     text = entry["max_drop"]
     if text != NO_MARGIN:
-        with mistakes.caught(f"{place}: max_drop: "):
+        with mistakes.catching(f"{place}: max_drop: "):
             read_margin(text if isinstance(text, str) else repr(text))
             if not isinstance(text, str):
                 raise UsageError(f"{_value_text(text)} is no text: {MARGIN_FORM}")

@@ -32,14 +32,18 @@ class Mistakes:
     def __bool__(self) -> bool:
         return self._count > 0
 
-    def add(self, sentence: str) -> None:
+    def add(self, sentence: str, name: str | None = None, known: Iterable[str] = (), otherwise: str = "") -> None:
+        """Adds ``sentence``; with a ``name``, it ends with what :func:`nearest` says of it."""
         self._count += 1
+        # Only what is shown is worth a search: a file may hold a million names for each of which there are thousands.
         if len(self._sentences) < MOST:
+            if name is not None:
+                sentence = f"{sentence[:_LONGEST]}; {nearest(name, known, otherwise)}"
             line = " ".join(sentence[: _LONGEST + 1].splitlines())
             self._sentences.append(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
 
     @contextmanager
-    def caught(self, place: str = "") -> Iterator[None]:
+    def catching(self, place: str = "") -> Iterator[None]:
         """Within it a UsageError ends the block and becomes a mistake, with ``place`` before its text."""
         try:
             yield
@@ -49,7 +53,7 @@ class Mistakes:
 
     def attempt(self, otherwise: T, read: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
         """What ``read`` returns; ``otherwise`` where it raises UsageError, which becomes a mistake."""
-        with self.caught():
+        with self.catching():
             return read(*args, **options)
         return otherwise
 
@@ -60,13 +64,14 @@ class Mistakes:
 
         Returns those that seem to be meant by them, whose absence is no mistake of its own.
         """
-        meant: set[str] = set()
+        likely_keys: set[str] = set()
         for key in table:
             if key not in known:
-                meant.update(_near(key, known)[:1])
-                advice = nearest(key, known, otherwise or f"allowed: {', '.join(known)}")
-                self.add(f"{place} has the unknown key {key[:80]!r}; {advice}")
-        return meant - table.keys()
+                if len(self._sentences) < MOST:
+                    likely_keys.update(_near(key, known)[:1])
+                allowed = otherwise or f"allowed: {', '.join(known)}"
+                self.add(f"{place} has the unknown key {key[:80]!r}", key, known, allowed)
+        return likely_keys - table.keys()
 
     def check(self) -> None:
         """Raises UsageError with a line for each of the first ten mistakes and the number of the others, if any."""

@@ -84,13 +84,13 @@ def read_declaration(path: Path, config: pytest.Config) -> tuple[Mapping[str, An
             mistakes.add(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
             del typed[key]
     named = ("protocol" in table) == ("protocol" in typed)
-    meant = _check_protocol(path, typed, config, mistakes) if named else set()
+    likely_keys = _check_protocol(path, typed, config, mistakes) if named else set()
     sources = [key for key in ("manifest", "dataset") if key in table]
-    if len(sources) == 2 or not (sources or meant & {"manifest", "dataset"}):
+    if len(sources) == 2 or not (sources or likely_keys & {"manifest", "dataset"}):
         mistakes.add(f"{path}: name either a manifest or a dataset")
     lines = 0
     for text in typed.get("require", ()):
-        with mistakes.caught(f"{path}: "):
+        with mistakes.catching(f"{path}: "):
             lines += isinstance(parse_threshold(text), Line)
     mistakes.check()
     return table, lines
@@ -112,8 +112,8 @@ def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config,
         return set()
     allowed = options_of(name)
     keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
-    meant = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
+    likely_keys = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
     for key in filter(allowed.__contains__, options):
-        with mistakes.caught(f"{path}: "):
+        with mistakes.catching(f"{path}: "):
             check_options(name, {key: options[key]})
-    return meant
+    return likely_keys

@@ -120,7 +120,7 @@ def _of(content: Any, source: str) -> PromptSet:
     if not isinstance(content, dict):
         raise UsageError(f"{source} is no prompt set: write version: and paraphrases: at its top")
     mistakes = Mistakes()
-    meant = mistakes.check_keys(source, content, _KEYS)
+    likely_keys = mistakes.check_keys(source, content, _KEYS)
 
     def text(value: object, place: str) -> str:
         if isinstance(value, str) and value.strip() and len(value) <= LONGEST:
@@ -128,12 +128,12 @@ def _of(content: Any, source: str) -> PromptSet:
         mistakes.add(f"{source}: {place} must be a text of 1 to {LONGEST:,} characters")
         return ""
 
-    version = "" if "version" in meant else text(content.get("version"), "version")
+    version = "" if "version" in likely_keys else text(content.get("version"), "version")
     parser = text(content.get("parser_version", "v1"), "parser_version")
     given, paraphrases = content.get("paraphrases"), []
     if isinstance(given, list) and 1 <= len(given) <= MOST:
         paraphrases = [text(wording, f"paraphrases[{place}]") for place, wording in enumerate(given)]
-    elif "paraphrases" not in meant:
+    elif "paraphrases" not in likely_keys:
         mistakes.add(f"{source}: paraphrases must be a list of 1 to {MOST} wordings")
     for place, wording in enumerate(paraphrases):
         if wording and (other := paraphrases.index(wording)) < place:

@@ -44,7 +44,7 @@ def clips_in(root: DataRoot) -> ClipsByLabel:
         rows = _labelled_rows(checked_inside(table, folder), folder, mistakes)
     else:
         rows = _folder_rows(folder)
-    with mistakes.caught():
+    with mistakes.catching():
         for count, (label, path) in enumerate(rows):
             if count == _MOST_CLIPS:
                 raise UsageError(f"{root.folder} holds more than {_MOST_CLIPS} clips; split it into several packs")

@@ -17,7 +17,7 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.datasets.packs.labels import slug
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.io.user_documents import read_document
 
 CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple": 3, "quad": 4})
@@ -80,7 +80,10 @@ def pack_of(manifest: PackManifest, clips: Mapping[str, tuple[Clip, ...]], where
         if not clips.get(label):
             mistakes.add(
                 f"the pack {manifest.id} ({where}) has no clip of its label {label!r}: add one, or take the label out "
-                f"of its labels ({nearest(label, clips) if clips else 'it has no clips at all'})"
+                "of its labels",
+                label,
+                clips,
+                "" if clips else "it has no clips at all",
             )
     label_of: dict[Clip, str] = {}
     for label in labels:
@@ -100,10 +103,10 @@ def read_manifest(path: Path) -> PackManifest:
     if not isinstance(content, dict):
         raise UsageError(f"{path} is no JSON object; write the pack's fields into one")
     mistakes = Mistakes()
-    meant = mistakes.check_keys(str(path), content, [spec.name for spec in fields(PackManifest)])
+    likely_keys = mistakes.check_keys(str(path), content, [spec.name for spec in fields(PackManifest)])
     values = _Fields(path, content, mistakes)
     manifest = PackManifest(
-        id="" if "id" in meant else values.name("id"),
+        id="" if "id" in likely_keys else values.name("id"),
         labels=values.labels("labels"),
         clip_resolver=values.one_of("clip_resolver", ("user-cache", "procedural")),
         cache_subdir=values.folder("cache_subdir"),
@@ -180,8 +183,8 @@ class _Fields:
             return None
         for condition, count in value.items():
             if condition not in CONDITIONS:
-                conditions = f"the conditions are {', '.join(CONDITIONS)}"
-                self._wrong(name, f"counts {condition[:80]!r}", nearest(condition, CONDITIONS, conditions))
+                sentence = f"{self._path}: its {name!r} counts {condition[:80]!r}"
+                self._mistakes.add(sentence, condition, CONDITIONS, f"the conditions are {', '.join(CONDITIONS)}")
             elif type(count) is not int or not 0 <= count <= MOST_MIXTURES:
                 self._wrong(name, f"gives {str(count)[:80]} for {condition}", f"write 0 to {MOST_MIXTURES}")
         return MappingProxyType(dict(value))

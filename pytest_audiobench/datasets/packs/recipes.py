@@ -123,7 +123,7 @@ def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe |
         mistakes.add(f"{where}: its 'name' {name[:80]!r} holds a slash or a control character; remove it")
     else:
         where = f"{path}, mixture {name!r}"
-    meant = mistakes.check_keys(where, entry, _FIELDS)
+    likely_keys = mistakes.check_keys(where, entry, _FIELDS)
     written_levels = mistakes.attempt({}, _object, where, entry, "label_levels")
     written_pins = mistakes.attempt({}, _object, where, entry, "pin")
     others = mistakes.attempt(0.0, _number, f"{where}: its 'snr_db'", entry.get("snr_db", 0))
@@ -131,7 +131,7 @@ def _recipe(path: Path, number: int, entry: Any, mistakes: Mistakes) -> Recipe |
     labels: tuple[str, ...] = ()
     if not isinstance(written, list) or not all(isinstance(label, str) for label in written):
         mistakes.add(f"{where}: its 'labels' are no list of texts; list what is to be heard")
-    elif "labels" not in meant:
+    elif "labels" not in likely_keys:
         labels = mistakes.attempt((), _slugs, where, written)
     if not labels:
         return None
@@ -182,7 +182,7 @@ def _by_label(
         if label in labels:
             values[label] = value
         else:
-            mistakes.add(f"{where}: its {name!r} names {key[:80]!r}, which is not in it; {nearest(label, labels)}")
+            mistakes.add(f"{where}: its {name!r} names {key[:80]!r}, which is not in it", label, labels)
     return values
 
 

@@ -21,7 +21,7 @@ from pytest_audiobench.datasets.packs.recipes import Recipe, mix_recipes, pinned
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import DataNotFound, UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes
 
 CUSTOM = "custom"
 
@@ -100,25 +100,30 @@ def _custom(pack: str | LabelledPack, recipes: str | Path | None, seed: int, pla
     for recipe in wanted:
         if recipe.pack not in packs:
             packs[recipe.pack] = _pack(recipe.pack or pack, places)
-        source = packs[recipe.pack]
-        with mistakes.caught():
-            mixtures.append((source, mixture_of_recipe(source, recipe, seed), recipe.levels_db))
+        _check_recipe(packs[recipe.pack], recipe, mistakes)
     mistakes.check()
+    for recipe in wanted:
+        source = packs[recipe.pack]
+        mixtures.append((source, mixture_of_recipe(source, recipe, seed), recipe.levels_db))
     return _samples(CUSTOM, mixtures)
 
 
 def mixture_of_recipe(pack: Pack, recipe: Recipe, seed: int) -> DrawnMixture:
     """The recipe's mixture, drawn by its name alone. Raises UsageError for a label or clip that the pack lacks."""
     mistakes = Mistakes()
-    pins = {}
+    _check_recipe(pack, recipe, mistakes)
+    mistakes.check()
+    pins = {label: pinned_clip(recipe, label, pack.clips[label]) for label in recipe.pins}
+    return _draws(pack, seed).of(recipe.name + _suffix(seed), recipe.labels, pins, pack.manifest.distractor_count)
+
+
+def _check_recipe(pack: Pack, recipe: Recipe, mistakes: Mistakes) -> None:
     for label in recipe.labels:
         if label not in pack.clips:
-            mistakes.add(f"{recipe.where}: the pack {pack.id} has no label {label!r}; {nearest(label, pack.clips)}")
+            mistakes.add(f"{recipe.where}: the pack {pack.id} has no label {label!r}", label, pack.clips)
         elif label in recipe.pins:
-            with mistakes.caught():
-                pins[label] = pinned_clip(recipe, label, pack.clips[label])
-    mistakes.check()
-    return _draws(pack, seed).of(recipe.name + _suffix(seed), recipe.labels, pins, pack.manifest.distractor_count)
+            with mistakes.catching():
+                pinned_clip(recipe, label, pack.clips[label])
 
 
 def _samples(condition: str, mixtures: Sequence[tuple[Pack, DrawnMixture, tuple[float, ...]]]) -> list[Sample]:

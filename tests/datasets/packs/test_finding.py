@@ -239,10 +239,10 @@ def test_all_labels_without_a_clip_are_named_at_once(places, manifest):
     manifest(labels=["cat", "rian", "taps"])
     first, second = mistakes(places)
     assert (
-        "has no clip of its label 'rian': add one, or take the label out of its labels (did you mean 'rain'?)" in first
+        "has no clip of its label 'rian': add one, or take the label out of its labels; did you mean 'rain'?" in first
     )
     assert (
-        "has no clip of its label 'taps': add one, or take the label out of its labels (did you mean 'tap'?)" in second
+        "has no clip of its label 'taps': add one, or take the label out of its labels; did you mean 'tap'?" in second
     )
 
 
