@@ -164,7 +164,7 @@ def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_scorers_alone
     coverage = {scorer.name: scorer.coverage for scorer in record.scorers}
     assert (coverage["letters"].errors, coverage["letters"].parsed) == (0, 4)
     assert (coverage["yes-no"].errors, coverage["yes-no"].parsed) == (1, 1)
-    assert coverage["yes-no-vs-letters"]["errors"] == 1
+    assert coverage["yes-no-vs-letters"].errors == 1
     assert done.result.errors == 0
     names = ("accuracy", "accuracy[scorer=yes-no]", "accuracy[scorer=yes-no-kept]")
     assert [done.result[name].n for name in names] == [4, 1, 3]
