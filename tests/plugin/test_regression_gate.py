@@ -305,11 +305,12 @@ def test_the_models_own_noise_stands_beside_the_verdict(tones):
     tones.write(
         test_tones="""
 from pytest_audiobench import manifest, multiple_choice
+from pytest_audiobench.records.run import NoiseMeasurement
 from pytest_audiobench.studies.evaluate import evaluator_of
 
 def test_tones(evaluate):
     evaluate(manifest("data/tones.jsonl"), multiple_choice())
-    noise = {"dataset": "tones", "n": 40, "same_answers": 0.98, "score_shift": 0.01, "conditions": {}}
+    noise = NoiseMeasurement(0.98, 0.01, dataset="tones", n=40, metric="accuracy", conditions={})
     evaluator_of(evaluate).note_noise(noise)
 """
     )
