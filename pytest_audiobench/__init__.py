@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.perturbations.reasoning import early_answering as early_answering
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change as reasoning_change
     from pytest_audiobench.datasets.perturbations.reasoning import reasoning_changes as reasoning_changes
+    from pytest_audiobench.datasets.perturbations.strategies import perturbations as perturbations
     from pytest_audiobench.datasets.sakura import sakura as sakura
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.datasets.voices import bundled_digits as bundled_digits

@@ -154,6 +154,31 @@ class FindingsRecord:
     """The texts answered most often on the samples that failed, with their counts."""
 
 
+@dataclass(frozen=True)
+class DrawRecord:
+    """What hypothesis drew for a test once, and what came of it."""
+
+    arguments: Mapping[str, str | Mapping[str, float]]
+    """By the test's argument: the values of a perturbation by aspect (``snr_db``, …), else a text."""
+    outcome: Literal["passed", "failed"]
+    values: Mapping[str, float | None]
+    """The headline's metric of each evaluation, by the eval's name."""
+
+
+@dataclass(frozen=True)
+class DrawsRecord:
+    """All that hypothesis drew for a test, of which the item is one: the mildest that failed, or the worst that passed.
+
+    ``seed`` makes the same version of ``hypothesis`` draw the same.
+    """
+
+    summary: str
+    seed: str
+    hypothesis: str
+    draws: Sequence[DrawRecord]
+    """Each once, in the order of their first trial; those that the test assumed away are not among them."""
+
+
 @dataclass
 class ItemRecord:
     """One eval × perturbation × model."""
@@ -199,6 +224,7 @@ class ItemRecord:
     perturbation: PerturbationRecord | None = None
     findings: FindingsRecord | None = None
     stages: list[StageRecord] = field(default_factory=list)
+    draws: DrawsRecord | None = None
 
     @classmethod
     def without_result(cls, *, index: int, nodeid: str, eval: str, suite: str, model: str) -> ItemRecord:
