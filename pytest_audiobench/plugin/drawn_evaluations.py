@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
@@ -30,6 +30,9 @@ from pytest_audiobench.plugin.eval_items import EvalItem
 from pytest_audiobench.plugin.evaluate_fixture import Evaluator
 from pytest_audiobench.plugin.requirements import asking_failure
 from pytest_audiobench.plugin.session import EvalSession
+
+if TYPE_CHECKING:
+    import hypothesis
 
 _FRESH = frozenset({"evaluate", "model", "audio"})
 """Our fixtures, which carry nothing from one draw to the next; of any other hypothesis complains as it always does."""
@@ -122,8 +125,10 @@ class _Comparison:
 class DrawnEvaluations:
     """What ``evaluate`` is in such a test: the evaluator of the draw that is tried, under one name."""
 
-    def __init__(self, evaluator: Callable[[], _EvaluatorOfDraw], item: pytest.Item, seed: int | str) -> None:
+    def __init__(self, evaluator: Callable[[], _EvaluatorOfDraw], item: pytest.Function, seed: int | str) -> None:
         self._new, self._item, self._seed = evaluator, item, seed
+        self._given = frozenset(inspect.signature(item.function).parameters)
+        """The arguments that are not drawn."""
         self._evaluator = evaluator()
         self._draws: dict[str, _Draw] = {}
         """By what was drawn and evaluated, in the order of their first trial."""
@@ -148,8 +153,7 @@ class DrawnEvaluations:
             from hypothesis.errors import HypothesisException
 
             self._evaluator, self._comparison.text = self._new(), ""
-            fixtures = getattr(self._item, "funcargs", {})
-            drawn = {name: value for name, value in arguments.items() if name not in fixtures}
+            drawn = {name: value for name, value in arguments.items() if name not in self._given}
             try:
                 body(*args, **arguments)
                 if broken := self._evaluator.broken():
@@ -197,7 +201,7 @@ class DrawnEvaluations:
 
     def _conclude(self, failure: BaseException | None) -> BaseException | None:
         """Choose the draw that stands for the test, and put all on record. Returns what the test fails with."""
-        import hypothesis
+        from hypothesis import __version__ as version
 
         last = self._last
         failed = last is not None and last.error is not None and last.error is failure
@@ -206,7 +210,7 @@ class DrawnEvaluations:
         summary = self._sentence(draw) if failed else self._count(draw)
         for result in self._evaluator.results[:1]:
             records = [draw.record for draw in self._draws.values()]
-            result.record.draws = DrawsRecord(summary, str(self._seed), hypothesis.__version__, records)
+            result.record.draws = DrawsRecord(summary, str(self._seed), version, records)
             result.record.warnings += [] if failed else [summary]
         if failure is None or not failed:
             return failure
@@ -251,19 +255,20 @@ class DrawnEvaluations:
 
 @contextmanager
 def drawn_evaluations(
-    session: EvalSession, item: pytest.Item, eval_item: EvalItem, handle: ModelHandle
+    session: EvalSession, item: pytest.Function, eval_item: EvalItem, handle: ModelHandle
 ) -> Iterator[DrawnEvaluations]:
     """``evaluate`` for ``item``, while hypothesis draws for it by a seed of ours, without a deadline."""
-    function: Any = item.function  # type: ignore[attr-defined]
+    function: Any = item.function
     own = {name: getattr(function, name) for name in (_SEED, _SETTINGS)}
     body = function.hypothesis.inner_test
     given = item.config.getoption("--hypothesis-seed", None)
     seed = own[_SEED] if own[_SEED] is not None else seed_of("draws", eval_item.eval) if given is None else given
+    settings = _settings(own[_SETTINGS], item)
     evaluations = DrawnEvaluations(partial(_EvaluatorOfDraw, session, item, eval_item, handle), item, seed)
     try:
         function.hypothesis.inner_test = evaluations.tried(body)
         setattr(function, _SEED, seed)
-        setattr(function, _SETTINGS, _settings(own[_SETTINGS], item, function))
+        setattr(function, _SETTINGS, settings)
         yield evaluations
     finally:
         function.hypothesis.inner_test = body
@@ -271,21 +276,30 @@ def drawn_evaluations(
             setattr(function, name, value)
 
 
-def _settings(own: Any, item: pytest.Item, function: Any) -> Any:
-    import hypothesis
+def _settings(own: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
+    """The test's ``own`` settings, of which repeatability and the fixtures that are made anew are ours to say."""
+    from hypothesis import HealthCheck, Phase, settings
 
-    fixtures = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
-    others = [name for name in inspect.signature(function).parameters if name in fixtures and name not in _FRESH]
-    reset = all(fixture.scope != "function" for name in others for fixture in fixtures[name])
-    suppressed = {hypothesis.HealthCheck.function_scoped_fixture} if reset else set()
-    return hypothesis.settings(
+    check = HealthCheck.function_scoped_fixture
+    fixtures = {name: defs for name, defs in item._fixtureinfo.name2fixturedefs.items() if name in item.fixturenames}
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    for name in inspect.signature(item.function).parameters:
+        scopes = {fixture.scope for fixture in fixtures.get(name, ())}
+        if "function" in scopes and name not in {*_FRESH, *parameters} and check not in own.suppress_health_check:
+            pytest.fail(
+                f"{item.name} draws by hypothesis and asks for {name!r}, a fixture that is not made anew for each draw: "
+                "make what it gives in the body, or suppress hypothesis's health check function_scoped_fixture",
+                pytrace=False,
+            )
+    return settings(
         own,
         deadline=None,
         derandomize=False,  # the seed does that, and can be put on record
         database=None,
+        phases=[phase for phase in own.phases if phase is not Phase.explain],  # it would ask for far more draws
         print_blob=False,
         report_multiple_bugs=False,
-        suppress_health_check=tuple({*own.suppress_health_check, *suppressed}),
+        suppress_health_check=[*own.suppress_health_check, check],
     )
 
 

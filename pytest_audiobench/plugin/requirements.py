@@ -97,7 +97,7 @@ class Requirements:
         return [*violations, *regressions], mistakes
 
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
-        """What was measured where ``results`` do not meet a declared threshold, and its bound; puts nothing on record."""
+        """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
         for result in results:
             for threshold in self._thresholds_of(result, set()):
                 verdict = check_threshold(threshold, _finder(result, self.recorded))

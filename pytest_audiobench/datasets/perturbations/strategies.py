@@ -64,8 +64,9 @@ class DrawnPerturbation(Perturbation):
 
     @property
     def text(self) -> str:
-        """As a person reads it: ``12 dB SNR, -3 dB gain``."""
-        return ", ".join(self.value_text(aspect) for aspect, _ in self.values)
+        """What is done, as a person reads it: ``12 dB SNR, -3 dB gain``."""
+        done = [self.value_text(aspect) for aspect, value in self.values if value != _ASPECTS[aspect].neutral]
+        return ", ".join(done) or "no perturbation"
 
     def value_text(self, aspect: str) -> str:
         """One of its values as a person reads it."""
@@ -105,12 +106,13 @@ def perturbations(
     grids = {aspect: _grid(aspect, ends) for aspect, ends in ranges.items() if ends is not None}
     if not grids:
         raise UsageError(f"perturbations() has nothing to draw: give a range for one or more of {', '.join(ranges)}")
-    places = strategies.tuples(*(strategies.integers(_FAR, _FAR + len(grid) - 1) for grid in grids.values()))
+    places = {aspect: strategies.integers(_FAR, _FAR + len(grid) - 1) for aspect, grid in grids.items()}
 
-    def perturbation(drawn: tuple[int, ...]) -> DrawnPerturbation:
-        return _drawn(tuple((a, grid[i - _FAR]) for (a, grid), i in zip(grids.items(), drawn, strict=True)), noise)
+    @strategies.composite
+    def perturbation(draw: strategies.DrawFn) -> DrawnPerturbation:
+        return _drawn(tuple((aspect, grid[draw(places[aspect]) - _FAR]) for aspect, grid in grids.items()), noise)
 
-    return places.map(perturbation)
+    return perturbation()
 
 
 def _grid(aspect: str, ends: Range) -> tuple[float, ...]:
