@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.combining import at_rate
@@ -61,6 +61,10 @@ class DrawnPerturbation(Perturbation):
 
     def __repr__(self) -> str:
         return self.name
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """For hypothesis, which writes out the fields of other dataclasses."""
+        printer.text(self.name)
 
     @property
     def text(self) -> str:
