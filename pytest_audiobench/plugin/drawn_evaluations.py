@@ -287,8 +287,8 @@ def _settings(own: hypothesis.settings, item: pytest.Function) -> hypothesis.set
         scopes = {fixture.scope for fixture in fixtures.get(name, ())}
         if "function" in scopes and name not in {*_FRESH, *parameters} and check not in own.suppress_health_check:
             pytest.fail(
-                f"{item.name} draws by hypothesis, and its fixture {name!r} is not made anew for each draw: make what it "
-                "gives in the body, or suppress hypothesis's health check function_scoped_fixture",
+                f"{item.name} draws by hypothesis, and its fixture {name!r} is not made anew for each draw: "
+                "make what it gives in the body, or suppress hypothesis's health check function_scoped_fixture",
                 pytrace=False,
             )
     return settings(
