@@ -10,6 +10,7 @@ a second run free.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -51,10 +52,6 @@ class _DrawsStopped(BaseException):
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
-
-
-class _BoundBroken(AssertionError):
-    """A declared threshold that a draw does not meet."""
 
 
 class _EvaluatorOfDraw(Evaluator):
@@ -158,7 +155,7 @@ class DrawnEvaluations:
                 body(*args, **arguments)
                 if broken := self._evaluator.broken():
                     self._comparison.text = broken
-                    raise _BoundBroken(broken)
+                    raise AssertionError(broken)
             except (HypothesisException, pytest.skip.Exception):
                 # What is assumed away is no draw; what is not on this machine skips the test.
                 raise
@@ -193,6 +190,8 @@ class DrawnEvaluations:
             failure = error
         finally:
             plugins.unregister(self._comparison)
+            # Hypothesis would offer a patch that adds what it drew as an example, in words that are no code.
+            vars(self._item).pop("_hypothesis_failing_examples", None)
         if self._draws and not stopped and not isinstance(failure, pytest.skip.Exception):
             failure = self._conclude(failure)
         with self._evaluator.settled():
@@ -205,10 +204,13 @@ class DrawnEvaluations:
 
         last = self._last
         failed = last is not None and last.error is not None and last.error is failure
-        draw = last if last is not None and failed else self._worst()
+        draw = last if last is not None and failed else max(self._draws.values(), key=_badness)
         self._evaluator = draw.evaluator
-        summary = self._sentence(draw) if failed else self._count(draw)
+        passed = sum(not draw.error for draw in self._draws.values())
+        summary = self._sentence(draw) if failed else f"{passed} of {len(self._draws)} draws held"
         for result in self._evaluator.results[:1]:
+            headline = result.record.metrics[0]
+            summary += "" if failed else f"; the worst {headline.name} is {value_text(headline.value)}, at {draw.text}"
             records = [draw.record for draw in self._draws.values()]
             result.record.draws = DrawsRecord(summary, str(self._seed), version, records)
             result.record.warnings += [] if failed else [summary]
@@ -221,16 +223,6 @@ class DrawnEvaluations:
         failure.add_note(harmless(summary))
         return failure
 
-    def _worst(self) -> _Draw:
-        def badness(draw: _Draw) -> float:
-            for result in draw.evaluator.results:
-                metric = result.record.metrics[0]
-                if metric.value is not None:
-                    return -metric.value if metric.direction == "higher" else metric.value
-            return float("-inf")
-
-        return max(self._draws.values(), key=badness)
-
     def _sentence(self, draw: _Draw) -> str:
         """``at 12 dB SNR accuracy is 0.620, the bound is 0.800; at 13 dB SNR it held``."""
         message = next(iter(str(draw.error).splitlines()), "") or type(draw.error).__name__
@@ -241,16 +233,17 @@ class DrawnEvaluations:
                 aspect, distance = step
                 candidate = distance, other.change.value_text(aspect)
                 nearest[aspect] = min(nearest.get(aspect, candidate), candidate)
-        held = ", and ".join(f"at {text}" for _, text in nearest.values())
-        return f"at {draw.text} {what}{f'; {held} it held' if held else ''}"
+        milder = ", and ".join(f"at {text}" for _, text in nearest.values())
+        return f"at {draw.text} {what}{f'; {milder} it held' if milder else ''}"
 
-    def _count(self, worst: _Draw) -> str:
-        held = sum(not draw.error for draw in self._draws.values())
-        count = f"{held} of {len(self._draws)} draws held"
-        for result in worst.evaluator.results[:1]:
-            metric = result.record.metrics[0]
-            return f"{count}; the worst {metric.name} is {value_text(metric.value)}, at {worst.text}"
-        return count
+
+def _badness(draw: _Draw) -> float:
+    """The headline of its first evaluation, the higher the worse."""
+    for result in draw.evaluator.results:
+        metric = result.record.metrics[0]
+        if metric.value is not None:
+            return -metric.value if metric.direction == "higher" else metric.value
+    return -math.inf
 
 
 @contextmanager
@@ -259,11 +252,11 @@ def drawn_evaluations(
 ) -> Iterator[DrawnEvaluations]:
     """``evaluate`` for ``item``, while hypothesis draws for it by a seed of ours, without a deadline."""
     function: Any = item.function
-    own = {name: getattr(function, name) for name in (_SEED, _SETTINGS)}
+    before = {name: getattr(function, name) for name in (_SEED, _SETTINGS)}
     body = function.hypothesis.inner_test
     given = item.config.getoption("--hypothesis-seed", None)
-    seed = own[_SEED] if own[_SEED] is not None else seed_of("draws", eval_item.eval) if given is None else given
-    settings = _settings(own[_SETTINGS], item)
+    seed = before[_SEED] if before[_SEED] is not None else seed_of("draws", eval_item.eval) if given is None else given
+    settings = _settings(before[_SETTINGS], item)
     evaluations = DrawnEvaluations(partial(_EvaluatorOfDraw, session, item, eval_item, handle), item, seed)
     try:
         function.hypothesis.inner_test = evaluations.tried(body)
@@ -272,34 +265,33 @@ def drawn_evaluations(
         yield evaluations
     finally:
         function.hypothesis.inner_test = body
-        for name, value in own.items():
+        for name, value in before.items():
             setattr(function, name, value)
 
 
-def _settings(own: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
-    """The test's ``own`` settings, of which repeatability and the fixtures that are made anew are ours to say."""
+def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
+    """The settings that the test has ``declared``, of which repeatability and the fixtures that are made anew are ours to say."""
     from hypothesis import HealthCheck, Phase, settings
 
     check = HealthCheck.function_scoped_fixture
-    fixtures = {name: defs for name, defs in item._fixtureinfo.name2fixturedefs.items() if name in item.fixturenames}
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    for name in inspect.signature(item.function).parameters:
-        scopes = {fixture.scope for fixture in fixtures.get(name, ())}
-        if "function" in scopes and name not in {*_FRESH, *parameters} and check not in own.suppress_health_check:
+    for name in inspect.signature(item.function).parameters.keys() - _FRESH - parameters.keys():
+        scopes = {fixture.scope for fixture in item._fixtureinfo.name2fixturedefs.get(name, ())}
+        if "function" in scopes and check not in declared.suppress_health_check:
             pytest.fail(
                 f"{item.name} draws by hypothesis, and its fixture {name!r} is not made anew for each draw: "
                 "make what it gives in the body, or suppress hypothesis's health check function_scoped_fixture",
                 pytrace=False,
             )
     return settings(
-        own,
+        declared,
         deadline=None,
         derandomize=False,  # the seed does that, and can be put on record
         database=None,
-        phases=[phase for phase in own.phases if phase is not Phase.explain],  # it would ask for far more draws
+        phases=[phase for phase in declared.phases if phase is not Phase.explain],  # it would ask for far more draws
         print_blob=False,
         report_multiple_bugs=False,
-        suppress_health_check=[*own.suppress_health_check, check],
+        suppress_health_check=[*declared.suppress_health_check, check],
     )
 
 

@@ -85,7 +85,6 @@ def test_milder_is_what_is_less_in_one_aspect_and_the_same_in_all_others():
     assert drawn(12, -1).milder_in(drawn(12, -3)) == ("gain_db", 2.0)
     assert drawn(11, -3).milder_in(drawn(12, -3)) is None
     assert drawn(13, -1).milder_in(drawn(12, -3)) is None
-    assert drawn(12, 1).milder_in(drawn(12, -3)) is None, "louder is another thing than less soft"
 
 
 @pytest.mark.parametrize(
@@ -95,7 +94,7 @@ def test_milder_is_what_is_less_in_one_aspect_and_the_same_in_all_others():
         ({"snr_db": 12}, "is no range"),
         ({"snr_db": (0, math.inf)}, "is no range"),
         ({"padding_s": (-1, 1)}, "is no range"),
-        ({"mask_percent": (0, 120)}, "masks more than all"),
+        ({"mask_percent": (0, 120)}, "is no range: give its two ends, from 0 to 100"),
         ({"snr_db": (20, 0), "noise": "brown"}, "no perturbations are named 'brown'"),
     ],
 )

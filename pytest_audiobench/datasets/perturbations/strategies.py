@@ -6,7 +6,7 @@ Only a test that draws imports hypothesis; nothing here does before :func:`pertu
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -17,7 +17,6 @@ from pytest_audiobench.datasets.perturbations.catalogue import ladder
 from pytest_audiobench.datasets.perturbations.interventions import masks
 from pytest_audiobench.datasets.perturbations.perturbation import Change, Perturbation, per_clip
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,15 +39,16 @@ class _Aspect(NamedTuple):
     neutral: float
     """The value that is nothing done; the nearest to it is the mildest."""
     least: float
+    most: float
     text: str
     """How a person reads a value."""
 
 
 _ASPECTS = {
-    "snr_db": _Aspect(1.0, math.inf, -math.inf, "{:g} dB SNR"),
-    "gain_db": _Aspect(1.0, 0.0, -math.inf, "{:+g} dB gain"),
-    "padding_s": _Aspect(0.1, 0.0, 0.0, "{:g} s of padding"),
-    "mask_percent": _Aspect(5.0, 0.0, 0.0, "{:g} % masked"),
+    "snr_db": _Aspect(1.0, math.inf, -math.inf, math.inf, "{:g} dB SNR"),
+    "gain_db": _Aspect(1.0, 0.0, -math.inf, math.inf, "{:+g} dB gain"),
+    "padding_s": _Aspect(0.1, 0.0, 0.0, math.inf, "{:g} s of padding"),
+    "mask_percent": _Aspect(5.0, 0.0, 0.0, 100.0, "{:g} % masked"),
 }
 
 
@@ -84,7 +84,7 @@ class DrawnPerturbation(Perturbation):
             return None
         (aspect,) = differing
         value, beyond = mine[aspect], theirs[aspect]
-        is_milder = value > beyond if aspect == "snr_db" else abs(value) < abs(beyond) and value * beyond >= 0.0
+        is_milder = value > beyond if aspect == "snr_db" else abs(value) < abs(beyond)
         return (aspect, abs(value - beyond)) if is_milder else None
 
 
@@ -120,52 +120,38 @@ def perturbations(
 
 
 def _grid(aspect: str, ends: Range) -> tuple[float, ...]:
-    """The values between ``ends``, the mildest first: whole steps, of the mildest as it was given."""
-    step, neutral, least, _ = _ASPECTS[aspect]
+    """The values between ``ends``, the mildest first, and further ones by whole steps from it."""
+    step, neutral, least, most, _ = _ASPECTS[aspect]
     try:
         low, high = sorted(float(end) for end in ends)
     except (TypeError, ValueError):
         low = high = math.nan
-    if not (math.isfinite(low) and math.isfinite(high) and low >= least):
-        raise UsageError(f"{aspect}={ends!r} is no range: give its two ends, such as {aspect}=(0, 20)")
-    if aspect == "mask_percent" and high > 100.0:
-        raise UsageError(f"{aspect}={ends!r} masks more than all of a clip: give shares from 0 to 100")
+    if not (math.isfinite(low) and math.isfinite(high) and least <= low and high <= most):
+        limits = "" if math.isinf(least) else f", from {least:g}" + ("" if math.isinf(most) else f" to {most:g}")
+        raise UsageError(f"{aspect}={ends!r} is no range: give its two ends{limits}, such as {aspect}=(0, 20)")
     mildest = min(max(neutral, low), high)
-    down = [round(mildest - step * k, 6) for k in range(1, int((mildest - low) / step + 1e-9) + 1)]
-    up = [round(mildest + step * k, 6) for k in range(1, int((high - mildest) / step + 1e-9) + 1)]
-    return (mildest, *sorted([*up, *down], key=lambda value: (abs(value - mildest), value)))
+    below, above = int((mildest - low) / step + 1e-9), int((high - mildest) / step + 1e-9)
+    return tuple(round(mildest + step * k, 6) for k in sorted(range(-below, above + 1), key=lambda k: (abs(k), k)))
 
 
 def _drawn(values: tuple[tuple[str, float], ...], noise: str) -> DrawnPerturbation:
-    parts = {
+    given = {aspect: value for aspect, value in values if value != _ASPECTS[aspect].neutral}
+    parts: dict[str, Callable[[float], Perturbation]] = {
         "snr_db": lambda snr_db: ladder(noise, snr_db)[0],
         "mask_percent": lambda percent: masks(percent)[0],
         "gain_db": lambda db: ladder("gain", db)[0],
         "padding_s": _padded,
     }
-    by_aspect = dict(values)
-    done = [
-        part(by_aspect[aspect])
-        for aspect, part in parts.items()
-        if by_aspect.get(aspect, _ASPECTS[aspect].neutral) != _ASPECTS[aspect].neutral
-    ]
-    name = "-".join(part.name for part in done) or "clean"
-    return DrawnPerturbation(name, FAMILY, _in_turn([part.prepare for part in done]), values=values)
+    done = [part(given[aspect]) for aspect, part in parts.items() if aspect in given]
+
+    def prepare(places: Places) -> Change:
+        changes = [part.prepare(places) for part in done]
+        return lambda samples: reduce(lambda changed, change: change(changed), changes, samples)
+
+    return DrawnPerturbation("-".join(part.name for part in done) or "clean", FAMILY, prepare, values=values)
 
 
 def _padded(seconds: float) -> Perturbation:
     edit = edits.pad(seconds, seconds)
     change = per_clip(lambda places: lambda clip, id_: at_rate(clip).edited(edit))
-    return Perturbation(f"padded-{seconds:g}s", "padding", change, seconds, "s", "higher")
-
-
-def _in_turn(prepares: Sequence[Callable[[Places], Change]]) -> Callable[[Places], Change]:
-    def prepare(places: Places) -> Change:
-        changes = [prepare(places) for prepare in prepares]
-
-        def change(samples: Sequence[Sample]) -> Sequence[Sample]:
-            return reduce(lambda changed, step: step(changed), changes, samples)
-
-        return change
-
-    return prepare
+    return Perturbation(f"padded-{seconds:g}s", "padding", change)
