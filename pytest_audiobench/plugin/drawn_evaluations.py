@@ -270,7 +270,7 @@ def drawn_evaluations(
 
 
 def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
-    """The settings that the test has ``declared``, of which repeatability and the fixtures that are made anew are ours to say."""
+    """What the test has ``declared``, but for repeatability and the fixtures that are made anew: these are ours to say."""
     from hypothesis import HealthCheck, Phase, settings
 
     check = HealthCheck.function_scoped_fixture
