@@ -270,7 +270,7 @@ def drawn_evaluations(
 
 
 def _settings(declared: hypothesis.settings, item: pytest.Function) -> hypothesis.settings:
-    """What the test has ``declared``, but for repeatability and the fixtures that are made anew: these are ours to say."""
+    """What the test has ``declared``, but for repeatability and the fixtures made anew, which are ours to say."""
     from hypothesis import HealthCheck, Phase, settings
 
     check = HealthCheck.function_scoped_fixture
