@@ -1,6 +1,7 @@
 """Perturbations that hypothesis draws: what is drawn, towards what it shrinks, what is done to the clips."""
 
 import math
+import sys
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,9 @@ def test_milder_is_what_is_less_in_one_aspect_and_the_same_in_all_others():
 def test_a_range_that_is_none_is_told_where_it_is_written(ranges, message):
     with pytest.raises(UsageError, match=message):
         perturbations(**ranges)
+
+
+def test_without_hypothesis_the_strategy_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    with pytest.raises(UsageError, match="pip install 'pytest-audiobench"):
+        perturbations(snr_db=(20, 0))

@@ -205,6 +205,19 @@ def test_each_of_several_parameters_is_searched_by_itself(search):
     assert [item["eval"] for item in items(search.suite)] == ["noise[0.8]", "noise[0.2]"]
 
 
+def test_the_methods_of_a_class_are_drawn_for_as_functions_are(search):
+    method = SEARCH.replace("evaluate, change", "self, evaluate, change").replace("\n", "\n    ")
+    run = search(f"\nclass TestTones:{method}\n")
+    run.stdout.fnmatch_lines([f"FAILED test_noise.py::TestTones::test_noise - Failed: {SENTENCE}"])
+
+
+def test_data_that_is_not_on_this_machine_skips_the_test(search):
+    text = SEARCH.replace("TONES, change", "mmar(), change")
+    run = search("from pytest_audiobench import mmar\n" + text, "-rs")
+    run.assert_outcomes(skipped=1)
+    run.stdout.fnmatch_lines(["SKIPPED * mmar is not on this machine*"])
+
+
 def test_another_failure_keeps_its_traceback_and_says_at_which_draw(search):
     body = '    if result["accuracy"] < 0.5:\n        raise ValueError("odd")\n'
     run = search(SEARCH.replace('    assert result["accuracy"] >= 0.8\n', body))

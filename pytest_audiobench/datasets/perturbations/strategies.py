@@ -101,10 +101,14 @@ def perturbations(
     Of each range that is given a value is drawn: the ratio of the speech to ``noise`` (a family of the ladder) and the
     gain in whole dB, the silence put before and after in tenths of a second, the share that is masked in steps of 5 %.
     Hypothesis shrinks to the mildest: the highest ratio, the gain nearest to 0 dB, the least padding and mask. What is
-    drawn as 0 is not done. Noise comes first, then mask, gain and padding. Raises UsageError for a range that is none.
+    drawn as 0 is not done. Noise comes first, then mask, gain and padding. Raises UsageError for a range that is none,
+    and where hypothesis is not installed.
     """
-    from hypothesis import strategies
-
+    try:
+        from hypothesis import strategies
+    except ModuleNotFoundError:
+        why = "perturbations() is a strategy of hypothesis, which is not installed"
+        raise UsageError(f"{why}: pip install 'pytest-audiobench[hypothesis]'") from None
     ladder(noise, 0.0)
     ranges = {"snr_db": snr_db, "gain_db": gain_db, "padding_s": padding_s, "mask_percent": mask_percent}
     grids = {aspect: _grid(aspect, ends) for aspect, ends in ranges.items() if ends is not None}
