@@ -9,7 +9,7 @@ hypothesis = pytest.importorskip("hypothesis", reason="the draws are hypothesis'
 
 @hypothesis.given(change=perturbations(snr_db=(30, 0), gain_db=(-20, 0)))
 @hypothesis.settings(max_examples=20)
-def test_digits(evaluate, change):
+def test_bundled(evaluate, change):
     """Which of four digits is spoken, soft or loud, down to noise as strong as the speech? 25 % are guessed."""
     result = evaluate(perturb(bundled("digits"), change), multiple_choice(), samples=40)
     assert result["accuracy"] > 0.3
