@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.dataset import perturb as perturb
     from pytest_audiobench.datasets.manifest import manifest as manifest
     from pytest_audiobench.datasets.perturbations.perturbation import Perturbation as Perturbation
+    from pytest_audiobench.datasets.perturbations.strategies import drawn_perturbations as drawn_perturbations
     from pytest_audiobench.datasets.sample import Sample as Sample
     from pytest_audiobench.evaluation.result import Result as Result
     from pytest_audiobench.metrics.value import Metric as Metric
@@ -40,6 +41,7 @@ _PLACES = {
     "Sample": "datasets.sample:Sample",
     "dataset": "datasets.catalogue:dataset",
     "determinism": "studies.determinism:determinism",
+    "drawn_perturbations": "datasets.perturbations.strategies:drawn_perturbations",
     "findings": "studies.findings:findings",
     "judged": "protocols.judged.task:judged",
     "listening": "studies.listening:listening",

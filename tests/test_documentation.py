@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -99,9 +100,29 @@ def test_every_section_of_the_report_is_described_by_its_title():
     assert [title for title in titles if f"*{title}*" not in text] == []
 
 
-def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
+def files_of(text):
+    """The files that a page's examples are, by name; a second conftest.py takes the place of the first."""
+    return re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def pytest_in(folder, *arguments):
+    quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
+    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=tone:good", *quiet, *arguments]
+    environment = {**os.environ, "COLUMNS": "300"}
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
+
+
+def tutorial():
+    """The tutorial before its card, the card, what comes after."""
     page = (ROOT / "docs/writing-evals.md").read_text(encoding="utf-8")
-    for name, text in re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+    before, rest = page.split("\n## On one card\n")
+    card, after = rest.split("\n## The manifest\n")
+    return before, card, after
+
+
+def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
+    before, _, after = tutorial()
+    for name, text in files_of(before + after):
         path = tmp_path / name
         if path.exists():  # the later conftest.py, which imports the model of the first
             path.rename(tmp_path / "tones_model.py")
@@ -109,10 +130,34 @@ def test_the_files_of_the_tutorial_run_as_they_are_written(tmp_path):
     (tmp_path / "german.audiobench.toml").unlink()  # about speech that the reader has
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     subprocess.run([sys.executable, "make_tones.py"], cwd=tmp_path, check=True)
-    (table,) = re.findall(r"^```\n(id,audio,.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (table,) = re.findall(r"^```\n(id,audio,.*?)^```", after, re.MULTILINE | re.DOTALL)
     (tmp_path / "data/tones.csv").write_text(table, encoding="utf-8")
-    quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
-    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=tone:good", *quiet]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    run = pytest_in(tmp_path)
     assert run.returncode == 0, run.stdout + run.stderr
     assert "7 passed" in run.stdout
+
+
+def test_the_card_runs_as_it_is_written(tmp_path):
+    before, card, _ = tutorial()
+    for name, text in [*files_of(before), *files_of(card)]:
+        path = tmp_path / name
+        if path.exists():  # the card's conftest.py, beside the tutorial's model
+            path.rename(tmp_path / "tones_model.py")
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    subprocess.run([sys.executable, "make_tones.py"], cwd=tmp_path, check=True)
+    run = pytest_in(tmp_path, "-p", "tones_model", "-s", "--ab-run=monday")
+    failures = re.findall(r"^FAILED .*", card, re.MULTILINE)
+    assert failures == re.findall(r"^FAILED .*", run.stdout, re.MULTILINE), run.stdout + run.stderr
+    assert "test_pitches recorded off_hz 3.5 Hz" in run.stdout
+    assert re.search(r"^off_hz +3\.5 Hz|pitches +accuracy +100\.0 % .* pass", run.stdout, re.MULTILINE)
+    report = subprocess.run([sys.executable, "read_report.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert report.stdout.splitlines()[-1] == "6 wrong answers", report.stderr
+
+
+def test_each_part_of_the_card_has_fewer_than_twenty_lines():
+    parts = re.split(r"^### ", tutorial()[1], flags=re.MULTILINE)[1:]
+    names = ("GPU", "fixtures", "metric by a hook", "bound on a number", "report", "noise")
+    assert [name for name, part in zip(names, parts, strict=True) if name not in part.splitlines()[0]] == []
+    for part in parts:
+        assert sum(len(text.splitlines()) + 1 for _, text in files_of(part)) < 20, part.splitlines()[0]

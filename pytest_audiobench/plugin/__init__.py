@@ -205,8 +205,15 @@ def _audiobench_evaluator(
         handle = _audiobench_session.handle(_audiobench_model)
     if ITEM not in item.stash:
         pytest.fail("ask for `evaluate` as an argument of the test, not by getfixturevalue", pytrace=False)
-    item.stash[EVALUATOR] = Evaluator(_audiobench_session, item, item.stash[ITEM], handle)
-    yield item.stash[EVALUATOR]
+    shared, eval_item = _audiobench_session, item.stash[ITEM]
+    if isinstance(item, pytest.Function) and getattr(item.function, "is_hypothesis_test", False):
+        from pytest_audiobench.plugin.drawn_evaluations import drawn_evaluations
+
+        with drawn_evaluations(shared, item, eval_item, handle) as item.stash[EVALUATOR]:
+            yield item.stash[EVALUATOR]
+    else:
+        item.stash[EVALUATOR] = Evaluator(shared, item, eval_item, handle)
+        yield item.stash[EVALUATOR]
     # Items live as long as the session; thousands of answers need not.
     del item.stash[EVALUATOR]
 

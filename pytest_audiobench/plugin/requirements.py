@@ -15,7 +15,7 @@ from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
-from pytest_audiobench.metrics.value import Metric
+from pytest_audiobench.metrics.value import Metric, value_text
 from pytest_audiobench.plugin.eval_items import DECLARED_LINES
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
@@ -49,6 +49,8 @@ class Requirements:
         """The numbers that the test recorded itself."""
         self.required: list[Threshold | Line] = []
         """What its code declares, beside the files."""
+        self.drawn = False
+        """Whether its evaluations are draws: controls that thresholds apply to all the same."""
         self._baseline: BaselineComparison | None = None
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
@@ -98,8 +100,17 @@ class Requirements:
             ]
         regressions, mistakes = self._regressions(evaluations, failures)
         records = [*(result.record for result in results), *refused]
-        mistakes = [*duplicates, *mistakes, *self._unmatched_rules(records), *self._rules_for_controls(records)]
+        mistakes = [*duplicates, *mistakes, *self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
         return [*violations, *regressions], mistakes
+
+    def broken(self, results: Sequence[Result]) -> Iterator[str]:
+        """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
+        for result in results:
+            for threshold in self._thresholds_of(result, set()):
+                verdict = check_threshold(threshold, _finder(result, self.recorded))
+                if verdict.status != "pass":
+                    measured = f"is {value_text(verdict.value)}, the bound is {value_text(threshold.limit)}"
+                    yield verdict.detail if verdict.value is None else f"{threshold.subject} {measured}"
 
     def _regressions(
         self, evaluations: Sequence[Evaluation], failures: Sequence[str]
@@ -149,9 +160,15 @@ class Requirements:
             if not any(rule.covers(eval_, self._handle.alias) for eval_ in evals)
         ]
 
-    def _rules_for_controls(self, records: Sequence[ItemRecord]) -> list[str]:
+    def _rules_for_controls(self, first: Result, records: Sequence[ItemRecord]) -> list[str]:
         """What was declared for controls alone: thresholds cover them by name only, regression lines not at all."""
         rules = self._session.rules.for_test(self._eval, self._handle.alias)
+        if self.drawn:
+            lines = [line for rule in rules for line in rule.drops] + self._lines_in_code
+            why = "draws are not compared with a baseline"
+            for line in lines if self._baseline is not None else ():
+                first.warn(f"not checked: {line.text}: {why}")
+            return []
         without_effect = []
         for rule in rules:
             covered = [record.control for record in records if rule.covers(record.eval, self._handle.alias)]
@@ -177,7 +194,7 @@ class Requirements:
     def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        control = result.record.control
+        control = result.record.control and not self.drawn
         # A control is covered only by a rule that names it.
         declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
         if not control:

@@ -268,6 +268,29 @@ class FindingsRecord(Record, frozen=True):
     """The texts answered most often on the samples that failed, with their counts."""
 
 
+class DrawRecord(Record, frozen=True):
+    """What hypothesis drew for a test once, and what came of it."""
+
+    arguments: Mapping[str, str | Mapping[str, Number]]
+    """By the test's argument: the values of a perturbation by aspect (``snr_db``, …), else a text."""
+    outcome: Literal["passed", "failed"]
+    values: Mapping[str, Number | None]
+    """The headline's metric of each evaluation, by the eval's name."""
+
+
+class DrawsRecord(Record, frozen=True):
+    """All that hypothesis drew for a test, of which the item is one: the mildest that failed, or the worst that passed.
+
+    ``seed`` makes the same version of ``hypothesis`` draw the same.
+    """
+
+    summary: str
+    seed: str
+    hypothesis: str
+    draws: Sequence[DrawRecord]
+    """Each once, in the order of their first trial; those that the test assumed away are not among them."""
+
+
 class AskingRecord(Record, frozen=True):
     """How asking went, in samples times stages."""
 
@@ -362,6 +385,8 @@ class ItemRecord(Record, frozen=True, kw_only=True):
     """How asking went, by judge's or rewriter's alias."""
     perturbation: PerturbationRecord | None = None
     findings: FindingsRecord | None = None
+    draws: DrawsRecord | None = None
+    """None for a test that draws nothing."""
     stages: Sequence[StageRecord] = ()
     """How each question was asked, beside what: what the hash of the settings covers, and that of judges' verdicts."""
 

@@ -11,15 +11,13 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
-
 
 @pytest.mark.parametrize("folder", ["sakura", "speech", "noise", "esc50", "separation"])
-def test_every_recording_decodes_as_its_header_says(folder: str) -> None:
-    if not (DATA / folder).is_dir():
-        pytest.skip(f"{DATA / folder} is not on this machine")
-    root = DataRoot(folder, DATA / folder)
-    files = sorted((DATA / folder).rglob("*.wav"))
+def test_every_recording_decodes_as_its_header_says(shared: Path, folder: str) -> None:
+    root = DataRoot(folder, shared / folder)
+    if not root.folder.is_dir():
+        pytest.skip(f"{root.folder} is not on this machine")
+    files = sorted(root.folder.rglob("*.wav"))
     clips = [Clip(FileSource(root, file.relative_to(root.folder).as_posix())) for file in files]
     with AudioIndex(None) as index:
         facts = index.facts_of(clips)

@@ -43,6 +43,7 @@ def test_the_benchmark_has_these_evals():
         "test_listening.py": 6,
         "test_mmar.py": 1,
         "test_mmau.py": 1,
+        "test_noise_bounds.py": 1,
         "test_sakura.py": 8,
         "test_sound_id.py": 7,
     }

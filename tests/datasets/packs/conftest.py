@@ -1,7 +1,6 @@
 """Packs of tones in a temporary folder."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -42,11 +41,3 @@ def manifest(shelf):
         (shelf / pack / "pack.json").write_text(json.dumps({"id": pack, **fields}))
 
     return write
-
-
-@pytest.fixture
-def shared():
-    folder = Path(__file__).resolve().parents[4] / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip("the shared data are not beside this checkout")
-    return folder
