@@ -212,7 +212,7 @@ def test_the_methods_of_a_class_are_drawn_for_as_functions_are(search):
 
 
 def test_data_that_is_not_on_this_machine_skips_the_test(search):
-    text = SEARCH.replace("TONES, change", "dataset("mmar"), change")
+    text = SEARCH.replace("TONES, change", "dataset('mmar'), change")
     run = search("from pytest_audiobench import dataset\n" + text, "-rs")
     run.assert_outcomes(skipped=1)
     run.stdout.fnmatch_lines(["SKIPPED * mmar is not on this machine*"])
