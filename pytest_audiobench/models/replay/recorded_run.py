@@ -6,17 +6,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, get_args
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.models.messages import Output, Part, Request, Response
-from pytest_audiobench.records.lines import OutputRow, PredictionRow
+from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
+from pytest_audiobench.records.lines import AnswerOutput, AnswerRow, OutputRow, PredictionRow
 from pytest_audiobench.records.reading import LONGEST_LINE, numbered_lines, read_run
 
 # Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
 _decode = json.JSONDecoder(strict=False).decode
+_FINISHES = frozenset(get_args(Finish))
 _REASONED = ("reasoned_choice", "conditioned_choice")
 
 
@@ -77,27 +78,30 @@ class _Row(NamedTuple):
 
 
 def _rows(file: Path) -> Iterator[_Row]:
-    for line, row in numbered_lines(file, PredictionRow):
+    for line, row in numbered_lines(file, AnswerRow):
         dataset = row.dataset
         if row.unchanged:  # asked of the data set without its perturbation, whichever that was
             dataset = dataset.rpartition("+")[0] or dataset
         yield _Row(line, row.eval, row.model, _Key(dataset, row.sample_id, row.stage, row.epoch), _response(row))
 
 
-def _response(row: PredictionRow) -> Response:
+def _response(row: AnswerRow) -> Response:
     if row.error is not None:
         return Response(error=f"the recorded run met an error: {row.error}")
     return response_of(row) if row.outputs else Response(error="the recorded run holds no output")
 
 
-def response_of(row: PredictionRow) -> Response:
+def response_of(row: PredictionRow | AnswerRow) -> Response:
     """The response that a row of ``predictions.jsonl`` holds."""
-    return Response(tuple(map(_output, row.outputs)), row.usage)
+    usage = {name: count for name, count in (row.usage or {}).items() if type(count) is int}
+    return Response(tuple(map(_output, row.outputs)), usage)
 
 
-def _output(row: OutputRow) -> Output:
-    parts = [Part("text", row.text)] if row.parts is None else [Part(*part) for part in row.parts]
-    return Output(tuple(parts), row.finish, row.score)
+def _output(row: OutputRow | AnswerOutput) -> Output:
+    written = [("text", row.text)] if row.parts is None else row.parts
+    parts = [Part("audio" if kind == "audio" else "text", value) for kind, value in written]
+    finish: Any = row.finish if row.finish in _FINISHES else "unknown"
+    return Output(tuple(parts), finish, row.score)
 
 
 def _one_model(file: Path, counts: Counter[str], model: str | None) -> str:
