@@ -49,7 +49,7 @@ def _problems(point: EntryPoint) -> list[str]:
         if contract is None:
             return [f"{what} is no pytest_audiobench.ext.Extension: name one in its entry point"]
         if contract != CONTRACT:
-            versions = f"contract {contract} of pytest_audiobench.ext, and here is contract {CONTRACT}"
+            versions = f"contract {contract!r} of pytest_audiobench.ext, and here is contract {CONTRACT}"
             return [f"{what} is written for {versions}: install a version of it for this one"]
         extension.load()
     except AudiobenchError as error:

@@ -55,6 +55,11 @@ def test_options_of_a_protocol_that_there_is_not_are_no_mistakes_of_their_own(de
     assert sentence.endswith("unknown protocol 'translatio'; did you mean 'translation' or 'transcription'?")
 
 
+def test_a_key_is_seen_to_be_misspelled_where_the_protocol_is_too(declared):
+    _, sentence = mistakes(declared('datset = "a"\nprotocol = "translatio"\ntarget = 3\n'))
+    assert sentence.endswith("has the unknown key 'datset'; did you mean 'dataset'?")
+
+
 def test_arrays_without_end_are_no_toml(declared):
     (sentence,) = mistakes(declared("a = " + "[" * 5000))
     assert "mine.audiobench.toml is not valid TOML" in sentence
