@@ -92,4 +92,7 @@ def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
 def near(name: str, known: Collection[str]) -> list[str]:
     """Those of ``known`` that may be meant by ``name``, the nearest first."""
     # Above two letters of three (dig and dog), below what two words have in common by chance (colour and cluster).
-    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)
+    likely = difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)
+    ratios = [difflib.SequenceMatcher(None, candidate, name[:80]).ratio() for candidate in likely]
+    # Where one is almost the name, what merely holds it (accuracy_drop, for acuracy) would only distract.
+    return [candidate for candidate, ratio in zip(likely, ratios, strict=True) if ratio > ratios[0] - 0.2]
