@@ -10,7 +10,6 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_audiobench.errors import AudiobenchError, UsageError
@@ -19,9 +18,6 @@ from pytest_audiobench.io.mistakes import nearest
 GROUP = "pytest_audiobench.extensions"
 CONTRACT = 1
 """The version of what ``pytest_audiobench.ext`` promises; an extension says for which it was written."""
-
-BENCHMARKS: dict[str, Path] = {}
-"""Folders of declarative files that extensions bring, by name."""
 
 _MOST_LISTED = 40
 _LONGEST_REASON = 300
