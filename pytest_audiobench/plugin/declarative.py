@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, near
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
 _DEFAULT_PROTOCOL = "multiple_choice"
@@ -109,7 +109,8 @@ def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config 
         call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
     if name not in FAMILIES:
         mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
-        return set()
+        # Which options there are depends on the protocol; a key of the file's own can be misspelled all the same.
+        return mistakes.check_keys(str(path), {key: value for key, value in options.items() if near(key, _KEYS)}, _KEYS)
     allowed = options_of(name)
     keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
     likely_keys = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
