@@ -15,7 +15,7 @@ MOST_ENTRIES = 500_000
 """Of all the folders that are listed, whatever they hold."""
 METADATA = ("metadata.csv", "metadata.jsonl")
 """What ``datasets`` reads beside the audio of an audiofolder, but for Parquet."""
-_SPLITS = frozenset(("train training validation valid dev val test testing eval evaluation").split())
+_SPLITS = frozenset(("train", "training", "validation", "valid", "dev", "val", "test", "testing", "eval", "evaluation"))
 """The names by which it knows a folder as a split."""
 
 

@@ -1,4 +1,4 @@
-"""Which columns of a user's file hold the fields of a sample, and the call that would read a file whose names differ."""
+"""Which columns of a user's file hold a sample's fields, and the call that would read a file whose names differ."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pytest_audiobench.datasets.recordings import ENDINGS
 from pytest_audiobench.datasets.table_rows import Row
@@ -19,18 +19,8 @@ _LABELS = ("answer", "label", "category", "class", "class_name", "emotion", "gen
 _TEXTS = ("transcript", "transcription", "sentence", "text", "caption", "reference", "ground_truth", "gold")
 _USUAL = {
     "audio": (
-        *(
-            "audio",
-            "filename",
-            "file",
-            "path",
-            "filepath",
-            "audio_path",
-            "audio_file",
-            "audio_filepath",
-            "audio_filename",
-        ),
-        *("wav", "wav_path", "clip", "clip_path", "recording", "fname", "slice_file_name"),
+        *("audio", "filename", "file_name", "file", "path", "filepath", "file_path", "audio_path", "audio_file"),
+        *("audio_filepath", "audio_filename", "wav", "wav_path", "clip", "clip_path", "recording", "slice_file_name"),
     ),
     "answer": (*_LABELS, *_TEXTS),
 }
@@ -49,22 +39,14 @@ class Columns:
     """Those that the user gave beside it."""
     audio: tuple[str, ...] = ("audio",)
     """The column of the audio where none is named: the first of these that there is."""
-    _named: Mapping[str, str] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        given = self.keywords.get
-        named = {
-            name: column for name in ("id", "audio", "answer", "references") if isinstance(column := given(name), str)
-        }
-        choices = given("choices")
-        if isinstance(choices, str) and choices != FROM_ANSWERS:
-            named["choices"] = choices
-        object.__setattr__(self, "_named", named)
 
     @property
-    def named(self) -> Mapping[str, str]:
+    def named(self) -> dict[str, str]:
         """The columns that were named, by field."""
-        return self._named
+        named = {name: self.keywords.get(name) for name in ("id", "audio", "answer", "references", "choices")}
+        if named["choices"] == FROM_ANSWERS:
+            del named["choices"]
+        return {name: column for name, column in named.items() if isinstance(column, str)}
 
     def of_audiofolder(self) -> Columns:
         """The same, where the audio is in the column of that name in Hugging Face's layout."""
@@ -86,8 +68,10 @@ class Columns:
             if column not in names:
                 mistakes.add(f"{place} has no {kind} {column!r}, which {name}= names", column, known, _list(names))
         columns = {name: name for name in ("id", "question", "choices")}
-        columns |= {"audio": name for name in reversed(self.audio) if name in names}
-        columns |= {"answer": "answer"} if "answer" in names else {}
+        if audio := [name for name in self.audio if name in names]:
+            columns["audio"] = audio[0]
+        if "answer" in names:
+            columns["answer"] = "answer"
         columns |= self.named
         question = self.keywords.get("question")
         if isinstance(question, str) and question in names:
@@ -121,9 +105,9 @@ class Columns:
         """Whether the fields of objects with these ``names`` are not, or seem not to be, in keys of their own names."""
         missing = [name for name in ("audio", "answer") if name not in names]
         usual = {text for name in missing for text in _USUAL[name]}
-        return (
-            bool(self.named) or self.audio != ("audio",) or any(_plain(name) in usual for name in names[:_MOST_NAMES])
-        )
+        if self.named or self.audio != ("audio",) or self.keywords.get("question") in names:
+            return True
+        return any(_plain(name) in usual for name in names[:_MOST_NAMES])
 
     @staticmethod
     def likely(missing: Sequence[str], names: Sequence[str], used: set[str]) -> dict[str, str]:

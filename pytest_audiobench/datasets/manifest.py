@@ -63,7 +63,7 @@ def manifest(
 
     ``id``, ``audio``, ``answer`` and ``references`` (further true texts) name the columns where they are called
     otherwise, and every column beside them is metadata then; ids are the audio's paths where there are none.
-    ``choices`` is a column too, or a list for all rows, or ``"from answers"``: the different answers of all rows, sorted.
+    ``choices`` is a column too, or a list for all rows, or ``"from answers"``: the different answers of all, sorted.
     ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
     or is the column that holds it, and where neither has one the protocol asks in words of its own, or refuses the
     sample; ``cluster`` and ``groups`` name metadata fields. Nothing is read until an eval runs; then UsageError names

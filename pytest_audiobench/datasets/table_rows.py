@@ -70,7 +70,7 @@ def csv_rows(
 ) -> Iterator[tuple[int, Row]]:
     """Comma-separated values under a header; every column that is no field of a manifest is metadata.
 
-    A broken row is passed over after ``refuse``. A record may span lines inside quotes; with ``tabs`` between the cells,
+    A broken row is passed over after ``refuse``. A record may span lines inside quotes; with ``tabs`` between cells,
     quotes are characters as any other. Raises UsageError, with the line, where nothing can be read: without a fit
     header, after a line too long or in another encoding.
     """
