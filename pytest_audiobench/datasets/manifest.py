@@ -104,7 +104,7 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], c
                 _add_mistakes(mistakes, rows.at(place) + note, row, root, cluster, given, rows.fields)
                 id_ = written.strip() if isinstance(written, str) else ""
             if id_ and (earlier := places.setdefault(id_, place)) != place:
-                advice = "make ids unique" if "id" in row else "without ids the paths are them: give each row an id"
+                advice = "make ids unique" if "id" in row else "its ids are the paths of its audio: give each row an id"
                 mistakes.add(f"{file} has the id {id_[:80]!r} on line {earlier} and on line {place}; {advice}")
     mistakes.check()
     if not samples:

@@ -41,6 +41,8 @@ class ManifestRows:
         if self._of_classes and columns.named:
             advice = f"a folder for each class has no columns; leave out {', '.join(columns.named)}"
             raise UsageError(f"{file} holds no {' or '.join(METADATA)}, and {advice}")
+        if not self._is_folder and not file.exists():
+            raise UsageError(f"there is no file or folder {file}; correct the path")
         if not self._is_folder and file.suffix.lower() not in ENDINGS:
             raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(ENDINGS)}")
 
@@ -82,11 +84,9 @@ class ManifestRows:
                 continue
             splits = splits.union(*map(splits_in, paths))
             if len(splits) > 1:
-                first, second = sorted(splits)
-                raise UsageError(
-                    f"{self.file}, line {line} is of the split {second!r}, and lines before it of {first!r}; "
-                    f"name one: {self._call_of(second)}"
-                )
+                listed = " and ".join(map(repr, sorted(splits)))
+                advice = f"name one of its splits: {self._call_of(min(splits))}"
+                raise UsageError(f"{self.file}, line {line} and before it, lists audio of {listed}; {advice}")
             yield line, row
 
     def _lines(self) -> Iterator[tuple[int, Row]]:
