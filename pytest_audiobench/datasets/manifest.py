@@ -138,7 +138,9 @@ def _labelled(file: Path, samples: list[Sample]) -> list[Sample]:
         few = f"the one answer {min(answers)[:80]!r}" if len(answers) == 1 else f"{len(answers):,} different answers"
         raise UsageError(f"{file} has {few}, and the choices are its answers: 2 to {_MOST_CHOICES:,}; give choices=[…]")
     choices = tuple(sorted(answers))
-    return [replace(sample, choices=choices) for sample in samples]
+    for number, sample in enumerate(samples):  # in place: there may be a million
+        samples[number] = replace(sample, choices=choices)
+    return samples
 
 
 class RowError(Exception):
