@@ -37,13 +37,13 @@ def test_all_mistakes_of_a_file_are_named_at_once(declared, mistakes):
     )
     assert [sentence.removeprefix(str(path)) for sentence in mistakes(path)] == [
         ": groups must be a list of strings, not 'hop'",
-        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, cluster, groups, require, "
-        "and for translation target, prompt, system, max_new_tokens",
+        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, cluster, groups, question, id, "
+        "audio, answer, references, choices, require, and for translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset",
         ": the threshold 'acuracy >= 1' names what is not measured: no metric is called 'acuracy'; "
-        "did you mean 'accuracy'?",
+        "did you mean 'accuracy', 'accuracy_drop' or 'beans_accuracy'?",
         ": the threshold 'bleu' should have one of >=, >, <=, < at its end; write it as accuracy >= 0.55, wer <= 12%, "
         "accuracy[hop=multi] >= 0.3, accuracy.lower >= 0.5 or accuracy.drop <= 1pp",
     ]
@@ -64,6 +64,12 @@ def test_a_key_is_seen_to_be_misspelled_where_the_protocol_is_too(declared, mist
     assert sentence.endswith("has the unknown key 'datset'; did you mean 'dataset'?")
 
 
+def test_keys_of_a_manifest_are_refused_beside_a_dataset(declared, mistakes):
+    first, second = mistakes(declared('dataset = "bundled"\nchoices = 3\naudio = "filename"\nanswer = "label"\n'))
+    assert first.endswith("choices must be a string or a list of strings, not 3")
+    assert second.endswith("audio, answer, choices say how a manifest is read; a dataset has its own")
+
+
 def test_arrays_without_end_are_no_toml(declared, mistakes):
     (sentence,) = mistakes(declared("a = " + "[" * 5000))
     assert "mine.audiobench.toml is not valid TOML" in sentence
@@ -76,6 +82,8 @@ KEYS = [
     "scorers",
     "cluster",
     "groups",
+    "choices",
+    "answer",
     "require",
     "prompt",
     "max_new_tokens",
