@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.network_disk import network_file_system
-from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.models.messages import Finish, Output, Part, Response
 
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
@@ -49,6 +49,7 @@ _CHUNK = 500
 _PATIENCE_S = 60.0
 
 _Row: TypeAlias = tuple[bytes, str, str, str, float]
+_FINISHES: tuple[Finish, ...] = get_args(Finish)
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 
@@ -252,7 +253,8 @@ def _valid_response(response: Response) -> tuple[Response, int]:
             text, changed = repaired(str(value))
             changes += changed
             parts.append(Part(kind, text))
-        outputs.append(Output(tuple(parts), output.finish, None if output.score is None else float(output.score)))
+        finish = _known_finish(output.finish)
+        outputs.append(Output(tuple(parts), finish, None if output.score is None else float(output.score)))
     usage = {str(name): int(count) for name, count in response.usage.items()}
     valid = Response(
         outputs=tuple(outputs),
@@ -263,6 +265,11 @@ def _valid_response(response: Response) -> tuple[Response, int]:
         share_s=_float_or_none(response.share_s),
     )
     return valid, changes
+
+
+def _known_finish(finish: str) -> Finish:
+    """``finish``; "unknown" for a server's own word, which a run's files have no place for."""
+    return finish if finish in _FINISHES else "unknown"
 
 
 def _float_or_none(value: float | None) -> float | None:
@@ -299,7 +306,7 @@ def _response(outputs: str, detail: str) -> Response:
 
 def _outputs(written: str) -> tuple[Output, ...]:
     return tuple(
-        Output(tuple(Part(kind, text) for kind, text in parts), finish, score[0] if score else None)
+        Output(tuple(Part(kind, text) for kind, text in parts), _known_finish(finish), score[0] if score else None)
         for parts, finish, *score in _decode(written)
     )
 

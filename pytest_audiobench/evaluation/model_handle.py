@@ -80,7 +80,7 @@ class ModelHandle:
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
-        return dict(self._model.fingerprint())
+        return {str(name): str(value) for name, value in self._model.fingerprint().items()}
 
     @cached_property
     def digest(self) -> str:

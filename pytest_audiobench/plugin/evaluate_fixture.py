@@ -204,7 +204,7 @@ class Evaluator:
             unit=given.unit,
             direction=given.direction,
             method=method if finite else f"recorded by the test as {figure}, which is no number",
-            group=dict(group or {}),
+            group={name: str(value) for name, value in (group or {}).items()},
         )
         self._requirements.recorded.append(record)
         metric = as_metric(record)

@@ -145,9 +145,25 @@ def read_comparable_evals(
     for sample in joined(folder):
         key = (sample.predictions[0].eval, sample.predictions[0].model)
         if key in rows and sample.scored:
-            rows[key].append(_comparable_sample(sample, texts))
+            _check_scorers(folder, items[key], sample)
+            try:
+                rows[key].append(_comparable_sample(sample, texts))
+            except UnicodeEncodeError as error:
+                raise FatalError(
+                    f"{folder / LINE_FILES['predictions']}: {error.object[:60]!a} of {key[0]} has half of a surrogate "
+                    "pair: the file was edited"
+                ) from None
     models = {model.alias: model for model in record.models}
     return {key: _comparable_eval(item, models.get(key[1]), rows[key], source) for key, item in items.items()}
+
+
+def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
+    row = sample.scored[0]
+    if missing := {scorer.name for scorer in item.scorers} - {row.scorer for row in sample.scored}:
+        raise FatalError(
+            f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {item.eval} (epoch {row.epoch}) by "
+            f"{min(missing)}: the file was cut or edited"
+        )
 
 
 def _comparable_eval(

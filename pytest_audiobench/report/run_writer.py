@@ -26,6 +26,7 @@ from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
 from pytest_audiobench.identity import digest
+from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import (
     COMPARED_FILE,
@@ -35,7 +36,7 @@ from pytest_audiobench.records.lines import (
     ProcessedRow,
     ScoredRow,
 )
-from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.reading import convert, read_lines
 from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
 from pytest_audiobench.report.json_lines import encode_line, write_lines
@@ -43,6 +44,8 @@ from pytest_audiobench.report.json_lines import encode_line, write_lines
 RECORD = "run.json"
 
 _COPY_BYTES = 1 << 20
+_HOOKS = FileKind("run's record", "pytest", "correct the hook that put it there")
+_EXTENSIONS = FileKind("item's record", "pytest", "correct the model, the metric or the test that gave it")
 
 
 def collect(folder: Path, heading: RunRecord) -> RunRecord:
@@ -80,12 +83,13 @@ def run_record(heading: RunRecord, items: Sequence[ItemRecord], suites: Sequence
 def finish(folder: Path, record: RunRecord) -> None:
     """Rename ``run.json`` into place, then remove the parts.
 
-    Raises FatalError, naming the place in the record, for a value that JSON cannot hold.
+    Raises FatalError, naming the place in the record, for a value that JSON cannot hold, or that no reader would take.
     """
     # What hooks added is judged as it is: a set, for one, would be made a list of any order.
     values = {**plain(replace(record, extra={})), "extra": record.extra}
     try:
         text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
+        convert(values, "the run's record", _HOOKS, RunRecord)
         write_text(folder / RECORD, text + "\n")
     except (TypeError, ValueError) as error:
         where = _unwritable(values, "run") or "run"
@@ -201,8 +205,11 @@ def adding_lines(folder: Path, part: str) -> Iterator[Callable[[Lines], None]]:
 
 
 def write_record(folder: Path, item: ItemRecord) -> None:
-    """Write an item's record, which marks its part as whole."""
-    write_text(folder / f"{stem(item)}.item.json", json.dumps(plain(item), allow_nan=False, sort_keys=True))
+    """Write an item's record, which marks its part as whole. Raises UsageError for one that could not be read again."""
+    values = plain(item)
+    text = json.dumps(values, allow_nan=False, sort_keys=True)
+    convert(values, f"the record of {item.eval}", _EXTENSIONS, ItemRecord)
+    write_text(folder / f"{stem(item)}.item.json", text)
 
 
 def whole_parts(folder: Path) -> list[Part]:
