@@ -309,5 +309,6 @@ class Evaluator:
             which = self._session.options.report_audio
             warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         record = replace(record, outcome=outcome, message=message, warnings=warnings)
-        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        with test_errors():
+            write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))
