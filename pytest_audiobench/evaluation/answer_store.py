@@ -50,6 +50,7 @@ _PATIENCE_S = 60.0
 
 _Row: TypeAlias = tuple[bytes, str, str, str, float]
 _FINISHES: tuple[Finish, ...] = get_args(Finish)
+_PARTS = ("text", "audio")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 
@@ -250,6 +251,10 @@ def _valid_response(response: Response) -> tuple[Response, int]:
     for output in response.outputs:
         parts = []
         for kind, value in output.parts:
+            if kind not in _PARTS:
+                raise UsageError(
+                    f"a model's output has a part of the kind {kind!r}: make it one of {', '.join(_PARTS)}"
+                )
             text, changed = repaired(str(value))
             changes += changed
             parts.append(Part(kind, text))

@@ -53,7 +53,13 @@ def joined(folder: Path) -> Iterator[Joined]:
     compared = _Follower(folder / COMPARED_FILE, ComparedRow) if (folder / COMPARED_FILE).exists() else None
     for key, rows in groupby(read_lines(folder / LINE_FILES["predictions"], PredictionRow), _key):
         before = next(iter(compared.take(key)), None) if compared else None
-        yield Joined(list(rows), processed.take(key), scored.take(key), before)
+        predictions = list(rows)
+        if all(row.role != "subject" for row in predictions):
+            raise FatalError(
+                f"{folder / LINE_FILES['predictions']} has no answer of the model's own to {key[2]!r} of {key[0]} "
+                f"(epoch {key[3]}): the file was cut or edited"
+            )
+        yield Joined(predictions, processed.take(key), scored.take(key), before)
     processed.check_end()
     scored.check_end()
     if compared:

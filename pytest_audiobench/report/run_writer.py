@@ -87,13 +87,9 @@ def finish(folder: Path, record: RunRecord) -> None:
     """
     # What hooks added is judged as it is: a set, for one, would be made a list of any order.
     values = {**plain(replace(record, extra={})), "extra": record.extra}
-    try:
-        text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
-        convert(values, "the run's record", _HOOKS, RunRecord)
-        write_text(folder / RECORD, text + "\n")
-    except (TypeError, ValueError) as error:
-        where = _unwritable(values, "run") or "run"
-        raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
+    text = _json_text(values, "run", indent=1)
+    convert(values, "the run's record", _HOOKS, RunRecord)
+    write_text(folder / RECORD, text + "\n")
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
@@ -132,6 +128,16 @@ def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
             pool.add(part.item, read_lines(scored, ScoredRow) if scored.exists() else ())
         suites.append(pool.record())
     return suites
+
+
+def _json_text(values: Mapping[str, Any], where: str, **style: Any) -> str:
+    try:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, **style)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        place = _unwritable(values, where) or where
+        raise FatalError(f"{place} cannot be written as JSON ({error}): make it a plain, finite value") from error
+    return text
 
 
 def _unwritable(value: Any, where: str) -> str | None:
@@ -205,9 +211,9 @@ def adding_lines(folder: Path, part: str) -> Iterator[Callable[[Lines], None]]:
 
 
 def write_record(folder: Path, item: ItemRecord) -> None:
-    """Write an item's record, which marks its part as whole. Raises UsageError for one that could not be read again."""
+    """Write an item's record, which marks its part as whole. Raises FatalError for one that could not be read again."""
     values = plain(item)
-    text = json.dumps(values, allow_nan=False, sort_keys=True)
+    text = _json_text(values, item.eval, sort_keys=True)
     convert(values, f"the record of {item.eval}", _EXTENSIONS, ItemRecord)
     write_text(folder / f"{stem(item)}.item.json", text)
 
@@ -218,7 +224,7 @@ def whole_parts(folder: Path) -> list[Part]:
     for path in sorted(folder.glob("*.item.json")):
         try:
             item = msgspec.json.decode(path.read_bytes(), type=ItemRecord)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FatalError(f"{path} is no part ({error}): remove it and run again, which asks no model") from error
         parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
     return parts

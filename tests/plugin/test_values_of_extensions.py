@@ -97,4 +97,31 @@ def test_a_hook_that_puts_a_number_among_the_notes_is_named(tones):
     )
     result = tones.run()
     assert result.ret == 1
-    result.stdout.fnmatch_lines(["*the run's record: notes 1 must be a text, not 3: correct the hook that put it there*"])
+    result.stdout.fnmatch_lines(
+        ["*the run's record: notes 1 must be a text, not 3: correct the hook that put it there*"]
+    )
+
+
+def test_a_recorded_text_that_is_no_unicode_fails_its_eval_alone(tones):
+    tones.write(
+        test_odd="from pytest_audiobench import manifest, multiple_choice\n\n"
+        "def test_odd(evaluate):\n    evaluate(manifest('data/tones.jsonl'), multiple_choice())\n"
+        "    evaluate.record('speed', 3, unit='\\udcff')\n"
+    )
+    result = tones.run()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*odd.metrics[[]*].unit cannot be written as JSON *: make it a plain*"])
+    assert [item["outcome"] for item in tones.last()[0]["items"]] == ["failed", "passed"]
+
+
+def test_a_part_of_an_output_of_an_unknown_kind_fails_its_eval_in_a_sentence(tones):
+    conftest = tones.path / "conftest.py"
+    answer = '(replace(super()._answer(request, audio).outputs[0], parts=(Part("thought", "hm"),)),)'
+    conftest.write_text(
+        "from dataclasses import replace\nfrom pytest_audiobench.ext import Part\n\n"
+        + conftest.read_text()
+        + MODEL.replace('Response.of(super()._answer(request, audio).text, finish="end_turn")', f"Response({answer})")
+    )
+    result = tones.run(model="verbose:one")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*a model's output has a part of the kind 'thought': make it one of text, audio*"])
