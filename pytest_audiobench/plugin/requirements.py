@@ -100,13 +100,8 @@ class Requirements:
             ]
         regressions, mistakes = self._regressions(evaluations, failures)
         records = [*(result.record for result in results), *refused]
-        mistakes = [
-            *duplicates,
-            *mistakes,
-            *self._unmatched_rules(records),
-            *self._rules_for_controls(results[0], records),
-        ]
-        return [*violations, *regressions], mistakes
+        mistakes += [*self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
+        return [*violations, *regressions], [*duplicates, *mistakes]
 
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
