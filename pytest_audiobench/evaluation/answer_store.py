@@ -14,11 +14,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypeAlias, get_args
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.network_disk import network_file_system
-from pytest_audiobench.models.messages import Finish, Output, Part, Response
+from pytest_audiobench.models.messages import Output, Part, Response, known_finish
 
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
@@ -49,7 +49,6 @@ _CHUNK = 500
 _PATIENCE_S = 60.0
 
 _Row: TypeAlias = tuple[bytes, str, str, str, float]
-_FINISHES: tuple[Finish, ...] = get_args(Finish)
 _PARTS = ("text", "audio")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
@@ -258,7 +257,7 @@ def _valid_response(response: Response) -> tuple[Response, int]:
             text, changed = repaired(str(value))
             changes += changed
             parts.append(Part(kind, text))
-        finish = _known_finish(output.finish)
+        finish = known_finish(output.finish)
         outputs.append(Output(tuple(parts), finish, None if output.score is None else float(output.score)))
     usage = {str(name): int(count) for name, count in response.usage.items()}
     valid = Response(
@@ -270,11 +269,6 @@ def _valid_response(response: Response) -> tuple[Response, int]:
         share_s=_float_or_none(response.share_s),
     )
     return valid, changes
-
-
-def _known_finish(finish: str) -> Finish:
-    """``finish``; "unknown" for a server's own word, which a run's files have no place for."""
-    return finish if finish in _FINISHES else "unknown"
 
 
 def _float_or_none(value: float | None) -> float | None:
@@ -311,7 +305,7 @@ def _response(outputs: str, detail: str) -> Response:
 
 def _outputs(written: str) -> tuple[Output, ...]:
     return tuple(
-        Output(tuple(Part(kind, text) for kind, text in parts), _known_finish(finish), score[0] if score else None)
+        Output(tuple(Part(kind, text) for kind, text in parts), known_finish(finish), score[0] if score else None)
         for parts, finish, *score in _decode(written)
     )
 
