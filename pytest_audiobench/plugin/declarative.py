@@ -67,7 +67,7 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def read_declaration(path: Path, config: pytest.Config) -> tuple[Mapping[str, Any], int]:
+def read_declaration(path: Path, config: pytest.Config | None = None) -> tuple[Mapping[str, Any], int]:
     """The file's table, and how many regression lines it declares. Raises UsageError with all that is wrong with it."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ def read_declaration(path: Path, config: pytest.Config) -> tuple[Mapping[str, An
     return table, lines
 
 
-def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes) -> set[str]:
+def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes) -> set[str]:
     """Adds what is wrong with the protocol and its options; the keys that unknown ones seem to mean."""
     from pytest_audiobench.extensions import load, suggestion
     from pytest_audiobench.plugin.hookspecs import call_register_hooks
@@ -105,7 +105,7 @@ def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config,
     name, options = _protocol(table)
     if name not in FAMILIES:
         load()
-    if name not in FAMILIES:
+    if name not in FAMILIES and config is not None:
         call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
     if name not in FAMILIES:
         mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")

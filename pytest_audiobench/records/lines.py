@@ -83,6 +83,30 @@ class PredictionRow(Record, frozen=True, kw_only=True, omit_defaults=True):
     """How the clips are made that are more than a file, in the first row of a sample's first epoch."""
 
 
+class AnswerOutput(Record, frozen=True, forbid_unknown_fields=False):
+    """One answer, as a replay takes it."""
+
+    text: str
+    finish: str = "unknown"
+    parts: Sequence[tuple[str, str]] | None = None
+    score: Number | None = None
+
+
+class AnswerRow(Record, frozen=True, forbid_unknown_fields=False, kw_only=True):
+    """What a replay takes of a prediction's row. A file of answers from elsewhere needs no more of one than this."""
+
+    eval: str
+    model: str
+    dataset: str
+    sample_id: str
+    stage: str
+    epoch: Count
+    outputs: Sequence[AnswerOutput]
+    usage: Mapping[str, Any] | None = None
+    error: str | None = None
+    unchanged: bool = False
+
+
 class EarlierAnswer(Record, frozen=True):
     """The answer that a scorer compares this one with."""
 

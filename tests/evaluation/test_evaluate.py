@@ -168,8 +168,8 @@ def test_a_verdict_that_could_not_be_had_is_an_error_of_the_judges_scorers_alone
     assert done.result.errors == 0
     names = ("accuracy", "accuracy[scorer=yes-no]", "accuracy[scorer=yes-no-kept]")
     assert [done.result[name].n for name in names] == [4, 1, 3]
-    assert record.judges["j"]["errors"] == 1
-    assert record.judges["j"]["asked"] == 3
+    assert record.judges["j"].errors == 1
+    assert record.judges["j"].asked == 3
     assert "2 of 3 verdicts of yes-no@j could not be read" in record.warnings
 
 

@@ -50,7 +50,7 @@ def test_workers_share_a_model_and_its_answers_with_a_run_that_has_none(evals, d
     (model,), (alone,) = run["models"], serial["models"]
     assert model["device"] == alone["device"] == "cpu"
     assert model["shared"] is True
-    assert "shared" not in alone
+    assert alone["shared"] is False
     result.stdout.fnmatch_lines(["device of one: cpu, shared by the workers"])
 
 

@@ -7,6 +7,8 @@ from collections import Counter
 
 import pytest
 
+from pytest_audiobench.records.run import AskingRecord
+
 MODELS = '''
 import re
 
@@ -193,7 +195,7 @@ def test_the_subject_is_shown_what_another_model_made_of_its_reasoning(evals):
     assert asked["one paraphrased"] == len(set(HEARD))
     assert asked["one mistaken"] == 28
     assert item(record, "mistaken")["judges"] == {
-        "pen": {"asked": 28, "known": 0, "noise": 0, "repaired": 0, "oom_splits": 0, "errors": 0}
+        "pen": {**dict.fromkeys(AskingRecord.__struct_fields__, 0), "asked": 28}
     }
     stages = {one["name"]: one for one in item(record, "mistaken")["stages"]}
     assert (stages["mistaken"]["role"], stages["mistaken"]["judge"]) == ("rewriter", "pen")

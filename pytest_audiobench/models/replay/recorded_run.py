@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -12,8 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.models.messages import Output, Part, Request, Response, known_finish
-from pytest_audiobench.records.fields import Count, Record
-from pytest_audiobench.records.lines import OutputRow, PredictionRow
+from pytest_audiobench.records.lines import AnswerOutput, AnswerRow, OutputRow, PredictionRow
 from pytest_audiobench.records.reading import LONGEST_LINE, numbered_lines, read_run
 
 # Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
@@ -69,28 +68,6 @@ class RunAnswers:
         )
 
 
-class _OutputLine(Record, frozen=True, forbid_unknown_fields=False):
-    text: str
-    finish: str | None = None
-    parts: Sequence[tuple[str, str]] | None = None
-    score: float | None = None
-
-
-class _Line(Record, frozen=True, kw_only=True, forbid_unknown_fields=False):
-    """What a replay needs of a row of predictions: whoever recorded answers may have written no more than that."""
-
-    eval: str
-    model: str
-    dataset: str
-    sample_id: str
-    stage: str
-    epoch: Count
-    outputs: Sequence[_OutputLine] = ()
-    usage: Mapping[str, Any] | None = None
-    error: str | None = None
-    unchanged: bool = False
-
-
 class _Row(NamedTuple):
     line: int
     eval: str
@@ -100,29 +77,28 @@ class _Row(NamedTuple):
 
 
 def _rows(file: Path) -> Iterator[_Row]:
-    for line, row in numbered_lines(file, _Line):
+    for line, row in numbered_lines(file, AnswerRow):
         dataset = row.dataset
         if row.unchanged:  # asked of the data set without its perturbation, whichever that was
             dataset = dataset.rpartition("+")[0] or dataset
         yield _Row(line, row.eval, row.model, _Key(dataset, row.sample_id, row.stage, row.epoch), _response(row))
 
 
-def _response(row: _Line) -> Response:
+def _response(row: AnswerRow) -> Response:
     if row.error is not None:
         return Response(error=f"the recorded run met an error: {row.error}")
     return response_of(row) if row.outputs else Response(error="the recorded run holds no output")
 
 
-def response_of(row: PredictionRow | _Line) -> Response:
+def response_of(row: PredictionRow | AnswerRow) -> Response:
     """The response that a row of ``predictions.jsonl`` holds."""
     usage = {name: count for name, count in (row.usage or {}).items() if type(count) is int}
     return Response(tuple(map(_output, row.outputs)), usage)
 
 
-def _output(row: OutputRow | _OutputLine) -> Output:
-    parts = [Part("text", row.text)]
-    if row.parts is not None:
-        parts = [Part("audio" if kind == "audio" else "text", value) for kind, value in row.parts]
+def _output(row: OutputRow | AnswerOutput) -> Output:
+    written = [("text", row.text)] if row.parts is None else row.parts
+    parts = [Part("audio" if kind == "audio" else "text", value) for kind, value in written]
     return Output(tuple(parts), known_finish(row.finish), row.score)
 
 
