@@ -166,7 +166,7 @@ def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
 
 def _noises(store: Store, handle: ModelHandle) -> Iterator[NoiseMeasurement]:
     for _, text in store.notes(f"noise:{handle.digest}:"):
-        with suppress(msgspec.ValidationError):
+        with suppress(msgspec.ValidationError, UnicodeEncodeError, RecursionError):
             yield msgspec.convert(_json_or_none(text), NoiseMeasurement)
 
 
