@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.network_disk import network_file_system
-from pytest_audiobench.models.messages import Output, Part, Response
+from pytest_audiobench.models.messages import Output, Part, Response, known_finish
 
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
@@ -49,6 +49,7 @@ _CHUNK = 500
 _PATIENCE_S = 60.0
 
 _Row: TypeAlias = tuple[bytes, str, str, str, float]
+_PARTS = ("text", "audio")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 _decode = json.JSONDecoder().decode
 
@@ -249,10 +250,15 @@ def _valid_response(response: Response) -> tuple[Response, int]:
     for output in response.outputs:
         parts = []
         for kind, value in output.parts:
+            if kind not in _PARTS:
+                raise UsageError(
+                    f"a model's output has a part of the kind {kind!r}: make it one of {', '.join(_PARTS)}"
+                )
             text, changed = repaired(str(value))
             changes += changed
             parts.append(Part(kind, text))
-        outputs.append(Output(tuple(parts), output.finish, None if output.score is None else float(output.score)))
+        finish = known_finish(output.finish)
+        outputs.append(Output(tuple(parts), finish, None if output.score is None else float(output.score)))
     usage = {str(name): int(count) for name, count in response.usage.items()}
     valid = Response(
         outputs=tuple(outputs),
@@ -299,7 +305,7 @@ def _response(outputs: str, detail: str) -> Response:
 
 def _outputs(written: str) -> tuple[Output, ...]:
     return tuple(
-        Output(tuple(Part(kind, text) for kind, text in parts), finish, score[0] if score else None)
+        Output(tuple(Part(kind, text) for kind, text in parts), known_finish(finish), score[0] if score else None)
         for parts, finish, *score in _decode(written)
     )
 

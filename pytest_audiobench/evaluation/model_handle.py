@@ -80,7 +80,7 @@ class ModelHandle:
 
     @cached_property
     def fingerprint(self) -> Mapping[str, str]:
-        return dict(self._model.fingerprint())
+        return {str(name): str(value) for name, value in self._model.fingerprint().items()}
 
     @cached_property
     def digest(self) -> str:
@@ -166,7 +166,7 @@ def _hearings(store: Store, handle: ModelHandle) -> Iterator[Hearing]:
 
 def _noises(store: Store, handle: ModelHandle) -> Iterator[NoiseMeasurement]:
     for _, text in store.notes(f"noise:{handle.digest}:"):
-        with suppress(msgspec.ValidationError):
+        with suppress(msgspec.ValidationError, UnicodeEncodeError, RecursionError):
             yield msgspec.convert(_json_or_none(text), NoiseMeasurement)
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.metrics.definitions.agreement import DEVIATION, SPREAD, across_epochs
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS, Estimate, MetricKind, Statistics
@@ -26,6 +27,8 @@ from pytest_audiobench.records.run import AgreementRecord, CoverageRecord, Metri
 STATUSES = ("parsed", "unparsed", "refused", "empty", "out_of_range", "truncated")
 SHARES = ("coverage", *STATUSES[1:], "errors", "skipped", *WORDINGS)
 """Metrics that every scorer has: which share of the samples was parsed, and what became of the rest."""
+
+_ANSWER = f"a status is one of {', '.join(STATUSES)}, and the value a text or None"
 
 WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
@@ -129,6 +132,8 @@ def score_samples(
             rows.append(ScoredSample(sample, None, None, cluster))
             continue
         answer = scorer.parse(sample.selected.sample, sample.all_responses)
+        if answer.status not in STATUSES or not isinstance(answer.value, str | None):
+            raise UsageError(f"{scorer.name} read an answer as {answer}: {_ANSWER}")
         rows.append(ScoredSample(sample, answer, scorer.score(sample.selected.sample, answer), cluster, wording))
     if scorer.together is None:
         return rows
@@ -212,7 +217,7 @@ def metric_record(
         value=finite(estimate.value),
         lower=finite(estimate.lower),
         upper=finite(estimate.upper),
-        n=estimate.n,
+        n=int(estimate.n),
         unit=kind.unit,
         direction=kind.direction,
         method=estimate.method,
@@ -247,7 +252,7 @@ def share_statistics(status: str, is_skipped: bool, wording: tuple[str, ...]) ->
 
 def finite(value: float | None) -> float | None:
     """``value`` as a record holds it: None for what is no finite number."""
-    return value if value is not None and math.isfinite(value) else None
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 _WORDING = re.compile(r"\|wording:(\d+)/(\d+)")

@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.clip import PlayedAudio as PlayedAudio
 
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
+_FINISHES: tuple[Finish, ...] = get_args(Finish)
+
+
+def known_finish(finish: str | None) -> Finish:
+    """``finish``; "unknown" for a server's own word, which a run's files have no place for."""
+    return next((known for known in _FINISHES if known == finish), "unknown")
 
 
 SOMETHING_ELSE = "something else"

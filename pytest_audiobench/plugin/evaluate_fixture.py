@@ -219,7 +219,7 @@ class Evaluator:
             unit=given.unit,
             direction=given.direction,
             method=method if finite else f"recorded by the test as {figure}, which is no number",
-            group=dict(group or {}),
+            group={name: str(value) for name, value in (group or {}).items()},
         )
         self._requirements.recorded.append(record)
         metric = as_metric(record)
@@ -324,5 +324,6 @@ class Evaluator:
             which = self._session.options.report_audio
             warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         record = replace(record, outcome=outcome, message=message, warnings=warnings)
-        write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        with test_errors():
+            write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

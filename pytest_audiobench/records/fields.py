@@ -39,4 +39,13 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def plain(record: Any) -> Any:
     """``record`` as JSON values: dicts, lists, texts, numbers and None."""
-    return msgspec.to_builtins(record)
+    return msgspec.to_builtins(record, enc_hook=builtin)
+
+
+def builtin(value: Any) -> str | int | float:
+    """A text or a number of a class of its own, such as numpy's ``float64``, as Python's; TypeError for all else."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, (int, float)):
+        return int(value) if isinstance(value, int) else float(value)
+    raise TypeError(f"{type(value).__name__} is no text, number, list or object of JSON")

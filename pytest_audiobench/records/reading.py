@@ -19,7 +19,7 @@ import msgspec
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
-from pytest_audiobench.records.fields import DIGEST, TIME, Record
+from pytest_audiobench.records.fields import DIGEST, TIME, Record, builtin
 from pytest_audiobench.records.run import MOST_BYTES, RunRecord
 
 T = TypeVar("T")
@@ -123,7 +123,7 @@ def check_schema(value: Any, name: str, kind: FileKind, record: type[Record]) ->
 
 def as_read(record: RecordType) -> RecordType:
     """``record`` as it is once it was written and read: with floats for whole numbers, and lists for tuples."""
-    return msgspec.json.decode(msgspec.json.encode(record), type=type(record))
+    return msgspec.json.decode(msgspec.json.encode(record, enc_hook=builtin), type=type(record))
 
 
 def read_lines(path: Path, row: type[RecordType]) -> Iterator[RecordType]:

@@ -99,7 +99,7 @@ class ItemLines:
                 "choices": sample.choices,
                 "reference": sample.reference,
                 "references": sample.references,
-                "metadata": {name: _plain(value) for name, value in sample.metadata.items()},
+                "metadata": {str(name): _plain(value) for name, value in sample.metadata.items()},
                 "recording": _recording(answers),
             }
             responses = answers.all_responses

@@ -53,7 +53,13 @@ def joined(folder: Path) -> Iterator[Joined]:
     compared = _Follower(folder / COMPARED_FILE, ComparedRow) if (folder / COMPARED_FILE).exists() else None
     for key, rows in groupby(read_lines(folder / LINE_FILES["predictions"], PredictionRow), _key):
         before = next(iter(compared.take(key)), None) if compared else None
-        yield Joined(list(rows), processed.take(key), scored.take(key), before)
+        predictions = list(rows)
+        if all(row.role != "subject" for row in predictions):
+            raise FatalError(
+                f"{folder / LINE_FILES['predictions']} has no answer of the model's own to {key[2]!r} of {key[0]} "
+                f"(epoch {key[3]}): the file was cut or edited"
+            )
+        yield Joined(predictions, processed.take(key), scored.take(key), before)
     processed.check_end()
     scored.check_end()
     if compared:
@@ -145,9 +151,25 @@ def read_comparable_evals(
     for sample in joined(folder):
         key = (sample.predictions[0].eval, sample.predictions[0].model)
         if key in rows and sample.scored:
-            rows[key].append(_comparable_sample(sample, texts))
+            _check_scorers(folder, items[key], sample)
+            try:
+                rows[key].append(_comparable_sample(sample, texts))
+            except UnicodeEncodeError as error:
+                raise FatalError(
+                    f"{folder / LINE_FILES['predictions']}: {error.object[:60]!a} of {key[0]} has half of a surrogate "
+                    "pair: the file was edited"
+                ) from None
     models = {model.alias: model for model in record.models}
     return {key: _comparable_eval(item, models.get(key[1]), rows[key], source) for key, item in items.items()}
+
+
+def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
+    row = sample.scored[0]
+    if missing := {scorer.name for scorer in item.scorers} - {row.scorer for row in sample.scored}:
+        raise FatalError(
+            f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {item.eval} (epoch {row.epoch}) by "
+            f"{min(missing)}: the file was cut or edited"
+        )
 
 
 def _comparable_eval(

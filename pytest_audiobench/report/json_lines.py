@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
-from pytest_audiobench.records.fields import Record, plain
+from pytest_audiobench.records.fields import Record, builtin, plain
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.report.atomic_files import write_chunks
 
-_encode = msgspec.json.Encoder(order="sorted").encode
+_encode = msgspec.json.Encoder(order="sorted", enc_hook=builtin).encode
 _encode_ascii = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")).encode
 
 
@@ -22,7 +23,7 @@ def encode_line(row: Record) -> bytes:
     has not.
     """
     if isinstance(row, ScoredRow) and row.scores is not None:
-        _check_statistics(row.scores.items(), row)
+        row = _with_numbers(row, row.scores)
     try:
         return _encode(row) + b"\n"
     except UnicodeEncodeError:
@@ -36,8 +37,12 @@ def write_lines(path: Path, rows: Iterable[Record]) -> None:
     write_chunks(path, map(encode_line, rows))
 
 
-def _check_statistics(statistics: Iterable[tuple[str, float]], row: ScoredRow) -> None:
-    for name, value in statistics:
+def _with_numbers(row: ScoredRow, statistics: Mapping[str, float]) -> ScoredRow:
+    for name, value in statistics.items():
         # JSON has no such numbers, and a null in their place would be taken for an edited file.
         if not math.isfinite(value):
             raise ValueError(f"{row.scorer} gives {name} = {value} for {row.sample_id!r}, which is no number")
+    if bool not in map(type, statistics.values()):
+        return row
+    # A scorer may say whether an answer is right as it compares them; true is no number of JSON.
+    return replace(row, scores={name: float(value) for name, value in statistics.items()})

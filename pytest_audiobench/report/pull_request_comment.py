@@ -262,7 +262,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
     if not (folder / COMPARED_FILE).exists():
         return by_owner
     for sample in joined(folder):
-        if sample.compared is None:
+        if sample.compared is None or not sample.scored:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row.eval, row.model), Flips())

@@ -209,7 +209,11 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
         raise UsageError(
             "frames need pandas: pip install 'pytest-audiobench[frames]'; .rows() works without"
         ) from error
-    return pandas.DataFrame(list(rows))
+    listed = list(rows)
+    try:
+        return pandas.DataFrame(listed)
+    except UnicodeEncodeError:
+        return pandas.DataFrame([{_writable(name): _writable(value) for name, value in row.items()} for row in listed])
 
 
 def _item_row(item: ItemRecord) -> dict[str, Any]:
@@ -257,7 +261,7 @@ def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: P
     return {
         **_owner(suite, summary),
         **asdict(point),
-        "weight": summary.weights[point.perturbation],
+        "weight": summary.weights.get(point.perturbation),
         **_prefixed("mean", asdict(summary.mean)),
         **{
             name if name in ("reference", "drop") else f"drop.{name}": getattr(difference, name, None) for name in names

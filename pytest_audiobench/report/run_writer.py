@@ -26,6 +26,7 @@ from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
 from pytest_audiobench.identity import digest
+from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import (
     COMPARED_FILE,
@@ -35,7 +36,7 @@ from pytest_audiobench.records.lines import (
     ProcessedRow,
     ScoredRow,
 )
-from pytest_audiobench.records.reading import read_lines
+from pytest_audiobench.records.reading import convert, read_lines
 from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
 from pytest_audiobench.report.json_lines import encode_line, write_lines
@@ -43,6 +44,8 @@ from pytest_audiobench.report.json_lines import encode_line, write_lines
 RECORD = "run.json"
 
 _COPY_BYTES = 1 << 20
+_HOOKS = FileKind("run's record", "pytest", "correct the hook that put it there")
+_EXTENSIONS = FileKind("item's record", "pytest", "correct the model, the metric or the test that gave it")
 
 
 def collect(folder: Path, heading: RunRecord) -> RunRecord:
@@ -80,16 +83,13 @@ def run_record(heading: RunRecord, items: Sequence[ItemRecord], suites: Sequence
 def finish(folder: Path, record: RunRecord) -> None:
     """Rename ``run.json`` into place, then remove the parts.
 
-    Raises FatalError, naming the place in the record, for a value that JSON cannot hold.
+    Raises FatalError, naming the place in the record, for a value that JSON cannot hold, or that no reader would take.
     """
     # What hooks added is judged as it is: a set, for one, would be made a list of any order.
     values = {**plain(replace(record, extra={})), "extra": record.extra}
-    try:
-        text = json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False)
-        write_text(folder / RECORD, text + "\n")
-    except (TypeError, ValueError) as error:
-        where = _unwritable(values, "run") or "run"
-        raise FatalError(f"{where} cannot be written as JSON ({error}): make it a plain, finite value") from error
+    text = _json_text(values, "run", indent=1)
+    convert(values, "the run's record", _HOOKS, RunRecord)
+    write_text(folder / RECORD, text + "\n")
     shutil.rmtree(folder / PARTS, ignore_errors=True)
 
 
@@ -128,6 +128,16 @@ def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
             pool.add(part.item, read_lines(scored, ScoredRow) if scored.exists() else ())
         suites.append(pool.record())
     return suites
+
+
+def _json_text(values: Mapping[str, Any], where: str, **style: Any) -> str:
+    try:
+        text = json.dumps(values, ensure_ascii=False, allow_nan=False, **style)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        place = _unwritable(values, where) or where
+        raise FatalError(f"{place} cannot be written as JSON ({error}): make it a plain, finite value") from error
+    return text
 
 
 def _unwritable(value: Any, where: str) -> str | None:
@@ -201,8 +211,11 @@ def adding_lines(folder: Path, part: str) -> Iterator[Callable[[Lines], None]]:
 
 
 def write_record(folder: Path, item: ItemRecord) -> None:
-    """Write an item's record, which marks its part as whole."""
-    write_text(folder / f"{stem(item)}.item.json", json.dumps(plain(item), allow_nan=False, sort_keys=True))
+    """Write an item's record, which marks its part as whole. Raises FatalError for one that could not be read again."""
+    values = plain(item)
+    text = _json_text(values, item.eval, sort_keys=True)
+    convert(values, f"the record of {item.eval}", _EXTENSIONS, ItemRecord)
+    write_text(folder / f"{stem(item)}.item.json", text)
 
 
 def whole_parts(folder: Path) -> list[Part]:
@@ -211,7 +224,7 @@ def whole_parts(folder: Path) -> list[Part]:
     for path in sorted(folder.glob("*.item.json")):
         try:
             item = msgspec.json.decode(path.read_bytes(), type=ItemRecord)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             raise FatalError(f"{path} is no part ({error}): remove it and run again, which asks no model") from error
         parts.append(Part(path.name.removesuffix(".item.json"), item, folder))
     return parts

@@ -279,3 +279,21 @@ def test_a_run_whose_record_is_none_tells_no_style(tmp_path, record) -> None:
     folder = run_folder(tmp_path, line())
     (folder / "run.json").write_text(record)
     assert Replay(str(folder), {}).style == ""
+
+
+def test_answers_that_another_program_wrote_need_no_more_than_their_request_and_text(tmp_path):
+    names = {"eval": "digits", "model": "qwen", "dataset": "bundled/digits", "stage": "answer", "epoch": 0}
+    rows = [
+        {**names, "sample_id": "d1", "outputs": [{"text": "(A) one"}]},
+        {
+            **names,
+            "sample_id": "d2",
+            "outputs": [{"text": "two", "finish": "end_turn"}],
+            "usage": {"s": 1.5},
+            "by": "me",
+        },
+    ]
+    replay = Replay(str(run_folder(tmp_path, *(json.dumps(each) + "\n" for each in rows))), {})
+    assert ask(replay).text == "(A) one"
+    second = ask(replay, sample_id="d2")
+    assert (second.text, second.finish, second.usage) == ("two", "unknown", {})

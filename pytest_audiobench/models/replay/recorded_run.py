@@ -6,18 +6,17 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, get_args
+from typing import Any, NamedTuple, Protocol
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.io.bounded_lines import bounded_lines
-from pytest_audiobench.models.messages import Finish, Output, Part, Request, Response
+from pytest_audiobench.models.messages import Output, Part, Request, Response, known_finish
 from pytest_audiobench.records.lines import AnswerOutput, AnswerRow, OutputRow, PredictionRow
 from pytest_audiobench.records.reading import LONGEST_LINE, numbered_lines, read_run
 
 # Earlier answers are what a model said, whatever it said: raw control characters are no reason to refuse a line.
 _decode = json.JSONDecoder(strict=False).decode
-_FINISHES = frozenset(get_args(Finish))
 _REASONED = ("reasoned_choice", "conditioned_choice")
 
 
@@ -100,8 +99,7 @@ def response_of(row: PredictionRow | AnswerRow) -> Response:
 def _output(row: OutputRow | AnswerOutput) -> Output:
     written = [("text", row.text)] if row.parts is None else row.parts
     parts = [Part("audio" if kind == "audio" else "text", value) for kind, value in written]
-    finish: Any = row.finish if row.finish in _FINISHES else "unknown"
-    return Output(tuple(parts), finish, row.score)
+    return Output(tuple(parts), known_finish(row.finish), row.score)
 
 
 def _one_model(file: Path, counts: Counter[str], model: str | None) -> str:
