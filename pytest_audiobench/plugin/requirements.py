@@ -100,7 +100,8 @@ class Requirements:
             ]
         regressions, mistakes = self._regressions(evaluations, failures)
         records = [*(result.record for result in results), *refused]
-        mistakes = [*duplicates, *mistakes, *self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
+        mistakes = [*duplicates, *mistakes, *self._unmatched_rules(records)]
+        mistakes += self._rules_for_controls(results[0], records)
         return [*violations, *regressions], mistakes
 
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
