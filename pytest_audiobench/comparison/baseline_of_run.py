@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import convert
+
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 from pytest_audiobench.gate.baseline.contents import Contents
@@ -94,6 +96,5 @@ def _figures(item: ItemRecord) -> dict[str, list[BaselineFigure]]:
     figures: dict[str, list[BaselineFigure]] = {}
     for metric in item.metrics:
         if metric.scorer is not None and not metric.group:
-            values = {name: getattr(metric, name) for name in BaselineFigure.__struct_fields__}
-            figures.setdefault(metric.scorer, []).append(BaselineFigure(**values))
+            figures.setdefault(metric.scorer, []).append(convert(metric, BaselineFigure, from_attributes=True))
     return figures

@@ -131,34 +131,15 @@ def _evidence(contents: Contents, record: RunRecord, suite: SuiteRecord, scorers
 
 
 def _item(item: ItemRecord) -> SubmittedItem:
-    return SubmittedItem(
-        eval=item.eval,
-        dataset=item.dataset,
-        protocol=item.protocol,
-        n=item.n,
-        epochs=item.epochs,
-        limited=item.limited,
-        perturbation=item.perturbation,
-        hashes=item.hashes,
-        scorers=item.scorers,
-        metrics=list(_figures(item)),
-    )
+    shared = {name: getattr(item, name) for name in SubmittedItem.__struct_fields__}
+    return SubmittedItem(**{**shared, "metrics": list(_figures(item))})
 
 
 def _figures(owner: ItemRecord | SuiteRecord) -> Iterator[SubmittedFigure]:
     for metric in owner.metrics:
         if metric.scorer is not None and metric.signature is not None and not metric.group:
-            yield SubmittedFigure(
-                metric=metric.name,
-                scorer=metric.scorer,
-                signature=metric.signature,
-                value=metric.value,
-                lower=metric.lower,
-                upper=metric.upper,
-                n=metric.n,
-                unit=metric.unit,
-                direction=metric.direction,
-            )
+            shared = {name: getattr(metric, name) for name in SubmittedFigure.__struct_fields__[1:]}
+            yield SubmittedFigure(metric=metric.name, **shared)
 
 
 if TYPE_CHECKING:
