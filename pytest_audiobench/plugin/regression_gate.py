@@ -107,13 +107,13 @@ class Gate:
 
     @property
     def _gaps(self) -> Iterable[str]:
-        models = self.baseline.models.values()
+        heads = [contents.head for contents in self.baseline.models.values()]
         limited = (
-            f"it took at most {contents.limit} samples of each eval, and what it did not take is compared with nothing"
-            for contents in models
-            if contents.limit is not None
+            f"it took at most {head.limit} samples of each eval, and what it did not take is compared with nothing"
+            for head in heads
+            if head.limit is not None
         )
-        return dict.fromkeys([*limited, *(reason for contents in models for reason in contents.missing)])
+        return dict.fromkeys([*limited, *(reason for head in heads for reason in head.missing)])
 
 
 class BaselineComparison:
