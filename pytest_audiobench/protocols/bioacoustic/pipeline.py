@@ -30,19 +30,17 @@ class Steps(NamedTuple):
     cleaners: tuple[Step, ...] = ()
 
 
-PARSERS: Mapping[str, StepFunction] = MappingProxyType({"parse_labels_comma": extraction.parse_labels_comma})
-CLEANERS: Mapping[str, StepFunction] = MappingProxyType(
-    {
-        "normalize_whitespace": extraction.normalize_whitespace,
-        "strip_eos": extraction.strip_eos,
-        "fuzzy_match_to_labels": matching.fuzzy_match_to_labels,
-        "conservative_match_to_labels": matching.conservative_match_to_labels,
-        "extract_label_from_text": matching.extract_label_from_text,
-        "extract_scientific_name_from_text": extraction.extract_scientific_name_from_text,
-        "extract_mcq_choice_from_text": extraction.extract_mcq_choice_from_text,
-        "extract_hz_bucket_from_text": extraction.extract_hz_bucket_from_text,
-    }
-)
+PARSERS: Mapping[str, StepFunction] = {"parse_labels_comma": extraction.parse_labels_comma}
+CLEANERS: Mapping[str, StepFunction] = {
+    "normalize_whitespace": extraction.normalize_whitespace,
+    "strip_eos": extraction.strip_eos,
+    "fuzzy_match_to_labels": matching.fuzzy_match_to_labels,
+    "conservative_match_to_labels": matching.conservative_match_to_labels,
+    "extract_label_from_text": matching.extract_label_from_text,
+    "extract_scientific_name_from_text": extraction.extract_scientific_name_from_text,
+    "extract_mcq_choice_from_text": extraction.extract_mcq_choice_from_text,
+    "extract_hz_bucket_from_text": extraction.extract_hz_bucket_from_text,
+}
 
 
 def process(raw: str, steps: Steps) -> Segments:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
@@ -25,7 +24,7 @@ from pytest_audiobench.protocols.classification.mentions import (
     searchable_text,
 )
 from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, without_marks, words_of
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 _MOST = 12_000
@@ -120,7 +119,7 @@ def _others(body: str, labels: Labels) -> list[str]:
 
 
 DEFAULT = "{question}\nName every label that applies, with commas between them, or None: {labels}."
-PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "question": "{question}"})
+PROMPTS: Mapping[str, str] = {"default": DEFAULT, "question": "{question}"}
 
 
 @with_recorded_options
@@ -133,8 +132,7 @@ def tagging(*scorers: str, prompt: str = DEFAULT, system: str | None = None, max
     filled in. Raises UsageError for an unknown scorer or placeholder.
     """
     stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens)
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    return choose(Protocol("tagging", (stage,), (available["tags"],), available, expects="option"), scorers)
+    return family_protocol("tagging", (stage,), _READINGS, scorers, "option")
 
 
 def true_labels(sample: Sample, labels: Labels) -> list[str]:
