@@ -63,11 +63,6 @@ def _function(kind: str, known: Mapping[str, StepFunction], name: str) -> StepFu
     return known[name]
 
 
-def steps_named(parsers: Sequence[Sequence[Any]], cleaners: Sequence[Sequence[Any]]) -> Steps:
-    """Steps from pairs of name and parameters."""
-    return Steps(tuple(Step(*step) for step in parsers), tuple(Step(*step) for step in cleaners))
-
-
 Target: TypeAlias = str | Sequence[str] | None
 """The true answer of a sample: a text (of several labels with commas between them), or a list of labels."""
 
