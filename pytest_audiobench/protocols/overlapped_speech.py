@@ -93,14 +93,7 @@ def _scorer(
     metrics: tuple[str, ...],
     companions: tuple[str, ...] = (),
 ) -> Scorer:
-    return Scorer(
-        name,
-        f"osr:{name}|v:1|{rules}",
-        read_ended_text,
-        score,
-        metrics,
-        companions=companions,
-    )
+    return Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, companions=companions)
 
 
 _READINGS = (
