@@ -82,10 +82,11 @@ def string_of(node: ast.stmt | None) -> str:
 
 def public_places(module: str) -> dict[str, tuple[str, str]]:
     """The public names of ``module``, each with the module and the name that it is defined by."""
-    block = next(node for node in tree(module).body if isinstance(node, ast.If))
+    stub = ROOT / module.replace(".", "/")
+    stub = stub / "__init__.pyi" if stub.is_dir() else stub.with_suffix(".pyi")
     return {
         str(alias.asname): (str(node.module), alias.name)
-        for node in block.body
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

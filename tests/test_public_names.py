@@ -1,6 +1,7 @@
 """The two modules that users import from: their names, and that documentation, evals and examples need no other."""
 
 import ast
+import importlib
 import re
 import textwrap
 from pathlib import Path
@@ -53,18 +54,10 @@ def test_every_public_name_is_there_and_no_other(module):
 
 @pytest.mark.parametrize("module", PUBLIC)
 def test_type_checkers_and_editors_find_each_name_where_it_is_loaded_from(module):
-    body = ast.parse(Path(PUBLIC[module].__file__).read_text(encoding="utf-8")).body
-    block = next(node for node in body if isinstance(node, ast.If))
-    followed = {}
-    for node in block.body:
-        for alias in node.names:
-            place = node.module.removeprefix("pytest_audiobench.")
-            followed[alias.asname] = (place, alias.name)
-    loaded = {}
-    for name, place in PUBLIC[module]._PLACES.items():
-        home, _, attribute = place.partition(":")
-        loaded[name] = (home, attribute) if attribute else tuple(home.rsplit(".", 1))
-    assert followed == loaded
+    stub = ast.parse(Path(PUBLIC[module].__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    followed = {alias.asname: importlib.import_module(node.module) for node in stub.body for alias in node.names}
+    assert sorted(followed) == PUBLIC[module].__all__
+    assert [name for name, home in followed.items() if getattr(PUBLIC[module], name) is not getattr(home, name)] == []
 
 
 def test_what_a_test_holds_shows_what_a_test_writer_needs_and_no_machinery():
@@ -75,7 +68,7 @@ def test_what_a_test_holds_shows_what_a_test_writer_needs_and_no_machinery():
 def test_a_type_checker_refuses_a_name_that_is_not_there(tmp_path):
     page = tmp_path / "misspelled.py"
     page.write_text("from pytest_audiobench import datset, dataset\nfrom pytest_audiobench.ext import Clip, Clipp\n")
-    modules = [module.__file__ for module in PUBLIC.values()]
+    modules = [str(Path(module.__file__).with_suffix(".pyi")) for module in PUBLIC.values()]
     options = ["--follow-imports=skip", "--no-site-packages", "--config-file=", f"--cache-dir={tmp_path}"]
     said, _, _ = mypy.api.run([*options, *modules, str(page)])
     assert re.findall(r"has no attribute \"(\w+)\"", said) == ["datset", "Clipp"]

@@ -80,7 +80,10 @@ FILES = {
 
 
 def imports(path, late=False):
-    """The modules that ``path`` imports when it is imported, and for its types; or those that its functions import."""
+    """The modules that ``path`` imports when it is imported, and for its types; or those that its functions import.
+
+    Those of the stub beside it, from which public names are loaded, are among the first.
+    """
     early, later = set(), set()
 
     def visit(node, modules):
@@ -93,7 +96,9 @@ def imports(path, late=False):
                 modules.update(a.name.removeprefix(f"{PACKAGE}.") for a in child.names if a.name.startswith(PACKAGE))
             visit(child, later if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) else modules)
 
-    visit(ast.parse(path.read_text(encoding="utf-8")), early)
+    stub = path.with_suffix(".pyi")
+    for file in (path, stub) if stub.exists() else (path,):
+        visit(ast.parse(file.read_text(encoding="utf-8")), early)
     return (later if late else early) - {""}
 
 

@@ -33,18 +33,19 @@ _OTHER = {"data": "other data", "settings": "other settings"}
 
 def about(contents: Contents) -> list[str]:
     """Which model and which run it is of, what it lacks, and how far the model repeats itself, where that is known."""
-    limit = f", at most {contents.limit} samples of each eval" if contents.limit else ""
-    epochs = f", {contents.epochs} epochs" if contents.epochs > 1 else ""
+    head = contents.head
+    limit = f", at most {head.limit} samples of each eval" if head.limit else ""
+    epochs = f", {head.epochs} epochs" if head.epochs > 1 else ""
     lines = [
         f"model {_model(contents)}",
-        f"run {contents.run}, finished {contents.finished}{limit}{epochs}; written by {contents.version}",
+        f"run {head.run}, finished {head.finished}{limit}{epochs}; written by {head.version}",
     ]
-    if contents.noise is not None:
+    if head.model.noise is not None:
         lines.append(
-            f"noise floor: {100.0 * contents.noise.same_answers:.1f} % same answers when asked again, "
-            f"scores move by {100.0 * contents.noise.score_shift:.1f} points"
+            f"noise floor: {100.0 * head.model.noise.same_answers:.1f} % same answers when asked again, "
+            f"scores move by {100.0 * head.model.noise.score_shift:.1f} points"
         )
-    lines += [f"missing: {part}" for part in contents.missing]
+    lines += [f"missing: {part}" for part in head.missing]
     return [printable(line) for line in lines]
 
 
@@ -60,8 +61,8 @@ def changes(before: Contents, after: Contents) -> list[str]:
         f"the {what} was {was}"
         for what, was, now in (
             ("model", _model(before), _model(after)),
-            ("limit", before.limit or "none", after.limit or "none"),
-            ("number of epochs", before.epochs, after.epochs),
+            ("limit", before.head.limit or "none", after.head.limit or "none"),
+            ("number of epochs", before.head.epochs, after.head.epochs),
         )
         if was != now
     ]
@@ -78,7 +79,8 @@ def changes(before: Contents, after: Contents) -> list[str]:
 
 
 def _model(contents: Contents) -> str:
-    return f"{contents.alias} ({contents.spec}, digest {contents.digest[:16]})"
+    model = contents.head.model
+    return f"{model.alias} ({model.spec}, digest {model.digest[:16]})"
 
 
 def _row(side: ComparableEval, figure: BaselineFigure | None) -> tuple[str, ...]:

@@ -43,8 +43,8 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
         raise UsageError(
             f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
         )
-    if contents.missing and not wanted.partial:
-        listed = "".join(f"\n  {part}" for part in contents.missing)
+    if contents.head.missing and not wanted.partial:
+        listed = "".join(f"\n  {part}" for part in contents.head.missing)
         raise UsageError(
             f"{run.source} is not whole, so a gate would see less by it than it seems to: run again (what is "
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"

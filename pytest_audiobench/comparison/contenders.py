@@ -60,8 +60,8 @@ def contenders(
         for alias, contents in source.models.items():
             if matches(model, alias):
                 sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
-                names = (_letter(len(models)), _display_name(name, source), alias, contents.spec)
-                models.append(Contender(*names, sides, _folder(source), contents.missing))
+                names = (_letter(len(models)), _display_name(name, source), alias, contents.head.model.spec)
+                models.append(Contender(*names, sides, _folder(source), contents.head.missing))
     if len(models) < 2:
         have = f"only {models[0].source} has a model" if models else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")

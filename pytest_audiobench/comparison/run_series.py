@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
+from pytest_audiobench.comparison.baseline_sources import contents_of, missing_parts
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.config import matches

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
-from types import MappingProxyType
 
 from pytest_audiobench.audio import edits, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, SynthesisSource
@@ -19,18 +18,16 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
-DOMAINS: Mapping[str, Callable[[float, int], SynthesisSource]] = MappingProxyType(
-    {
-        "silence_floor": synthesis.silence_floor,
-        "room_tone": synthesis.room_tone,
-        "hum": synthesis.hum,
-        "white": synthesis.white_noise,
-        "pink": synthesis.pink_noise,
-        "cafe": synthesis.cafe,
-        "music_bed": synthesis.music_bed,
-        "events": synthesis.events,
-    }
-)
+DOMAINS: Mapping[str, Callable[[float, int], SynthesisSource]] = {
+    "silence_floor": synthesis.silence_floor,
+    "room_tone": synthesis.room_tone,
+    "hum": synthesis.hum,
+    "white": synthesis.white_noise,
+    "pink": synthesis.pink_noise,
+    "cafe": synthesis.cafe,
+    "music_bed": synthesis.music_bed,
+    "events": synthesis.events,
+}
 """The generated domains, by the recipe that makes a clip of a duration and a seed."""
 
 GROUPS = ("domain", "duration_s")

@@ -92,10 +92,12 @@ class ComparableEval:
         return next(iter(self.scorers))
 
 
-def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]], spec: str = "") -> ComparableEval:
-    """The comparable form of an eval that was just evaluated, from its record and its rows by scorer."""
+def comparable_eval(
+    record: ItemRecord, rows: Sequence[ComparableSample], source: str = "this run", spec: str = ""
+) -> ComparableEval:
+    """The comparable form of an eval, from its record and its rows (:func:`comparable_rows` for those just scored)."""
     return ComparableEval(
-        source="this run",
+        source=source,
         eval=record.eval,
         suite=record.suite,
         model=record.model,
@@ -108,7 +110,7 @@ def comparable_eval(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample
         scorers={scorer.name: scorer.signature for scorer in record.scorers},
         metrics=metrics_by_scorer([(metric.scorer, metric.name) for metric in record.metrics if not metric.group]),
         hashes=record.hashes,
-        rows=list(_comparable_rows(record, rows)),
+        rows=rows,
     )
 
 
@@ -205,7 +207,8 @@ def cluster_of(selected: SelectedSample, field: str | None) -> str | None:
     return selected.recording
 
 
-def _comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
+def comparable_rows(record: ItemRecord, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ComparableSample]:
+    """The rows of an eval that was just evaluated, from those of each scorer."""
     for scorers in zip(*rows.values(), strict=True):
         first = scorers[0]
         answers = first.answers

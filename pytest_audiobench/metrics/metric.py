@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -32,14 +31,12 @@ FRACTIONS = ERROR_RATES | {SHARE, POINTS}
 AGREEMENT, CORRELATION, COSINE = "agreement", "correlation", "cosine"
 BLEU, CHRF, CHRF_WORDS = "BLEU", "chrF", "chrF++"
 
-RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
-    {
-        SHARE: (0.0, 1.0),
-        POINTS: (-1.0, 1.0),
-        **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
-        **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
-    }
-)
+RANGES: Mapping[str, tuple[float, float]] = {
+    SHARE: (0.0, 1.0),
+    POINTS: (-1.0, 1.0),
+    **dict.fromkeys((AGREEMENT, CORRELATION, COSINE), (-1.0, 1.0)),
+    **dict.fromkeys((BLEU, CHRF, CHRF_WORDS), (0.0, 100.0)),
+}
 """Between what metrics of these units lie, both ends among them."""
 
 

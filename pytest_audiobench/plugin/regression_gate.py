@@ -18,7 +18,12 @@ from dataclasses import replace
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, comparable_ahead, comparable_eval
+from pytest_audiobench.evaluation.comparable_eval import (
+    ComparableEval,
+    comparable_ahead,
+    comparable_eval,
+    comparable_rows,
+)
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
 from pytest_audiobench.evaluation.scoring import WITHOUT
@@ -102,13 +107,13 @@ class Gate:
 
     @property
     def _gaps(self) -> Iterable[str]:
-        models = self.baseline.models.values()
+        heads = [contents.head for contents in self.baseline.models.values()]
         limited = (
-            f"it took at most {contents.limit} samples of each eval, and what it did not take is compared with nothing"
-            for contents in models
-            if contents.limit is not None
+            f"it took at most {head.limit} samples of each eval, and what it did not take is compared with nothing"
+            for head in heads
+            if head.limit is not None
         )
-        return dict.fromkeys([*limited, *(reason for contents in models for reason in contents.missing)])
+        return dict.fromkeys([*limited, *(reason for head in heads for reason in head.missing)])
 
 
 class BaselineComparison:
@@ -204,7 +209,7 @@ class BaselineComparison:
     def _side(self, evaluation: Evaluation) -> ComparableEval:
         record = evaluation.result.record
         if record.eval not in self._sides:
-            side = comparable_eval(record, evaluation.rows, self._handle.spec)
+            side = comparable_eval(record, list(comparable_rows(record, evaluation.rows)), spec=self._handle.spec)
             self._sides[record.eval] = replace(side, noise=stored_noise(self._store, self._handle))
         return self._sides[record.eval]
 

@@ -5,39 +5,37 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType, UnionType
+from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.protocol import Protocol, with_recorded_options
 
-OWN_FAMILIES: Mapping[str, str] = MappingProxyType(
-    {
-        "bioacoustic": "One label of animal sounds",
-        "bioacoustic_captioning": "A sentence about animal sounds",
-        "bioacoustic_detection": "All labels of animal sounds that apply",
-        "captioning": "What is heard, in a sentence",
-        "classification": "One label of the task's list, in words",
-        "conditioned_choice": "One option of a list, with the model's own reasoning put back",
-        "judged": "Answers in words, weighed by another model",
-        "keyphrases": "The phrases that say what a talk is about",
-        "multiple_choice": "One option of a list",
-        "overlapped_speech": "The words of each of several talkers",
-        "phonemes": "The phones of speech",
-        "presence": "Whether a sound is there, yes or no",
-        "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
-        "slot_filling": "The value of a spoken command's slot",
-        "spoken_questions": "The answer to a spoken question",
-        "story": "A story about the audio",
-        "tagging": "Every label of the task's list that applies to a clip, or none",
-        "transcription": "The words of speech",
-        "translation": "The words of speech, in another language",
-        "understanding": "What a spoken request wants: intent and entities",
-        "hallucination": "The words made up where nobody speaks",
-        "verification": "Whether it is one and the same speaker",
-    }
-)
+OWN_FAMILIES: Mapping[str, str] = {
+    "bioacoustic": "One label of animal sounds",
+    "bioacoustic_captioning": "A sentence about animal sounds",
+    "bioacoustic_detection": "All labels of animal sounds that apply",
+    "captioning": "What is heard, in a sentence",
+    "classification": "One label of the task's list, in words",
+    "conditioned_choice": "One option of a list, with the model's own reasoning put back",
+    "judged": "Answers in words, weighed by another model",
+    "keyphrases": "The phrases that say what a talk is about",
+    "multiple_choice": "One option of a list",
+    "overlapped_speech": "The words of each of several talkers",
+    "phonemes": "The phones of speech",
+    "presence": "Whether a sound is there, yes or no",
+    "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
+    "slot_filling": "The value of a spoken command's slot",
+    "spoken_questions": "The answer to a spoken question",
+    "story": "A story about the audio",
+    "tagging": "Every label of the task's list that applies to a clip, or none",
+    "transcription": "The words of speech",
+    "translation": "The words of speech, in another language",
+    "understanding": "What a spoken request wants: intent and entities",
+    "hallucination": "The words made up where nobody speaks",
+    "verification": "Whether it is one and the same speaker",
+}
 """The families of this package: a family's name, which is also its function's, and what it asks for."""
 
 FAMILIES: dict[str, str] = dict(OWN_FAMILIES)
@@ -45,16 +43,14 @@ FAMILIES: dict[str, str] = dict(OWN_FAMILIES)
 
 _REGISTERED: dict[str, Callable[..., Protocol]] = {}
 
-_MODULES: Mapping[str, str] = MappingProxyType(
-    {
-        "bioacoustic_captioning": "bioacoustic.task",
-        "bioacoustic_detection": "bioacoustic.task",
-        "conditioned_choice": "reasoned_choice.task",
-        "hallucination": "transcription.non_speech",
-        "tagging": "classification.tagging",
-        "verification": "speaker_verification",
-    }
-)
+_MODULES: Mapping[str, str] = {
+    "bioacoustic_captioning": "bioacoustic.task",
+    "bioacoustic_detection": "bioacoustic.task",
+    "conditioned_choice": "reasoned_choice.task",
+    "hallucination": "transcription.non_speech",
+    "tagging": "classification.tagging",
+    "verification": "speaker_verification",
+}
 """Where families lie that share a folder with another; any other has a module, or a folder with a ``task.py``."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
@@ -11,6 +11,7 @@ from typing import Literal
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
+from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage
 
 _NO_ANSWER = Response()
@@ -20,7 +21,7 @@ def free_stage(
     words: Callable[[Sample], str],
     system: str | None,
     max_new_tokens: int,
-    task: Literal["transcription", "open"] = "open",
+    task: Literal["choice", "transcription", "open"] = "open",
 ) -> Stage:
     """One request: the sample's clips, and behind them what ``words`` makes of the sample."""
 
@@ -57,8 +58,20 @@ def read_text(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("truncated" if response.finish == "length" else "parsed", response.text)
 
 
-def choose(protocol: Protocol, scorers: Sequence[str | Scorer]) -> Protocol:
-    """``protocol`` read by ``scorers``, names of its own and scorers of the user's; as it comes without any."""
+def family_protocol(
+    name: str,
+    stages: Sequence[Stage],
+    family_scorers: Iterable[Scorer],
+    scorers: Sequence[str | Scorer],
+    expects: Expects = "open",
+    default: str = "",
+) -> Protocol:
+    """The protocol of a family, read by ``scorers``: names of the family's, and scorers of the user's.
+
+    Without any it is read by the ``default``, else by the first of the family's.
+    """
+    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
+    protocol = Protocol(name, tuple(stages), (available[default or next(iter(available))],), available, expects)
     user_scorers = {scorer.name: scorer for scorer in scorers if isinstance(scorer, Scorer)}
     names = [scorer.name if isinstance(scorer, Scorer) else scorer for scorer in scorers]
     offered = replace(protocol, available=MappingProxyType({**protocol.available, **user_scorers}))

@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions.understanding import CUTS, keyphrase_statistics, lacks_stemmer
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.classification.mentions import searchable_text
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Give the keyphrases of what is said, the most important first, with commas between them."
-PROMPTS: Mapping[str, str] = MappingProxyType(
-    {"default": INSTRUCTION, "salmonn": "Give me only three keywords of the text."}
-)
+PROMPTS: Mapping[str, str] = {"default": INSTRUCTION, "salmonn": "Give me only three keywords of the text."}
 
 _MOST = 8_000
 _MARK = re.compile(r"\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
@@ -36,8 +33,7 @@ def keyphrases(
     """
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    return choose(Protocol("keyphrases", (stage,), (available["stemmed"],), available), scorers)
+    return family_protocol("keyphrases", (stage,), _READINGS, scorers)
 
 
 def true_phrases(sample: Sample) -> list[str]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.multi_talker_errors import cp_errors
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
@@ -41,8 +40,7 @@ def overlapped_speech(
     Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    protocol = Protocol("overlapped_speech", (stage,), (_READINGS["cpwer"],), _READINGS, expects="all_words")
-    return choose(protocol, scorers)
+    return family_protocol("overlapped_speech", (stage,), _READINGS, scorers, "all_words")
 
 
 def _count(talkers: Sequence[str], sample: Sample) -> dict[str, float]:
@@ -95,38 +93,29 @@ def _scorer(
     metrics: tuple[str, ...],
     companions: tuple[str, ...] = (),
 ) -> Scorer:
-    return Scorer(
-        name,
-        f"osr:{name}|v:1|{rules}",
-        read_ended_text,
-        score,
-        metrics,
-        companions=companions,
-    )
+    return Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, companions=companions)
 
 
-_READINGS: Mapping[str, Scorer] = MappingProxyType(
-    {
-        "cpwer": _scorer(
-            "cpwer",
-            f"norm:{NORMALISED}|split:labels,lines,sentences|talkers:best assignment|empty:deletions",
-            _cpwer,
-            ("cpwer", *_COUNTS),
-        ),
-        "best-permutation": _scorer(
-            "best-permutation",
-            f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
-            _cp_scores,
-            ("osr_wer", *_COUNTS),
-        ),
-        "exactly-two-sentences": _scorer(
-            "exactly-two-sentences",
-            f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
-            _two_only,
-            ("osr_wer",),
-            companions=("best-permutation",),
-        ),
-    }
+_READINGS = (
+    _scorer(
+        "cpwer",
+        f"norm:{NORMALISED}|split:labels,lines,sentences|talkers:best assignment|empty:deletions",
+        _cpwer,
+        ("cpwer", *_COUNTS),
+    ),
+    _scorer(
+        "best-permutation",
+        f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
+        _cp_scores,
+        ("osr_wer", *_COUNTS),
+    ),
+    _scorer(
+        "exactly-two-sentences",
+        f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
+        _two_only,
+        ("osr_wer",),
+        companions=("best-permutation",),
+    ),
 )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import PHONES, PhoneSet, folded, phone_tokens, token_errors
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.transcription.published_scorers import salmonn_text
 from pytest_audiobench.protocols.transcription.texts import jiwer_words
@@ -27,8 +26,7 @@ def phonemes(
     ``salmonn-skip`` (those of the reproduction of SALMONN). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    protocol = Protocol("phonemes", (stage,), (_READINGS["per-39"],), _READINGS, expects="words")
-    return choose(protocol, scorers)
+    return family_protocol("phonemes", (stage,), _READINGS, scorers, "words")
 
 
 def _folding(phones: PhoneSet) -> Scorer:
@@ -57,31 +55,23 @@ def _study(name: str, rest: str, scorer: str) -> str:
     return f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}|{scorer}"
 
 
-_READINGS: Mapping[str, Scorer] = MappingProxyType(
-    {
-        "per-39": _folding(
-            39,
-        ),
-        "per-48": _folding(
-            48,
-        ),
-        "per-61": _folding(
-            61,
-        ),
-        "salmonn-keep": Scorer(
-            "salmonn-keep",
-            _study("salmonn-keep", "unended:kept", "empty:deletions"),
-            read_ended_text,
-            _as_they_stand,
-            ("per",),
-        ),
-        "salmonn-skip": Scorer(
-            "salmonn-skip",
-            _study("salmonn-skip", "unended:skipped", "empty:deletions"),
-            read_ended_text,
-            _ended_only,
-            ("per",),
-            companions=("salmonn-keep",),
-        ),
-    }
+_READINGS = (
+    _folding(39),
+    _folding(48),
+    _folding(61),
+    Scorer(
+        "salmonn-keep",
+        _study("salmonn-keep", "unended:kept", "empty:deletions"),
+        read_ended_text,
+        _as_they_stand,
+        ("per",),
+    ),
+    Scorer(
+        "salmonn-skip",
+        _study("salmonn-skip", "unended:skipped", "empty:deletions"),
+        read_ended_text,
+        _ended_only,
+        ("per",),
+        companions=("salmonn-keep",),
+    ),
 )

@@ -18,7 +18,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
@@ -80,7 +79,7 @@ YESNO = PromptSet(
 )
 """The wordings of the audiobench tool's sound identification, under the version that it gives them."""
 
-PROMPT_SETS: Mapping[str, PromptSet] = MappingProxyType({"yesno": YESNO})
+PROMPT_SETS: Mapping[str, PromptSet] = {"yesno": YESNO}
 """The sets that come with the package."""
 
 

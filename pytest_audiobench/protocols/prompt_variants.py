@@ -23,7 +23,7 @@ from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protoc
 
 WORDINGS, WORDING_SET = "wordings", "wording_set"
 """The options under which a record keeps the wordings and the version of their set."""
-TIES: Mapping[str, str] = MappingProxyType({"ab-yesno": "no"})
+TIES: Mapping[str, str] = {"ab-yesno": "no"}
 """Scorers whose published rule decides a tie; by every other a tie is no answer."""
 
 

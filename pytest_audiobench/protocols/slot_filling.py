@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
 
@@ -40,23 +39,20 @@ def slot_filling(
         return prompt.replace("{slot}", slot.replace("_", " "))
 
     stage = replace(free_stage(words, system, max_new_tokens), fields=(SLOT,))
-    protocol = Protocol("slot_filling", (stage,), (_READINGS["slot-value"],), _READINGS)
-    return choose(protocol, scorers)
+    return family_protocol("slot_filling", (stage,), _READINGS, scorers)
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return matches(answer.value or "", sample.truths)
 
 
-_READINGS: Mapping[str, Scorer] = MappingProxyType(
-    {
-        "slot-value": Scorer(
-            "slot-value",
-            "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
-            read_ended_text,
-            _score,
-            ("accuracy", "exact_match", "token_f1"),
-        ),
-        "following": following_scorer("slots"),
-    }
+_READINGS = (
+    Scorer(
+        "slot-value",
+        "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
+        read_ended_text,
+        _score,
+        ("accuracy", "exact_match", "token_f1"),
+    ),
+    following_scorer("slots"),
 )

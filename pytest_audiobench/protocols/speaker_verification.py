@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.classification import asserted_label
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.task_labels import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Do you only hear the same person talking? Answer yes or no."
-PROMPTS: Mapping[str, str] = MappingProxyType(
-    {
-        "default": INSTRUCTION,
-        "similarity": "How likely is it that only one person is talking? Answer with a number from 0 to 1.",
-    }
-)
+PROMPTS: Mapping[str, str] = {
+    "default": INSTRUCTION,
+    "similarity": "How likely is it that only one person is talking? Answer with a number from 0 to 1.",
+}
 
 _LABELS = labels_of(("no", "yes"))
 _SAME = frozenset(("yes", "same", "target", "true", "1"))
@@ -48,10 +45,7 @@ def verification(
     """
     instruction = PROMPTS.get(prompt, prompt)
     stage = free_stage(lambda sample: sample.question or instruction, system, max_new_tokens)
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    return choose(
-        Protocol("verification", (stage,), (available["same-speaker"],), available, expects="option"), scorers
-    )
+    return family_protocol("verification", (stage,), _READINGS, scorers, "option")
 
 
 def _is_same(sample: Sample) -> bool:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions.answers import moving_average_ratio
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import NORMALISED, spoken_words
 
@@ -29,8 +28,7 @@ def story(*scorers: str, prompt: str = INSTRUCTION, system: str | None = None, m
     and ``salmonn-repro`` (SALMONN's diversity). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    protocol = Protocol("story", (stage,), (_READINGS["word-variety"],), _READINGS)
-    return choose(protocol, scorers)
+    return family_protocol("story", (stage,), _READINGS, scorers)
 
 
 def _variety(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -44,21 +42,19 @@ def _different(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {"types": float(len(set(words)) if followed else 0), "followed": float(followed)}
 
 
-_READINGS: Mapping[str, Scorer] = MappingProxyType(
-    {
-        "word-variety": Scorer(
-            "word-variety",
-            f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
-            read_ended_text,
-            _variety,
-            ("mattr", "following"),
-        ),
-        "salmonn-repro": Scorer(
-            "salmonn-repro",
-            f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
-            read_ended_text,
-            _different,
-            ("diversity", "following"),
-        ),
-    }
+_READINGS = (
+    Scorer(
+        "word-variety",
+        f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
+        read_ended_text,
+        _variety,
+        ("mattr", "following"),
+    ),
+    Scorer(
+        "salmonn-repro",
+        f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
+        read_ended_text,
+        _different,
+        ("diversity", "following"),
+    ),
 )

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions.understanding import TYPED, Entity, Measure, added, entity_counts
 from pytest_audiobench.protocols.answer_failures import refuses
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = (
@@ -44,8 +43,7 @@ def understanding(
     …}]}; SLURP's "scenario" and "action" may stand in place of "intent". Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    return choose(Protocol("understanding", (stage,), (available["frame"],), available), scorers)
+    return family_protocol("understanding", (stage,), _READINGS, scorers)
 
 
 def frame_in(text: str) -> Frame | None:

@@ -103,8 +103,8 @@ class BaselineModel(Record, frozen=True):
     noise: NoiseRecord | None
 
 
-class BaselineFile(Record, frozen=True, kw_only=True):
-    """One model's evals in one run."""
+class BaselineHead(Record, frozen=True, kw_only=True):
+    """Whose baseline it is, and of which run."""
 
     schema: Literal["audiobench.baseline/2"] = "audiobench.baseline/2"
     version: Name
@@ -120,4 +120,9 @@ class BaselineFile(Record, frozen=True, kw_only=True):
     epochs: Positive
     missing: Sequence[Name]
     """A sentence for each thing that a run which was not whole lacks."""
+
+
+class BaselineFile(BaselineHead, frozen=True, kw_only=True):
+    """One model's evals in one run."""
+
     evals: Sequence[BaselineEval]

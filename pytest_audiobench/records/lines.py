@@ -49,8 +49,8 @@ class AudioRow(Record, frozen=True):
     """What the model's window cut off its end."""
 
 
-class PredictionRow(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """One stage of one sample in one epoch: what was asked and what came back."""
+class SampleRow(Record, frozen=True, kw_only=True):
+    """One sample of an eval by a model in one epoch."""
 
     eval: str
     model: str
@@ -58,11 +58,21 @@ class PredictionRow(Record, frozen=True, kw_only=True, omit_defaults=True):
     dataset: str
     sample_id: str
     epoch: Count
+
+
+class QuestionRow(SampleRow, frozen=True, kw_only=True):
+    """A sample with its question and truth."""
+
     question: str
     choices: Sequence[str]
     reference: str
     references: Sequence[str]
     """All references where there are several."""
+
+
+class PredictionRow(QuestionRow, frozen=True, kw_only=True, omit_defaults=True):
+    """One stage of one sample in one epoch: what was asked and what came back."""
+
     metadata: Mapping[str, Field]
     recording: str | None = None
     """The recording that the first clip was made of, where a perturbation changed it."""
@@ -114,31 +124,24 @@ class EarlierAnswer(Record, frozen=True):
     value: str | None
 
 
-class ProcessedRow(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """What one scorer parsed from one sample's answer in one epoch."""
+class ScorerRow(SampleRow, frozen=True, kw_only=True):
+    """A sample as one scorer saw it."""
 
-    eval: str
-    model: str
-    dataset: str
-    sample_id: str
-    epoch: Count
     scorer: str
     status: Status
+
+
+class ProcessedRow(ScorerRow, frozen=True, kw_only=True, omit_defaults=True):
+    """What one scorer parsed from one sample's answer in one epoch."""
+
     value: str | None
     """What was parsed; None where nothing was."""
     before: EarlierAnswer | None = None
 
 
-class ScoredRow(Record, frozen=True, kw_only=True):
+class ScoredRow(ScorerRow, frozen=True, kw_only=True):
     """One scorer's statistics of one sample in one epoch. Nothing here differs between two runs of the same answers."""
 
-    eval: str
-    model: str
-    dataset: str
-    sample_id: str
-    epoch: Count
-    scorer: str
-    status: Status
     scores: Mapping[str, Number] | None
     """None where the asking failed or the scorer leaves the answer out."""
     failures: Sequence[str]
@@ -199,18 +202,9 @@ class ScoredAnswer(Record, frozen=True):
     """Its statistics; empty where it has none."""
 
 
-class SampleRecord(Record, frozen=True, kw_only=True):
+class SampleRecord(QuestionRow, frozen=True, kw_only=True):
     """One sample in one epoch, with all line files joined: what was asked, what was answered, how it was scored."""
 
-    eval: str
-    model: str
-    dataset: str
-    sample_id: str
-    epoch: Count
-    question: str
-    choices: Sequence[str]
-    reference: str
-    references: Sequence[str]
     text: str | None
     """The answer; None where there is none."""
     finish: str | None

@@ -177,12 +177,16 @@ def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
             yield name, value
 
 
+_AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "detail", "method")
+
+
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
     mark, tone, status = VERDICTS[line.status]
     unit = line.unit
     fraction = unit in FRACTIONS
     headline = item.scorers[0].name if item.scorers else None
     return Change(
+        **{name: getattr(line, name) for name in _AS_RECORDED},
         eval=item.eval,
         model=item.model,
         mark=mark,
@@ -190,8 +194,6 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         status=status,
         subject=subject_text(line, headline),
         line=line_text(line, headline),
-        metric=line.metric,
-        scorer=line.scorer,
         group=group_text(line.group),
         before=value_text(line.baseline, unit),
         now=value_text(line.value, unit),
@@ -203,13 +205,7 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
         level=f"{line.alpha:g}" + (f" / {line.lines}" if line.lines > 1 else ""),
-        worse=line.worse,
-        better=line.better,
-        pairs=line.pairs,
-        clusters=line.clusters,
         detectable=difference_text(line.detectable, unit).removeprefix("+"),
-        detail=line.detail,
-        method=line.method,
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()

@@ -128,14 +128,15 @@ class ItemLines:
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
                 yield ProcessedRow(
-                    **self.head,
-                    sample_id=row.answers.sample_id,
-                    epoch=row.answers.epoch,
-                    scorer=scorer,
-                    status="error" if row.answer is None else row.answer.status,
+                    **self._head_of(scorer, row),
                     value=None if row.answer is None else row.answer.value,
                     before=_before(row.answer),
                 )
+
+    def _head_of(self, scorer: str, row: ScoredSample) -> dict[str, Any]:
+        status = "error" if row.answer is None else row.answer.status
+        about = {"sample_id": row.answers.sample_id, "epoch": row.answers.epoch, "scorer": scorer, "status": status}
+        return {**self.head, **about}
 
     def scored(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ScoredRow]:
         """The lines of the scored rows alone."""
@@ -143,11 +144,7 @@ class ItemLines:
             for scorer, row in zip(rows, scorers, strict=True):
                 metadata = row.answers.selected.sample.metadata
                 yield ScoredRow(
-                    **self.head,
-                    sample_id=row.answers.sample_id,
-                    epoch=row.answers.epoch,
-                    scorer=scorer,
-                    status="error" if row.answer is None else row.answer.status,
+                    **self._head_of(scorer, row),
                     scores=row.scores,
                     failures=row.failures,
                     groups={name: str(metadata[name]) for name in self.groups if name in metadata},

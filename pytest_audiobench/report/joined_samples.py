@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
@@ -12,7 +13,7 @@ from pytest_audiobench.evaluation.comparable_eval import (
     ComparableEval,
     ComparableSample,
     audio_digest,
-    metrics_by_scorer,
+    comparable_eval,
     prompt_digest,
     truth_digest,
 )
@@ -23,12 +24,13 @@ from pytest_audiobench.records.lines import (
     ComparedRow,
     PredictionRow,
     ProcessedRow,
+    QuestionRow,
     SampleRecord,
     ScoredAnswer,
     ScoredRow,
 )
 from pytest_audiobench.records.reading import read_lines
-from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
+from pytest_audiobench.records.run import ItemRecord, RunRecord
 
 Key: TypeAlias = tuple[str, str, str, int]
 
@@ -72,15 +74,7 @@ def sample_record(sample: Joined) -> SampleRecord:
     output = last.outputs[0] if last.outputs else None
     scores = {row.scorer: row.scores for row in sample.scored}
     return SampleRecord(
-        eval=first.eval,
-        model=first.model,
-        dataset=first.dataset,
-        sample_id=first.sample_id,
-        epoch=first.epoch,
-        question=first.question,
-        choices=first.choices,
-        reference=first.reference,
-        references=first.references,
+        **{name: getattr(first, name) for name in QuestionRow.__struct_fields__},
         text=None if output is None else output.text,
         finish=None if output is None else output.finish,
         error=next((row.error for row in rows if row.error is not None), None),
@@ -160,7 +154,12 @@ def read_comparable_evals(
                     "pair: the file was edited"
                 ) from None
     models = {model.alias: model for model in record.models}
-    return {key: _comparable_eval(item, models.get(key[1]), rows[key], source) for key, item in items.items()}
+    evals = {}
+    for key, item in items.items():
+        model = models.get(item.model)
+        side = comparable_eval(item, rows[key], source, "" if model is None else model.spec)
+        evals[key] = replace(side, noise=None if model is None else model.noise, perturbation=item.perturbation)
+    return evals
 
 
 def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
@@ -170,29 +169,6 @@ def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
             f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {item.eval} (epoch {row.epoch}) by "
             f"{min(missing)}: the file was cut or edited"
         )
-
-
-def _comparable_eval(
-    item: ItemRecord, model: ModelRecord | None, rows: list[ComparableSample], source: str
-) -> ComparableEval:
-    return ComparableEval(
-        source=source,
-        eval=item.eval,
-        suite=item.suite,
-        model=item.model,
-        spec="" if model is None else model.spec,
-        dataset=item.dataset,
-        protocol=item.protocol,
-        epochs=item.epochs,
-        limited=item.limited,
-        cluster=item.cluster,
-        scorers={scorer.name: scorer.signature for scorer in item.scorers},
-        metrics=metrics_by_scorer([(metric.scorer, metric.name) for metric in item.metrics if not metric.group]),
-        hashes=item.hashes,
-        rows=rows,
-        noise=None if model is None else model.noise,
-        perturbation=item.perturbation,
-    )
 
 
 def _comparable_sample(sample: Joined, texts: bool) -> ComparableSample:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
@@ -20,15 +19,13 @@ from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 _RUN, _STUDY = "run", "study"
 _OF_LINES = (_RUN, _STUDY, "beans-next")
-_MODULES: Mapping[str, str] = MappingProxyType(
-    {
-        _RUN: "rescoring.own_run",
-        _STUDY: "compat.faithfulness_study.recorded_answers",
-        "beans-next": "compat.beans_next",
-        "audiobench": "compat.audiollms_audiobench",
-        "thenirock": "compat.thenirock_audiobench.recorded_answers",
-    }
-)
+_MODULES: Mapping[str, str] = {
+    _RUN: "rescoring.own_run",
+    _STUDY: "compat.faithfulness_study.recorded_answers",
+    "beans-next": "compat.beans_next",
+    "audiobench": "compat.audiollms_audiobench",
+    "thenirock": "compat.thenirock_audiobench.recorded_answers",
+}
 """The module of each layout, in the order of asking: ``LAYOUT`` describes it, ``fits`` knows its first object, ``read``
 gives its rows. By name, since readers of other tools' files are built on this part.
 """

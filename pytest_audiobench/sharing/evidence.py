@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from msgspec import convert
+
 from pytest_audiobench.comparison.comparison_lines import estimate, pooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, statistics_of
@@ -15,7 +17,7 @@ from pytest_audiobench.metrics.estimates import not_of_samples, value_of
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import CoverageRecord, ScorerRecord
-from pytest_audiobench.records.submission import Payload, SubmittedFigure, SubmittedItem
+from pytest_audiobench.records.submission import Payload, SubmittedFigure, SubmittedItem, SubmittedModel
 from pytest_audiobench.report.run_writer import runtime
 
 _OTHERWISE = "the headline's interval or n is another than stated"
@@ -40,14 +42,12 @@ def same_evals(payload: Payload, evidence: Contents) -> tuple[bool, str]:
 
 def _wrong_heads(payload: Payload, evidence: Contents) -> Iterator[str]:
     """What of the whole suite is another in the evidence, or not what the evals come to."""
-    model, items = payload.model, payload.items
-    here = (evidence.alias, evidence.spec, evidence.digest, evidence.fingerprint)
-    if here != (model.alias, model.spec, model.digest, model.fingerprint) or plain(evidence.hashes) != plain(
-        payload.hashes
-    ):
+    head, items = evidence.head, payload.items
+    model = convert(head.model, SubmittedModel, from_attributes=True)
+    if model != payload.model or plain(head.hashes) != plain(payload.hashes):
         yield "the model or the hashes"
     stated = (payload.limit, payload.epochs, list(payload.missing))
-    if stated != (evidence.limit, evidence.epochs, list(evidence.missing)):
+    if stated != (head.limit, head.epochs, list(head.missing)):
         yield "limit, epochs or what is missing"
     if (payload.limited, payload.n) != (any(item.limited for item in items), sum(item.n for item in items)):
         yield "n or limited, which are not those of its evals"

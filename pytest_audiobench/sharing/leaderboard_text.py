@@ -17,7 +17,6 @@ from pytest_audiobench.report.formatting import counted, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
 
-FORMATS = ("text", "markdown", "csv", "json")
 _HEAD = ("model", "rank", "value", "interval", "n", "parsed", "behind", "interval", "pairs")
 _INTERVALS = (3, 7)
 _LONGEST_NAME = 32

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from msgspec import structs
+from msgspec import convert, structs
 
-from pytest_audiobench.comparison.baseline_of_run import contents_of, missing_parts
+from pytest_audiobench.comparison.baseline_sources import contents_of, missing_parts
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
@@ -94,14 +93,14 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
     metrics, findings = list(_figures(suite_record)), findings_of(items)
     return Payload(
         suite=suite,
-        model=SubmittedModel(evidence.alias, evidence.spec, evidence.digest, evidence.fingerprint),
-        run=SubmittedRun(record.run, record.finished, evidence.version),
+        model=convert(evidence.head.model, SubmittedModel, from_attributes=True),
+        run=SubmittedRun(record.run, record.finished, evidence.head.version),
         hashes=SuiteHashes(hashes.input_hash, hashes.run_hash, hashes.score_hash),
         n=suite_record.n,
         epochs=record.epochs,
         limit=record.limit,
         limited=suite_record.limited,
-        missing=evidence.missing,
+        missing=evidence.head.missing,
         headline=metrics[0] if metrics else None,
         metrics=metrics,
         scorers=suite_record.scorers,
@@ -120,45 +119,25 @@ def payload_of(run: Run, suite: str, model: str, about: SubmissionInfo, evident:
 def _evidence(contents: Contents, record: RunRecord, suite: SuiteRecord, scorers: Sequence[str]) -> Contents:
     names = [name for name, side in contents.sides.items() if side.suite == suite.name]
     items = [item for item in record.items if item.suite == suite.name]
-    part = replace(
-        contents,
-        hashes=suite.hashes,
+    missing = missing_parts(structs.replace(record, items=items), contents.head.model.alias)
+    part = Contents(
+        structs.replace(contents.head, hashes=suite.hashes, missing=missing),
         sides={name: contents.sides[name] for name in names},
         figures={name: contents.figures[name] for name in names},
-        missing=missing_parts(structs.replace(record, items=items), contents.alias),
     )
     return part.reduced(scorers, texts=False)
 
 
 def _item(item: ItemRecord) -> SubmittedItem:
-    return SubmittedItem(
-        eval=item.eval,
-        dataset=item.dataset,
-        protocol=item.protocol,
-        n=item.n,
-        epochs=item.epochs,
-        limited=item.limited,
-        perturbation=item.perturbation,
-        hashes=item.hashes,
-        scorers=item.scorers,
-        metrics=list(_figures(item)),
-    )
+    shared = {name: getattr(item, name) for name in SubmittedItem.__struct_fields__}
+    return SubmittedItem(**{**shared, "metrics": list(_figures(item))})
 
 
 def _figures(owner: ItemRecord | SuiteRecord) -> Iterator[SubmittedFigure]:
     for metric in owner.metrics:
         if metric.scorer is not None and metric.signature is not None and not metric.group:
-            yield SubmittedFigure(
-                metric=metric.name,
-                scorer=metric.scorer,
-                signature=metric.signature,
-                value=metric.value,
-                lower=metric.lower,
-                upper=metric.upper,
-                n=metric.n,
-                unit=metric.unit,
-                direction=metric.direction,
-            )
+            shared = {name: getattr(metric, name) for name in SubmittedFigure.__struct_fields__[1:]}
+            yield SubmittedFigure(metric=metric.name, **shared)
 
 
 if TYPE_CHECKING:

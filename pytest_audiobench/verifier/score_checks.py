@@ -39,8 +39,6 @@ from pytest_audiobench.verifier.differences import Difference, first_difference,
 Key: TypeAlias = tuple[str, str]
 """An item's eval and model."""
 
-PARTS = ("processed", "scored", "scorers", "metrics")
-
 _PACKAGES = ("pytest-audiobench", "numpy", "scipy", "jiwer", "sacrebleu")
 _CLOSE = 1e-9
 """Relative. Another release of a library may sum in another order, which is no finding."""

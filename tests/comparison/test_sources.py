@@ -201,7 +201,7 @@ NAMED = {"main:baselines/main.json": "poor", "HEAD~1:baselines/main.json": "good
 @pytest.mark.parametrize(("text", "run"), NAMED.items())
 def test_a_file_in_git_is_read_as_of_a_commit(repository, text, run):
     baseline = found(text)
-    assert baseline.only.run == run
+    assert baseline.only.head.run == run
     assert baseline.source.startswith(f"{text} (")
     assert found(baseline.place).digest == baseline.digest
     assert baseline.place.partition(":")[0].startswith(baseline.source[-13:-1])
@@ -209,8 +209,8 @@ def test_a_file_in_git_is_read_as_of_a_commit(repository, text, run):
 
 def test_paths_in_git_begin_at_the_top_or_where_one_is(repository, monkeypatch):
     monkeypatch.chdir("baselines")
-    assert found("HEAD:baselines/main.json").only.run == "poor"
-    assert found("HEAD:./main.json").only.run == "poor"
+    assert found("HEAD:baselines/main.json").only.head.run == "poor"
+    assert found("HEAD:./main.json").only.head.run == "poor"
     assert "git has no file 'main.json' at HEAD: name it from the repository's top" in says("HEAD:main.json")
 
 
@@ -256,13 +256,13 @@ def test_without_a_repository_or_git_it_says_so(reports, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["main:base.json", "C:base.json", "base#1.json", "last.json", "a b.json"])
 def test_an_existing_file_goes_first_whatever_its_name(reports, name):
     write(out=name)
-    assert found(name).only.run == "good"
+    assert found(name).only.head.run == "good"
 
 
 def test_last_is_the_word_and_a_file_of_that_name_has_a_folder_before_it(four):
     write(out="last")
     assert found("last").source == "the run both"
-    assert found("./last").only.run == "good"
+    assert found("./last").only.head.run == "good"
 
 
 @pytest.mark.parametrize(

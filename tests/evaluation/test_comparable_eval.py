@@ -19,6 +19,7 @@ from pytest_audiobench.evaluation.comparable_eval import (
     cluster_of,
     comparable_ahead,
     comparable_eval,
+    comparable_rows,
     metrics_by_scorer,
     prompt_digest,
     statistics_of,
@@ -54,7 +55,9 @@ def both_sides(
         ahead.append(comparable_ahead("t", handle(speaker), selection, fitting, changes.get("epochs", 1)))
 
     done = evaluated(folder, own, protocol, speaker, item={"ready": ready}, **changes)
-    return ahead[0], comparable_eval(done.result.record, done.rows, speaker.spec)
+    return ahead[0], comparable_eval(
+        done.result.record, list(comparable_rows(done.result.record, done.rows)), spec=speaker.spec
+    )
 
 
 def certain(row: ComparableSample) -> tuple[object, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from pytest_audiobench.compat.faithfulness_study import recorded_answers
@@ -20,39 +19,33 @@ from pytest_audiobench.published_figures.registry import Published, values
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.stats.intervals import proportion
 
-_MODELS = MappingProxyType({"af3": "Audio-Flamingo-3", "qwen": "Qwen2.5-Omni-7B"})
+_MODELS = {"af3": "Audio-Flamingo-3", "qwen": "Qwen2.5-Omni-7B"}
 _DATASETS = ("animal", "language", "emotion", "gender", "mmau", "mmar")
 _TRACKS = _DATASETS[:4]
 _MASKS = (20, 40, 60, 80, 100)
 _BLANK = "–"
 _NOT_HERE = "outputs not here"
 
-_NULLS = MappingProxyType(
-    {
-        ("af3", "reas"): dict(zip(_DATASETS, (10, 17, 34, 6, 71, 4), strict=True)),
-        ("af3", "no_reas"): dict(zip(_DATASETS, (0, 0, 0, 0, 7, 0), strict=True)),
-        ("qwen", "no_reas"): dict.fromkeys(_DATASETS, 0),
-        ("af3", "adv_correct_reas"): dict(zip(_TRACKS, (4, 11, 28, 12), strict=True)),
-        ("af3", "adv_wrong_reas"): dict(zip(_TRACKS, (11, 7, 22, 6), strict=True)),
-    }
-)
-_CHANGES = MappingProxyType(
-    {
-        "correct": dict(zip(_TRACKS, ("+10.3", "+12.8", "+33.2", "+24.8"), strict=True)),
-        "wrong": dict(zip(_TRACKS, ("-54.3", "-25.34", "-35.6", "-30.5"), strict=True)),
-    }
-)
+_NULLS = {
+    ("af3", "reas"): dict(zip(_DATASETS, (10, 17, 34, 6, 71, 4), strict=True)),
+    ("af3", "no_reas"): dict(zip(_DATASETS, (0, 0, 0, 0, 7, 0), strict=True)),
+    ("qwen", "no_reas"): dict.fromkeys(_DATASETS, 0),
+    ("af3", "adv_correct_reas"): dict(zip(_TRACKS, (4, 11, 28, 12), strict=True)),
+    ("af3", "adv_wrong_reas"): dict(zip(_TRACKS, (11, 7, 22, 6), strict=True)),
+}
+_CHANGES = {
+    "correct": dict(zip(_TRACKS, ("+10.3", "+12.8", "+33.2", "+24.8"), strict=True)),
+    "wrong": dict(zip(_TRACKS, ("-54.3", "-25.34", "-35.6", "-30.5"), strict=True)),
+}
 """What injections change of Audio Flamingo 3's accuracy, as the study prints it."""
-_MISSED = MappingProxyType({"af3": dict(zip(_DATASETS, (23, 10, 18, 4, 0, 27), strict=True))})
-_CONDITIONS = MappingProxyType(
-    {
-        "reas": "with reasoning, repaired parser",
-        "no_reas": "without reasoning",
-        "reas_condition": "two-step sanity check",
-        "adv_correct_reas": "correct injection",
-        "adv_wrong_reas": "wrong injection",
-    }
-)
+_MISSED = {"af3": dict(zip(_DATASETS, (23, 10, 18, 4, 0, 27), strict=True))}
+_CONDITIONS = {
+    "reas": "with reasoning, repaired parser",
+    "no_reas": "without reasoning",
+    "reas_condition": "two-step sanity check",
+    "adv_correct_reas": "correct injection",
+    "adv_wrong_reas": "wrong injection",
+}
 
 
 class _Scores(NamedTuple):

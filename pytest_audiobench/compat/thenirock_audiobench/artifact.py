@@ -7,15 +7,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 
 ROBUST, HALLUCINATION, SOUND = "ab/asr-robust", "ab/asr-hallucination", "ab/sound-id"
-SUITES: Mapping[str, str] = MappingProxyType(
-    {ROBUST: "asr_robust", HALLUCINATION: "asr_hallucination", SOUND: "sound_id"}
-)
+SUITES: Mapping[str, str] = {ROBUST: "asr_robust", HALLUCINATION: "asr_hallucination", SOUND: "sound_id"}
 """Its suites, and what ours are called."""
 
 MOST_BYTES = 64_000_000
@@ -133,14 +130,12 @@ _CHECKS: Mapping[str, Callable[[str, Any], None]] = {ROBUST: _clip, HALLUCINATIO
 
 BUNDLED = "4b8bf9d8e6e073a96cbb4290b58ebe097beec0de681b6a917735f4a75935a541"
 """The manifest_hash of the ten clips that come with ab/asr-robust 0.1.0."""
-PACKS: Mapping[tuple[str, ...], str] = MappingProxyType(
-    {
-        ("demo",): "56b94861e6ff94718d417838e697fd1ddaafcc6256450bd6c34796c3f9269375",
-        ("core",): "01cdcdab71d7de010fe6d4f2c01c5f917664cb24b9bb7bb3fbd6936f56040656",
-        ("home",): "eabb06639a414bb72a75d02cdf61c1fda1751ccf1bf70e399695864825cc01c3",
-        ("cabin",): "0f41b111fed7ed2706ad11aa4251e85e99f4006b645db1df27f2ce11f7124dc3",
-    }
-)
+PACKS: Mapping[tuple[str, ...], str] = {
+    ("demo",): "56b94861e6ff94718d417838e697fd1ddaafcc6256450bd6c34796c3f9269375",
+    ("core",): "01cdcdab71d7de010fe6d4f2c01c5f917664cb24b9bb7bb3fbd6936f56040656",
+    ("home",): "eabb06639a414bb72a75d02cdf61c1fda1751ccf1bf70e399695864825cc01c3",
+    ("cabin",): "0f41b111fed7ed2706ad11aa4251e85e99f4006b645db1df27f2ce11f7124dc3",
+}
 """Digests of the lists of pack manifests in 0.1.1, by the packs' ids: computed from its data/sound_id/packs."""
 
 

@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 
 from pytest_audiobench.compat.thenirock_audiobench.artifact import (
     HALLUCINATION,
@@ -28,23 +27,19 @@ from pytest_audiobench.report.run_writer import collect
 from pytest_audiobench.rescoring.layouts import source_of
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
-_SCORERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        ROBUST: ("lower-nopunct", "wer-basic", "whisper-en"),
-        HALLUCINATION: ("non-speech-thenirock", "non-speech"),
-        SOUND: ("ab-yesno", "heard"),
-    }
-)
+_SCORERS: Mapping[str, tuple[str, ...]] = {
+    ROBUST: ("lower-nopunct", "wer-basic", "whisper-en"),
+    HALLUCINATION: ("non-speech-thenirock", "non-speech"),
+    SOUND: ("ab-yesno", "heard"),
+}
 """Its own scorer of its answers first, then ours of the same."""
-_EVALS: Mapping[str, str] = MappingProxyType(
-    {
-        HALLUCINATION: "asr_hallucination/non_speech",
-        f"{ROBUST}[noise-cafe-10db]": "asr_robust[cafe-10dB]",
-        f"{ROBUST}[noise-pink-5db]": "asr_robust[pink-5dB]",
-        f"{ROBUST}[bandlimited-8k]": "asr_robust[band-8k]",
-        f"{ROBUST}[reverb-medium]": "asr_robust[reverb]",
-    }
-)
+_EVALS: Mapping[str, str] = {
+    HALLUCINATION: "asr_hallucination/non_speech",
+    f"{ROBUST}[noise-cafe-10db]": "asr_robust[cafe-10dB]",
+    f"{ROBUST}[noise-pink-5db]": "asr_robust[pink-5dB]",
+    f"{ROBUST}[bandlimited-8k]": "asr_robust[band-8k]",
+    f"{ROBUST}[reverb-medium]": "asr_robust[reverb]",
+}
 """What our evals of the same are called, where it is more than the suite's name."""
 
 

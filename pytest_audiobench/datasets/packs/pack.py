@@ -20,7 +20,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.io.user_documents import read_document
 
-CONDITIONS: Mapping[str, int] = MappingProxyType({"solo": 1, "pair": 2, "triple": 3, "quad": 4})
+CONDITIONS: Mapping[str, int] = {"solo": 1, "pair": 2, "triple": 3, "quad": 4}
 """How many sources a mixture of each condition has."""
 
 _COUNTS = MappingProxyType(dict.fromkeys(CONDITIONS, 20))

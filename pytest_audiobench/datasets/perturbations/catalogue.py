@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import edits
@@ -178,9 +177,9 @@ _ALONE = (
     *(_codec(name) for name in codecs.NAMES),
 )
 
-PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = MappingProxyType(
-    {rung.name: rung for rung in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)))}
-)
+PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = {
+    rung.name: rung for rung in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)))
+}
 """Every perturbation of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
 ``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""
 

@@ -3,40 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
-from pytest_audiobench.records.baseline import LONGEST_TEXT, BaselineFigure
-from pytest_audiobench.records.run import NoiseRecord, PooledHashes
+from pytest_audiobench.records.baseline import LONGEST_TEXT, BaselineFigure, BaselineHead
 
 
 @dataclass(frozen=True)
 class Contents:
     """One model's evals in one run."""
 
-    version: str
-    """Of the package that wrote the baseline."""
-    run: str
-    finished: str
-    """When the run ended (ISO 8601, UTC)."""
-    hashes: PooledHashes
-    """The run's."""
-    alias: str
-    spec: str
-    digest: str
-    """The model's: the component ``model`` of an item's hashes."""
-    fingerprint: Mapping[str, str]
-    noise: NoiseRecord | None
-    limit: int | None
-    """The run's ``--ab-limit``."""
-    epochs: int
+    head: BaselineHead
     sides: Mapping[str, ComparableEval]
     """By eval."""
     figures: Mapping[str, Mapping[str, Sequence[BaselineFigure]]]
     """By eval and scorer, the headline's first."""
-    missing: Sequence[str] = field(default_factory=tuple)
-    """A sentence for each thing that a run which was not whole lacks."""
 
     @property
     def samples(self) -> int:
@@ -58,7 +40,7 @@ class Contents:
         available = {name for side in self.sides.values() for name in side.scorers}
         if unknown := sorted(wanted - available - {"all"}):
             raise UsageError(
-                f"{self.run} has no scorer {unknown[0]!r}; it has {', '.join(sorted(available))}, or name all"
+                f"{self.head.run} has no scorer {unknown[0]!r}; it has {', '.join(sorted(available))}, or name all"
             )
         sides = {}
         for name, side in self.sides.items():

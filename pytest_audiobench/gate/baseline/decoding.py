@@ -9,6 +9,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.evaluation.scoring import SHARES
@@ -21,6 +23,7 @@ from pytest_audiobench.records.baseline import (
     MOST_BYTES,
     BaselineEval,
     BaselineFile,
+    BaselineHead,
     BaselineModel,
     BaselineScorer,
     SampleLine,
@@ -65,25 +68,13 @@ def decode_baseline(content: bytes, name: str) -> Contents:
     file = _file(content, name)
     try:
         _check_unique("eval", [entry.eval for entry in file.evals])
-        model = file.model
         return Contents(
-            version=file.version,
-            run=file.run,
-            finished=file.finished,
-            hashes=file.hashes,
-            alias=model.alias,
-            spec=model.spec,
-            digest=model.digest,
-            fingerprint=model.fingerprint,
-            noise=model.noise,
-            limit=file.limit,
-            epochs=file.epochs,
-            sides={entry.eval: _comparable_eval(entry, model, name) for entry in file.evals},
+            msgspec.convert(file, BaselineHead, from_attributes=True),
+            sides={entry.eval: _comparable_eval(entry, file.model, name) for entry in file.evals},
             figures={
                 entry.eval: {scorer.name: scorer.metrics for scorer in entry.scorers if scorer.metrics}
                 for entry in file.evals
             },
-            missing=tuple(file.missing),
         )
     except _Mistake as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None

@@ -19,9 +19,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure, BaselineFile
+from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure
 from pytest_audiobench.records.fields import plain
-from pytest_audiobench.records.reading import schema_of
 
 _FEWEST_DIGITS = 4
 
@@ -31,23 +30,9 @@ _encode_lines = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators
 
 def encode_baseline(contents: Contents) -> bytes:
     """The file of ``contents``, evals by name, samples by id and epoch. UsageError for more than ``MOST_BYTES``."""
-    head = {
-        "schema": schema_of(BaselineFile),
-        "version": contents.version,
-        "run": contents.run,
-        "finished": contents.finished,
-        "hashes": _sorted(plain(contents.hashes)),
-        "model": {
-            "alias": contents.alias,
-            "spec": contents.spec,
-            "digest": contents.digest,
-            "fingerprint": _sorted(contents.fingerprint),
-            "noise": _sorted(plain(contents.noise)),
-        },
-        "limit": contents.limit,
-        "epochs": contents.epochs,
-        "missing": list(contents.missing),
-    }
+    head = plain(contents.head)
+    head["hashes"] = _sorted(head["hashes"])
+    head["model"] |= {name: _sorted(head["model"][name]) for name in ("fingerprint", "noise")}
     evals = [_eval(contents.sides[name], contents.figures[name]) for name in sorted(contents.sides)]
     text = b"{" + b"".join(_member(name, value) for name, value in head.items()) + _list("evals", evals) + b"\n}\n"
     if len(text) > MOST_BYTES:

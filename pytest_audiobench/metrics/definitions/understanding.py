@@ -10,7 +10,7 @@ distance over the longer filler's length. SLU-F1 adds both counts up.
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -86,22 +86,6 @@ def added(counts: Iterable[Counts]) -> Counts:
     return Counts(*(sum(column) for column in zip(_NONE, *counts, strict=True)))
 
 
-def micro(counts: Mapping[str, Counts]) -> SetScores:
-    """Precision, recall and F1 of all types together; 0 where there is nothing to divide by."""
-    return _scores(added(counts.values()))
-
-
-def macro(counts: Mapping[str, Counts]) -> SetScores:
-    """The mean of each over the types that were true or said, an invented type among them.
-
-    Raises ValueError where there is none.
-    """
-    if not counts:
-        raise ValueError("there are no entities to average over")
-    scores = [_scores(counts_of_type) for counts_of_type in counts.values()]
-    return SetScores(*(sum(column) / len(scores) for column in zip(*scores, strict=True)))
-
-
 def word_distance(true: str, said: str) -> float:
     """The word error rate of ``said``; the number of its words where ``true`` has none (jiwer's rule)."""
     return rate(token_errors(true.split(), said.split()))
@@ -119,14 +103,6 @@ def _unequal(true: str, said: str) -> float:
 
 _NONE = Counts(0.0, 0.0, 0.0)
 _DISTANCES: dict[str, Callable[[str, str], float]] = {"span": _unequal, "word": word_distance, "char": char_distance}
-
-
-def _scores(counts: Counts) -> SetScores:
-    hits, alarms, misses = counts
-    precision = hits / (hits + alarms) if hits + alarms else 0.0
-    recall = hits / (hits + misses) if hits + misses else 0.0
-    f1 = 2.0 * precision * recall / (precision + recall) if precision + recall else 0.0
-    return SetScores(precision, recall, f1)
 
 
 CUTS = ("1", "3", "5", "m")

@@ -1,30 +1,100 @@
 """``http:``, a model behind a server that follows the predictions_v1 contract of BEANS-Next.
 
 Asking, checking and waiting are those of :mod:`predictions_client`; what is sent that of
-:mod:`predictions_request`; what is believed that of :mod:`predictions_reply`.
+:mod:`predictions_request`; what is believed that of :mod:`predictions_reply`. Options are read without asking
+anybody.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
-from pytest_audiobench.models.predictions_v1 import options as predictions_options
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
-from pytest_audiobench.models.predictions_v1.client import Client, Gone, TooLarge
-from pytest_audiobench.models.predictions_v1.reply import Info
-from pytest_audiobench.models.predictions_v1.request import Form, Item, body, item
+from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
+from pytest_audiobench.models.predictions_v1.reply import MOST_BATCH, Info
+from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
+from pytest_audiobench.models.remote.api_keys import Key, checked_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
-from pytest_audiobench.models.spec import written
+from pytest_audiobench.models.spec import check_options, one_of, written
+
+KNOWN = (
+    *("batch", "concurrency", "folder", "hints", "max_s", "payload", "pcm", "placeholder"),
+    *("rate", "retry_s", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
+)
+
+
+class Settled(NamedTuple):
+    """What a user wrote, with its defaults. ``payload`` and ``hints`` are None where the server decides."""
+
+    form: Form
+    payload: Payload | None
+    hints: bool | None
+    patience: Patience
+    rate_hz: int
+    batch: int
+    concurrency: int
+    token_env: str | None
+
+    def token(self) -> Key | None:
+        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
+        if self.token_env is None:
+            return None
+        return checked_key(os.environ.get(self.token_env, ""), f"token_env={self.token_env}")
+
+
+def _read_options(options: Mapping[str, str]) -> Settled:
+    """Raises UsageError for an option that is unknown, and for a value that none can have."""
+    check_options("http", options, KNOWN)
+    payload = one_of("http", options, "payload", PAYLOADS)
+    hints = {"yes": True, "no": False}.get(one_of("http", options, "hints", ("yes", "no")) or "")
+    form = Form(
+        payload=payload or "base64_wav",
+        pcm=one_of("http", options, "pcm", ("int16", "float32")) or "int16",
+        placeholder=options.get("placeholder", PLACEHOLDER),
+        folder=Path(options["folder"]).expanduser() if options.get("folder") else None,
+        max_s=_seconds(options, "max_s") if "max_s" in options else None,
+        hints=bool(hints),
+    )
+    return Settled(
+        form,
+        payload,
+        hints,
+        Patience(*(_seconds(options, name) for name in Patience._fields)),
+        rate_hz=_whole(options, "rate", 16_000),
+        batch=_whole(options, "batch", MOST_BATCH),
+        concurrency=_whole(options, "concurrency", 1),
+        token_env=options.get("token_env"),
+    )
+
+
+def _seconds(options: Mapping[str, str], name: str) -> float:
+    text = options.get(name, str(Patience._field_defaults.get(name, "")))
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1e6:
+        raise UsageError(f"{name}={text} of an http model is not a number of seconds above 0")
+    return value
+
+
+def _whole(options: Mapping[str, str], name: str, default: int) -> int:
+    text = options.get(name, str(default))
+    if not (text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= 10**6):
+        raise UsageError(f"{name}={text} of an http model is not a whole number from 1 up")
+    return int(text)
+
 
 ADAPTER = "http/1"
 _OURS = "pytest-audiobench"
@@ -63,7 +133,7 @@ class PredictionsModel:
     def __init__(self, target: str, options: Mapping[str, str] | None = None) -> None:
         """Raises UsageError for an unknown option, a value that none can have, and a target that leads to no URL."""
         given = dict(options or {})
-        self._settled = predictions_options.read(given)
+        self._settled = _read_options(given)
         check_address("http", target, given)
         # Where a server lies is no part of what it is, and a path on this machine no business of a report's readers.
         self._url_file = given.pop("url_file", None)

@@ -30,19 +30,17 @@ class Steps(NamedTuple):
     cleaners: tuple[Step, ...] = ()
 
 
-PARSERS: Mapping[str, StepFunction] = MappingProxyType({"parse_labels_comma": extraction.parse_labels_comma})
-CLEANERS: Mapping[str, StepFunction] = MappingProxyType(
-    {
-        "normalize_whitespace": extraction.normalize_whitespace,
-        "strip_eos": extraction.strip_eos,
-        "fuzzy_match_to_labels": matching.fuzzy_match_to_labels,
-        "conservative_match_to_labels": matching.conservative_match_to_labels,
-        "extract_label_from_text": matching.extract_label_from_text,
-        "extract_scientific_name_from_text": extraction.extract_scientific_name_from_text,
-        "extract_mcq_choice_from_text": extraction.extract_mcq_choice_from_text,
-        "extract_hz_bucket_from_text": extraction.extract_hz_bucket_from_text,
-    }
-)
+PARSERS: Mapping[str, StepFunction] = {"parse_labels_comma": extraction.parse_labels_comma}
+CLEANERS: Mapping[str, StepFunction] = {
+    "normalize_whitespace": extraction.normalize_whitespace,
+    "strip_eos": extraction.strip_eos,
+    "fuzzy_match_to_labels": matching.fuzzy_match_to_labels,
+    "conservative_match_to_labels": matching.conservative_match_to_labels,
+    "extract_label_from_text": matching.extract_label_from_text,
+    "extract_scientific_name_from_text": extraction.extract_scientific_name_from_text,
+    "extract_mcq_choice_from_text": extraction.extract_mcq_choice_from_text,
+    "extract_hz_bucket_from_text": extraction.extract_hz_bucket_from_text,
+}
 
 
 def process(raw: str, steps: Steps) -> Segments:
@@ -63,11 +61,6 @@ def _function(kind: str, known: Mapping[str, StepFunction], name: str) -> StepFu
     if name not in known:
         raise PipelineError(f"no {kind} is called {name!r}; there are {', '.join(sorted(known))}")
     return known[name]
-
-
-def steps_named(parsers: Sequence[Sequence[Any]], cleaners: Sequence[Sequence[Any]]) -> Steps:
-    """Steps from pairs of name and parameters."""
-    return Steps(tuple(Step(*step) for step in parsers), tuple(Step(*step) for step in cleaners))
 
 
 Target: TypeAlias = str | Sequence[str] | None

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
@@ -15,39 +14,38 @@ from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
 
-PROMPTS: Mapping[Task, str] = MappingProxyType(
-    {
-        "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
-        "detection": (
-            "{question}\nThe labels are:\n{labels}\n"
-            "Answer with all labels that apply, separated by commas, or with None where none does."
-        ),
-        "captioning": "{question}",
-        "open_ended": "{question}",
-    }
-)
-QUESTIONS: Mapping[Task, str] = MappingProxyType(
-    {
-        "classification": "Which of the labels describes this recording?",
-        "detection": "Which of the labels can be heard in this recording?",
-        "captioning": "Describe this recording in one sentence.",
-        "open_ended": "What can be heard in this recording?",
-    }
-)
+PROMPTS: Mapping[Task, str] = {
+    "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
+    "detection": (
+        "{question}\nThe labels are:\n{labels}\n"
+        "Answer with all labels that apply, separated by commas, or with None where none does."
+    ),
+    "captioning": "{question}",
+    "open_ended": "{question}",
+}
+QUESTIONS: Mapping[Task, str] = {
+    "classification": "Which of the labels describes this recording?",
+    "detection": "Which of the labels can be heard in this recording?",
+    "captioning": "Describe this recording in one sentence.",
+    "open_ended": "What can be heard in this recording?",
+}
 """What is asked where a sample has no question of its own."""
 
 _LONGEST_LABEL_BYTES = 10_000
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
-_EXPECTS: Mapping[Task, Expects] = MappingProxyType(
-    {"classification": "option", "detection": "option", "captioning": "words", "open_ended": "open"}
-)
+_EXPECTS: Mapping[Task, Expects] = {
+    "classification": "option",
+    "detection": "option",
+    "captioning": "words",
+    "open_ended": "open",
+}
 
 
 @with_recorded_options
@@ -93,10 +91,8 @@ def bioacoustic(
     family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
-    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     stage = free_stage(words, system, max_new_tokens)
-    protocol = Protocol("bioacoustic", (stage,), (family_scorers[0],), available, expects=_EXPECTS[task])
-    return choose(protocol, scorers)
+    return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])
 
 
 def _lines(file: str) -> list[str]:

@@ -6,12 +6,10 @@ import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.captioning.published_scorers import published_scorers
 from pytest_audiobench.protocols.captioning.words import Scored, made_with, word_scorers
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_text
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 BERTSCORE = "AUDIOBENCH_BERTSCORE"
@@ -80,12 +78,6 @@ def captioning(
     references are all counted, unless a published rule takes one. Raises UsageError for an unknown scorer, and for one
     that lacks its parts.
     """
-
-    def words(sample: Sample) -> str:
-        return sample.question or prompt
-
     family_scorers = (*word_scorers(), *model_scorers(), *published_scorers())
-    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
-    stage = free_stage(words, system, max_new_tokens)
-    protocol = Protocol("captioning", (stage,), (available["captions"],), available, expects="words")
-    return choose(protocol, scorers)
+    stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
+    return family_protocol("captioning", (stage,), family_scorers, scorers, "words", default="captions")

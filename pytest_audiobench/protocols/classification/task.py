@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.classification import asserted_label, task_labels
 from pytest_audiobench.protocols.classification.mentions import Labels, labels_of
 from pytest_audiobench.protocols.classification.task_labels import choices_of, statistics_of, true_label, words_of
-from pytest_audiobench.protocols.free_text import answer_of, choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 DEFAULT = "{question}\nAnswer with one of these labels and nothing else: {labels}."
-PROMPTS: Mapping[str, str] = MappingProxyType(
-    {
-        "default": DEFAULT,
-        "question": "{question}",
-        "salmonn-emotion": "Describe the emotion of the speaker in one word.",
-    }
-)
+PROMPTS: Mapping[str, str] = {
+    "default": DEFAULT,
+    "question": "{question}",
+    "salmonn-emotion": "Describe the emotion of the speaker in one word.",
+}
 
 _GENDERS = (
     frozenset(("male", "man", "boy", "gentleman", "masculine")),
@@ -43,9 +39,8 @@ def classification(
     ``prompt`` is a template, or the name of one in ``PROMPTS``: ``{question}`` and ``{labels}`` are filled in.
     Raises UsageError for an unknown scorer or placeholder.
     """
-    stage = replace(free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens), task="choice")
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    return choose(Protocol("classification", (stage,), (available["label"],), available, expects="option"), scorers)
+    stage = free_stage(words_of(PROMPTS.get(prompt, prompt)), system, max_new_tokens, task="choice")
+    return family_protocol("classification", (stage,), _READINGS, scorers, "option")
 
 
 def _label_parser(find: Callable[[tuple[str, ...]], Labels]) -> Callable[[Sample, Earlier], Answer]:

@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
@@ -149,17 +148,15 @@ def extract_judging() -> Judging:
 _LONGEST_REPLY = 20_000
 _FENCED = re.compile(r"```(?:json)?[^\S\n]*\n(?P<inside>[^`]*)```", re.I)
 
-RUBRICS: Mapping[str, str] = MappingProxyType(
-    {
-        "facts": "Give points from 0 to 1 for how far the answer says what the reference says. 1: every fact of the "
-        "reference is there and none is contradicted, in whatever words. 0: none is, or the answer declines. In "
-        "between: the share of the reference's facts that the answer has right, less what it makes up or contradicts.",
-        "counts": "The reference says how many there are of each kind. Give points from 0 to 1: the share of its kinds "
-        "that the answer names with the right number. A kind may be named in any common way, and the numbers may stand "
-        "in a sentence, a list or a table. Take the same share off for each kind that the reference does not have. An "
-        "answer that declines to count gets 0.",
-    }
-)
+RUBRICS: Mapping[str, str] = {
+    "facts": "Give points from 0 to 1 for how far the answer says what the reference says. 1: every fact of the "
+    "reference is there and none is contradicted, in whatever words. 0: none is, or the answer declines. In "
+    "between: the share of the reference's facts that the answer has right, less what it makes up or contradicts.",
+    "counts": "The reference says how many there are of each kind. Give points from 0 to 1: the share of its kinds "
+    "that the answer names with the right number. A kind may be named in any common way, and the numbers may stand "
+    "in a sentence, a list or a table. Take the same share off for each kind that the reference does not have. An "
+    "answer that declines to count gets 0.",
+}
 """Rubrics by name, in our own words; "facts" unless another is asked for. BEANS-Next has one for each of these uses."""
 
 

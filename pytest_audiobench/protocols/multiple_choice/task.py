@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import AudioSlot, Finish, Message, Settings
+from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.answer_options import same_text
-from pytest_audiobench.protocols.free_text import answer_of, filled_template, question_of, template_pieces
+from pytest_audiobench.protocols.free_text import (
+    answer_of,
+    family_protocol,
+    filled_template,
+    free_stage,
+    question_of,
+    template_pieces,
+)
 from pytest_audiobench.protocols.multiple_choice import faithfulness_scorers, letters, published_scorers
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 Parser: TypeAlias = Callable[[str, tuple[str, ...], Finish], Answer]
 IsCorrect: TypeAlias = Callable[[Sample, str], bool]
@@ -74,39 +80,33 @@ def _study(read: Parser) -> Rule:
     return Rule(read, _study_letter, "study defects kept")
 
 
-RULES: Mapping[str, Rule] = MappingProxyType(
-    {
-        STRICT: Rule(letters.read_choice, _same_text),
-        "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
-        "mmar": Rule(published_scorers.read_mmau, _same_tokens),
-        "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),
-        "air-bench": Rule(
-            published_scorers.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)
-        ),
-        "air-bench-keep": Rule(published_scorers.read_air_bench, _same_letter),
-        "voicebench-like": Rule(published_scorers.read_voicebench, _same_letter, unread="drawn"),
-        "kimi-vb": Rule(published_scorers.read_kimi, _same_letter, unread="drawn"),
-        "ultraeval": Rule(published_scorers.read_ultraeval, _same_letter),
-        "faithfulness-runtime-af3": _study(faithfulness_scorers.runtime_af3),
-        "faithfulness-runtime-af3-direct": _study(faithfulness_scorers.runtime_af3_direct),
-        "faithfulness-runtime-qwen": _study(faithfulness_scorers.runtime_qwen),
-        "faithfulness-recovered": _study(faithfulness_scorers.recovered),
-        "faithfulness-recovered-mm": _study(faithfulness_scorers.recovered_mm),
-        "faithfulness-recovered-mmau": _study(faithfulness_scorers.recovered_mmau),
-    }
-)
+RULES: Mapping[str, Rule] = {
+    STRICT: Rule(letters.read_choice, _same_text),
+    "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
+    "mmar": Rule(published_scorers.read_mmau, _same_tokens),
+    "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),
+    "air-bench": Rule(published_scorers.read_air_bench, _same_letter, unread="skipped", companions=("air-bench-keep",)),
+    "air-bench-keep": Rule(published_scorers.read_air_bench, _same_letter),
+    "voicebench-like": Rule(published_scorers.read_voicebench, _same_letter, unread="drawn"),
+    "kimi-vb": Rule(published_scorers.read_kimi, _same_letter, unread="drawn"),
+    "ultraeval": Rule(published_scorers.read_ultraeval, _same_letter),
+    "faithfulness-runtime-af3": _study(faithfulness_scorers.runtime_af3),
+    "faithfulness-runtime-af3-direct": _study(faithfulness_scorers.runtime_af3_direct),
+    "faithfulness-runtime-qwen": _study(faithfulness_scorers.runtime_qwen),
+    "faithfulness-recovered": _study(faithfulness_scorers.recovered),
+    "faithfulness-recovered-mm": _study(faithfulness_scorers.recovered_mm),
+    "faithfulness-recovered-mmau": _study(faithfulness_scorers.recovered_mmau),
+}
 
 
 DEFAULT = "{question}\n{options}\nAnswer with the letter of the correct option."
 FAITHFULNESS_AF3 = "{question} Select one option from the provided choices.\n{options_in_line}. "
 FAITHFULNESS_AF3_REASONING = f"{FAITHFULNESS_AF3}Please think and reason about the input audio before you respond."
-PROMPTS: Mapping[str, str] = MappingProxyType(
-    {
-        "default": DEFAULT,
-        "faithfulness-af3": FAITHFULNESS_AF3,
-        "faithfulness-af3-reasoning": FAITHFULNESS_AF3_REASONING,
-    }
-)
+PROMPTS: Mapping[str, str] = {
+    "default": DEFAULT,
+    "faithfulness-af3": FAITHFULNESS_AF3,
+    "faithfulness-af3-reasoning": FAITHFULNESS_AF3_REASONING,
+}
 
 _PLACEHOLDERS = ("question", "options", "options_in_line")
 
@@ -133,16 +133,10 @@ def multiple_choice(
     Raises UsageError for an unknown scorer or placeholder.
     """
     template = choice_template(PROMPTS.get(prompt, prompt))
-    available = _scorers("listed" if any(name.startswith("options") for _, name in template) else "unlisted")
-
-    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-        user = Message("user", (*slots, choice_text(template, sample)))
-        return (user,) if system is None else (Message("system", (system,)), user)
-
-    stage = Stage("answer", render, task="choice", settings=Settings(max_new_tokens=max_new_tokens))
-    protocol = Protocol("multiple_choice", (stage,), (available["letters"],), available, expects="option")
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    options = "listed" if any(name.startswith("options") for _, name in template) else "unlisted"
+    family_scorers = [_scorer(name, rule, options) for name, rule in RULES.items()]
+    stage = free_stage(lambda sample: choice_text(template, sample), system, max_new_tokens, task="choice")
+    return family_protocol("multiple_choice", (stage,), family_scorers, scorers, "option", default="letters")
 
 
 def option_lines(choices: tuple[str, ...]) -> list[str]:
@@ -172,10 +166,6 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
     lines = option_lines(sample.choices)
     values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
     return filled_template(template, {**values, **more})
-
-
-def _scorers(options: str) -> Mapping[str, Scorer]:
-    return MappingProxyType({name: _scorer(name, rule, options) for name, rule in RULES.items()})
 
 
 def _scorer(name: str, rule: Rule, options: str) -> Scorer:

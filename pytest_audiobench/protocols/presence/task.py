@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.messages import SOMETHING_ELSE, AudioSlot, Message, Settings
+from pytest_audiobench.models.messages import SOMETHING_ELSE
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.task_labels import statistics_of
-from pytest_audiobench.protocols.free_text import answer_of, filled_template, template_pieces
+from pytest_audiobench.protocols.free_text import (
+    answer_of,
+    family_protocol,
+    filled_template,
+    free_stage,
+    template_pieces,
+)
 from pytest_audiobench.protocols.presence import answers, task
 from pytest_audiobench.protocols.prompt_sets import YESNO
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage, with_recorded_options
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
 LABEL_FIELD = "label"
 """The metadata field that names the sound."""
@@ -89,23 +95,9 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
     without ``{label}``.
     """
     template = template_of(prompt)
-
-    def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-        user = Message("user", (*slots, question(template, label_of(sample))))
-        return (user,) if system is None else (Message("system", (system,)), user)
-
-    stage = Stage(
-        "answer",
-        render,
-        task="choice",
-        settings=Settings(max_new_tokens=max_new_tokens),
-        fields=(LABEL_FIELD,),
-        offers=lambda sample: (label_of(sample), SOMETHING_ELSE),
-    )
-    available = MappingProxyType({scorer.name: scorer for scorer in _READINGS})
-    protocol = Protocol("presence", (stage,), (available["heard"],), available, expects="option")
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    stage = free_stage(lambda sample: question(template, label_of(sample)), system, max_new_tokens, task="choice")
+    stage = replace(stage, fields=(LABEL_FIELD,), offers=lambda sample: (label_of(sample), SOMETHING_ELSE))
+    return family_protocol("presence", (stage,), _READINGS, scorers, "option")
 
 
 def _is_present(sample: Sample) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import SampleError, UsageError
@@ -198,7 +197,7 @@ def _mistake_request(sample: Sample, reasoning: str) -> tuple[Message, ...]:
     return (Message("user", (text,)),)
 
 
-PROMPTS: Mapping[str, Prompt] = MappingProxyType({"paraphrased": _paraphrase_request, "mistaken": _mistake_request})
+PROMPTS: Mapping[str, Prompt] = {"paraphrased": _paraphrase_request, "mistaken": _mistake_request}
 """The changes that another model makes, each with what it is asked, of the sample and the reasoning."""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import replace
 from typing import Literal, TypeAlias, cast, get_args
 
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
@@ -11,6 +11,7 @@ from pytest_audiobench.datasets.perturbations.reasoning import reasoning_change
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Response
+from pytest_audiobench.protocols.free_text import family_protocol
 from pytest_audiobench.protocols.multiple_choice.task import STRICT, option_lines
 from pytest_audiobench.protocols.protocol import (
     ANSWER,
@@ -74,10 +75,9 @@ def reasoned_choice(
         is_injected=injected,
     )
     request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
-    available = MappingProxyType(choice_scorers(kind, request))
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
-    protocol = Protocol("reasoned_choice", stages, (available[STRICT],), available, expects="option")
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    family_scorers = choice_scorers(kind, request).values()
+    return family_protocol("reasoned_choice", stages, family_scorers, scorers, "option", default=STRICT)
 
 
 KEPT = "kept"
@@ -85,7 +85,7 @@ KEPT = "kept"
 
 Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject"]
 
-_FIELDS: Mapping[str, tuple[str, ...]] = MappingProxyType({"early": (KEPT,), "inject": (INJECTED,)})
+_FIELDS: Mapping[str, tuple[str, ...]] = {"early": (KEPT,), "inject": (INJECTED,)}
 """What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
 
 
@@ -143,9 +143,9 @@ def conditioned_choice(
         sample_problem=_lacks_kept_share if change == "early" else no_sample_problem,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    available = MappingProxyType(_scorers(kind, "|".join(how)))
-    protocol = Protocol("conditioned_choice", tuple(stages), (available[STRICT],), available, "option", recorded)
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    family_scorers = _scorers(kind, "|".join(how)).values()
+    protocol = family_protocol("conditioned_choice", stages, family_scorers, scorers, "option", default=STRICT)
+    return replace(protocol, options=recorded)
 
 
 def _changing(asking: Asking, change: Change, template: str | None) -> list[Stage]:

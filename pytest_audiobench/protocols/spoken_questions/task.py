@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.answer_failures import refuses
-from pytest_audiobench.protocols.free_text import choose, free_stage, read_ended_text
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import content_words, following_scorer, matches
 
@@ -27,8 +26,7 @@ def spoken_questions(
     (needs metadata "transcript"). Raises UsageError for an unknown scorer.
     """
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens)
-    protocol = Protocol("spoken_questions", (stage,), (_READINGS["answer-contained"],), _READINGS)
-    return choose(protocol, scorers)
+    return family_protocol("spoken_questions", (stage,), _READINGS, scorers)
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -61,22 +59,20 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 
 _NORM = "norm:nfkc+lower+nopunct+noarticles+cjkchars|match:any reference contained"
 
-_READINGS: Mapping[str, Scorer] = MappingProxyType(
-    {
-        "answer-contained": Scorer(
-            "answer-contained",
-            f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
-            _parse,
-            _match_scores,
-            ("accuracy", "exact_match", "token_f1"),
-        ),
-        "question-level": Scorer(
-            "question-level",
-            f"questions:question-level|v:1|{_NORM}|answered:neither refused nor empty",
-            _parse,
-            _question_level,
-            ("question_f1", "question_precision", "question_recall"),
-        ),
-        "following": following_scorer("questions"),
-    }
+_READINGS = (
+    Scorer(
+        "answer-contained",
+        f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
+        _parse,
+        _match_scores,
+        ("accuracy", "exact_match", "token_f1"),
+    ),
+    Scorer(
+        "question-level",
+        f"questions:question-level|v:1|{_NORM}|answered:neither refused nor empty",
+        _parse,
+        _question_level,
+        ("question_f1", "question_precision", "question_recall"),
+    ),
+    following_scorer("questions"),
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.protocols.free_text import answer_of
+from pytest_audiobench.protocols.free_text import answer_of, family_protocol
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
 from pytest_audiobench.protocols.transcription.task import INSTRUCTION, WITHOUT_SPACES, transcription
@@ -230,6 +229,4 @@ def hallucination(
     """
     (stage,) = transcription(prompt=prompt, system=system, max_new_tokens=max_new_tokens, language=language).stages
     family_scorers = non_speech_scorers(language in WITHOUT_SPACES)
-    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
-    protocol = Protocol("hallucination", (stage,), family_scorers[:1], available, expects="words")
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    return family_protocol("hallucination", (stage,), family_scorers, scorers, "words")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import free_stage
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
 INSTRUCTION = "Transcribe the speech."
@@ -15,10 +13,17 @@ INSTRUCTION = "Transcribe the speech."
 WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
 """Languages that write no spaces between words, whose headline is the character error rate."""
 
-_TAKEN_FOR = MappingProxyType(
-    {"cn": "zh", "jp": "ja", "eng": "en", "zho": "zh", "chi": "zh", "cmn": "zh", "jpn": "ja", "tha": "th", "lao": "lo"}
-    | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
-)
+_TAKEN_FOR = {
+    "cn": "zh",
+    "jp": "ja",
+    "eng": "en",
+    "zho": "zh",
+    "chi": "zh",
+    "cmn": "zh",
+    "jpn": "ja",
+    "tha": "th",
+    "lao": "lo",
+} | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
 """Codes of countries and of three letters that would quietly be scored as a language with spaces."""
 
 
@@ -45,13 +50,11 @@ def transcription(
     if language in _TAKEN_FOR:
         raise UsageError(f"{language!r} is not how this language is called here: write {_TAKEN_FOR[language]!r}")
     stage = free_stage(lambda sample: sample.question or prompt, system, max_new_tokens, task="transcription")
-    available = _scorers(language)
     headline = "cer-basic" if language in WITHOUT_SPACES else "wer-basic"
-    protocol = Protocol("transcription", (stage,), (available[headline],), available, expects="words")
-    return protocol.with_scorers(*scorers) if scorers else protocol
+    return family_protocol("transcription", (stage,), _scorers(language), scorers, "words", headline)
 
 
-def _scorers(language: str) -> Mapping[str, Scorer]:
+def _scorers(language: str) -> tuple[Scorer, ...]:
     # Imported when they are asked for: a test file that names this family may choose another one's evals.
     from pytest_audiobench.protocols.transcription import published_scorers
     from pytest_audiobench.protocols.transcription.insertions import insertion_scorers
@@ -59,7 +62,7 @@ def _scorers(language: str) -> Mapping[str, Scorer]:
     from pytest_audiobench.protocols.transcription.transcript_scorer import basic_scorers
     from pytest_audiobench.protocols.transcription.whisper import whisper_scorers
 
-    scorers = (
+    return (
         *basic_scorers(),
         *whisper_scorers(language),
         published_scorers.audiobench_scorer(language),
@@ -71,4 +74,3 @@ def _scorers(language: str) -> Mapping[str, Scorer]:
         *published_scorers.jiwer_scorers(),
         *insertion_scorers(language in WITHOUT_SPACES),
     )
-    return MappingProxyType({scorer.name: scorer for scorer in scorers})

@@ -4,68 +4,65 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols.free_text import choose, free_stage
+from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.translation.bleu import bleu_scorers, other_scorers
 from pytest_audiobench.protocols.translation.published_scorers import published_scorers
 
-LANGUAGES: Mapping[str, str] = MappingProxyType(
-    {
-        "ar": "Arabic",
-        "bg": "Bulgarian",
-        "bn": "Bengali",
-        "ca": "Catalan",
-        "cs": "Czech",
-        "cy": "Welsh",
-        "da": "Danish",
-        "de": "German",
-        "el": "Greek",
-        "en": "English",
-        "es": "Spanish",
-        "et": "Estonian",
-        "fa": "Persian",
-        "fi": "Finnish",
-        "fr": "French",
-        "he": "Hebrew",
-        "hi": "Hindi",
-        "hu": "Hungarian",
-        "id": "Indonesian",
-        "it": "Italian",
-        "ja": "Japanese",
-        "km": "Khmer",
-        "ko": "Korean",
-        "lo": "Lao",
-        "lt": "Lithuanian",
-        "lv": "Latvian",
-        "mn": "Mongolian",
-        "ms": "Malay",
-        "my": "Burmese",
-        "nl": "Dutch",
-        "no": "Norwegian",
-        "pl": "Polish",
-        "pt": "Portuguese",
-        "ro": "Romanian",
-        "ru": "Russian",
-        "sk": "Slovak",
-        "sl": "Slovenian",
-        "sv": "Swedish",
-        "sw": "Swahili",
-        "ta": "Tamil",
-        "te": "Telugu",
-        "th": "Thai",
-        "tl": "Tagalog",
-        "tr": "Turkish",
-        "uk": "Ukrainian",
-        "ur": "Urdu",
-        "vi": "Vietnamese",
-        "yue": "Cantonese",
-        "zh": "Chinese",
-    }
-)
+LANGUAGES: Mapping[str, str] = {
+    "ar": "Arabic",
+    "bg": "Bulgarian",
+    "bn": "Bengali",
+    "ca": "Catalan",
+    "cs": "Czech",
+    "cy": "Welsh",
+    "da": "Danish",
+    "de": "German",
+    "el": "Greek",
+    "en": "English",
+    "es": "Spanish",
+    "et": "Estonian",
+    "fa": "Persian",
+    "fi": "Finnish",
+    "fr": "French",
+    "he": "Hebrew",
+    "hi": "Hindi",
+    "hu": "Hungarian",
+    "id": "Indonesian",
+    "it": "Italian",
+    "ja": "Japanese",
+    "km": "Khmer",
+    "ko": "Korean",
+    "lo": "Lao",
+    "lt": "Lithuanian",
+    "lv": "Latvian",
+    "mn": "Mongolian",
+    "ms": "Malay",
+    "my": "Burmese",
+    "nl": "Dutch",
+    "no": "Norwegian",
+    "pl": "Polish",
+    "pt": "Portuguese",
+    "ro": "Romanian",
+    "ru": "Russian",
+    "sk": "Slovak",
+    "sl": "Slovenian",
+    "sv": "Swedish",
+    "sw": "Swahili",
+    "ta": "Tamil",
+    "te": "Telugu",
+    "th": "Thai",
+    "tl": "Tagalog",
+    "tr": "Turkish",
+    "uk": "Ukrainian",
+    "ur": "Urdu",
+    "vi": "Vietnamese",
+    "yue": "Cantonese",
+    "zh": "Chinese",
+}
 """English names by ISO 639 code."""
 
 # Codes of countries that are taken for codes of languages.
@@ -96,7 +93,7 @@ def default_tokenizer(code: str | None) -> str:
 
 DEFAULT = "Translate the speech into {language}. Answer with the translation only."
 SALMONN = "Listen to the speech and translate it into {language}."
-PROMPTS: Mapping[str, str] = MappingProxyType({"default": DEFAULT, "salmonn": SALMONN})
+PROMPTS: Mapping[str, str] = {"default": DEFAULT, "salmonn": SALMONN}
 
 
 @with_recorded_options
@@ -134,8 +131,6 @@ def translation(
         return template.replace("{language}", LANGUAGES[code])
 
     family_scorers = (*bleu_scorers(code), *other_scorers(), *published_scorers(code))
-    available = MappingProxyType({scorer.name: scorer for scorer in family_scorers})
     headline = f"bleu-{default_tokenizer(code)}"
     stage = free_stage(words, system, max_new_tokens)
-    protocol = Protocol("translation", (stage,), (available[headline], available["chrf"]), available, expects="words")
-    return choose(protocol, scorers or (headline, "chrf"))
+    return family_protocol("translation", (stage,), family_scorers, scorers or (headline, "chrf"), "words", headline)

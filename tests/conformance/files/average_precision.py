@@ -10,8 +10,10 @@ import numpy as np
 from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.bioacoustic import metrics as beans_next
+from pytest_audiobench.protocols.bioacoustic import scoring
 from pytest_audiobench.stats.intervals import Floats
+
+from .. import beans_next
 
 _Inputs = Mapping[str, Any]
 
@@ -55,7 +57,7 @@ def _f1_of_samples(params: _Inputs, inputs: _Inputs) -> float:
 
 
 def _beans_next(average: str) -> Callable[[_Inputs, _Inputs], float]:
-    return lambda params, inputs: beans_next.average_precision(inputs["y_score"], inputs["y_true"], average)  # type: ignore[arg-type]
+    return lambda params, inputs: scoring.average_precision(inputs["y_score"], inputs["y_true"], average)  # type: ignore[arg-type]
 
 
 SCORERS = {

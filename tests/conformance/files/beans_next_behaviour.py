@@ -12,28 +12,28 @@ from typing import Any, TypeAlias
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.metrics.definitions.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
-from pytest_audiobench.protocols.bioacoustic import metrics, scoring
+from pytest_audiobench.protocols.bioacoustic import scoring
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
     Steps,
     process,
-    steps_named,
     steps_of_run,
     steps_of_score_from_file,
 )
 from pytest_audiobench.protocols.judged import default_judgings
 
+from .. import beans_next
 from ..table import Case, same
 
 Json: TypeAlias = Any
 Operation: TypeAlias = Callable[[Mapping[str, Json]], Json]
 
 _METRICS: Mapping[str, Callable[..., float]] = {
-    "accuracy": metrics.accuracy,
-    "precision": metrics.precision,
-    "recall": metrics.recall,
-    "f1": metrics.f1,
-    "top1_accuracy": metrics.top1_accuracy,
-    "average_precision": metrics.average_precision,
+    "accuracy": beans_next.accuracy,
+    "precision": beans_next.precision,
+    "recall": beans_next.recall,
+    "f1": beans_next.f1,
+    "top1_accuracy": scoring.top1_accuracy,
+    "average_precision": scoring.average_precision,
 }
 
 
@@ -46,7 +46,7 @@ def _over_set(value: Callable[..., float]) -> Operation:
 
 
 def _postprocess(given: Mapping[str, Json]) -> Json:
-    done = process(given["raw"], steps_named(given.get("parsers", ()), given.get("cleaners", ())))
+    done = process(given["raw"], beans_next.steps_named(given.get("parsers", ()), given.get("cleaners", ())))
     return {"segments": list(done.segments), "text": done.text, "n_warnings": len(done.warnings)}
 
 
@@ -61,7 +61,7 @@ def _sample(given: Mapping[str, Json]) -> dict[str, float]:
 def _data_set(given: Mapping[str, Json]) -> dict[str, float]:
     # A target that is an object, as one check has it, is no target.
     pairs = [(text, None if isinstance(target, dict) else target) for text, target in given["pairs"]]
-    return scoring.dataset_scores(pairs, given["task_type"])
+    return beans_next.dataset_scores(pairs, given["task_type"])
 
 
 def _cider(given: Mapping[str, Json]) -> Json:
@@ -97,21 +97,23 @@ def _rescored(given: Mapping[str, Json]) -> Json:
     rows = [
         scoring.sample_scores(target, text, raw, task) for text, (raw, target) in zip(processed, pairs, strict=True)
     ]
-    whole = scoring.dataset_scores([(text, target) for text, (_, target) in zip(processed, pairs, strict=True)], task)
-    return {"mean": {**scoring.means(rows), **whole}, "processed": processed}
+    whole = beans_next.dataset_scores(
+        [(text, target) for text, (_, target) in zip(processed, pairs, strict=True)], task
+    )
+    return {"mean": {**beans_next.means(rows), **whole}, "processed": processed}
 
 
 SCORERS: Mapping[str, Operation] = {
     "metric": _metric,
-    "macro_f1": _over_set(metrics.macro_f1),
-    "dataset_map": _over_set(metrics.dataset_map),
+    "macro_f1": _over_set(beans_next.macro_f1),
+    "dataset_map": _over_set(beans_next.dataset_map),
     "score_sample": _sample,
     "dataset_metrics": _data_set,
     "cider": _cider,
     "postprocess": _postprocess,
     "select_steps": _run_steps,
     "select_steps_rescorer": _file_steps,
-    "aggregate_means": lambda given: scoring.means(given["rows"]),
+    "aggregate_means": lambda given: beans_next.means(given["rows"]),
     "judge": lambda given: list(default_judgings.beans_verdict(given["text"])),
     "rescorer": _rescored,
 }

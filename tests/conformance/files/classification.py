@@ -7,7 +7,9 @@ from typing import Any
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.bioacoustic import metrics as beans_next
+from pytest_audiobench.protocols.bioacoustic import scoring
+
+from .. import beans_next
 
 _Inputs = Mapping[str, Any]
 
@@ -41,7 +43,7 @@ SCORERS = {
     "f1_macro_beans_next": lambda params, inputs: beans_next.macro_f1(inputs["y_pred"], inputs["y_true"]),
     "f1_micro": _metric("micro_f1"),
     "f1_weighted": _metric("weighted_f1"),
-    "top1_accuracy_beans_next": lambda params, inputs: beans_next.top1_accuracy(inputs["y_pred"], inputs["y_true"]),
+    "top1_accuracy_beans_next": lambda params, inputs: scoring.top1_accuracy(inputs["y_pred"], inputs["y_true"]),
 }
 
 OUT = {

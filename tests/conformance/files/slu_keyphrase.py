@@ -12,14 +12,38 @@ from pytest_audiobench.metrics.definitions.understanding import (
     added,
     entity_counts,
     keyphrase_statistics,
-    macro,
-    micro,
 )
 from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.understanding import Frame, frame_statistics
 
 _Inputs = Mapping[str, Any]
+
+
+def micro(counts: Mapping[str, Counts]) -> SetScores:
+    """Precision, recall and F1 of all types together; 0 where there is nothing to divide by."""
+    return _scores(added(counts.values()))
+
+
+def macro(counts: Mapping[str, Counts]) -> SetScores:
+    """The mean of each over the types that were true or said, an invented type among them.
+
+    Raises ValueError where there is none.
+    """
+    if not counts:
+        raise ValueError("there are no entities to average over")
+    scores = [_scores(counts_of_type) for counts_of_type in counts.values()]
+    return SetScores(*(sum(column) / len(scores) for column in zip(*scores, strict=True)))
+
+
+def _scores(counts: Counts) -> SetScores:
+    hits, alarms, misses = counts
+    precision = hits / (hits + alarms) if hits + alarms else 0.0
+    recall = hits / (hits + misses) if hits + misses else 0.0
+    f1 = 2.0 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return SetScores(precision, recall, f1)
+
+
 _MICRO = {"span_f1": "entity_f1", "word_f1": "slu_word_f1", "char_f1": "slu_char_f1", "slu_f1": "slu_f1"}
 _MEASURES: Mapping[str, Measure] = {"span_f1": "span", "word_f1": "word", "char_f1": "char", "slu_f1": "slu"}
 

@@ -17,7 +17,7 @@ from pytest_audiobench.gate.baseline import decoding
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
-from pytest_audiobench.records.baseline import LONGEST_TEXT, MOST_BYTES, BaselineFigure
+from pytest_audiobench.records.baseline import LONGEST_TEXT, MOST_BYTES, BaselineFigure, BaselineHead, BaselineModel
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord, NoiseShare, PooledHashes
 
 SIGNATURE = "mcq:letters|v:1"
@@ -57,22 +57,19 @@ def side(rows, name="sakura[animal]", **more):
     return ComparableEval(rows=rows, **{**given, **more})
 
 
-def contents(*sides, figures=None, **more):
+def contents(*sides, figures=None, fingerprint=None, noise=None, **more):
     given = {
         "version": "0.1.0",
         "run": "20260101-000000-abcd",
         "finished": "2026-01-01T00:00:00Z",
         "hashes": HASHES,
-        "alias": "main",
-        "spec": "hf:one",
-        "digest": "c" * 64,
-        "fingerprint": {"weights": "d" * 64},
-        "noise": None,
+        "model": BaselineModel("main", "hf:one", "c" * 64, fingerprint or {"weights": "d" * 64}, noise),
         "limit": None,
         "epochs": 1,
+        "missing": [],
     }
     numbers = {one.eval: {"letters": [ACCURACY]} for one in sides} if figures is None else figures
-    return Contents(sides={one.eval: one for one in sides}, figures=numbers, **{**given, **more})
+    return Contents(BaselineHead(**{**given, **more}), {one.eval: one for one in sides}, numbers)
 
 
 @pytest.fixture
@@ -98,9 +95,10 @@ def test_the_noise_floor_is_kept_for_every_eval(plain):
         metric="accuracy",
         conditions={"again": NoiseShare(0.9, 0.1)},
     )
-    noisy = replace(plain, noise=NoiseRecord(0.9, 0.1, measured=[measurement]))
+    noise = NoiseRecord(0.9, 0.1, measured=[measurement])
+    noisy = contents(*plain.sides.values(), noise=noise)
     decoded = decode_baseline(encode_baseline(noisy), "main.json")
-    assert decoded.noise == decoded.sides["sakura[animal]"].noise == noisy.noise
+    assert decoded.head.model.noise == decoded.sides["sakura[animal]"].noise == noise
 
 
 def test_a_sample_is_a_line_and_a_changed_answer_changes_that_line_alone(plain):
@@ -487,7 +485,7 @@ def whole(draw):
         figures={one.eval: {} for one in own},
         run=draw(NAMES),
         limit=draw(st.none() | st.integers(1, 100)),
-        missing=tuple(draw(st.lists(NAMES, max_size=2))),
+        missing=draw(st.lists(NAMES, max_size=2)),
     )
 
 

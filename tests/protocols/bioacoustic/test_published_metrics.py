@@ -2,7 +2,8 @@
 
 import pytest
 
-from pytest_audiobench.protocols.bioacoustic.metrics import average_precision, dataset_map, macro_f1, top1_accuracy
+from pytest_audiobench.protocols.bioacoustic.scoring import average_precision, top1_accuracy
+from tests.conformance.beans_next import dataset_map, macro_f1
 
 
 def test_average_precision_depends_on_the_order_of_equal_scores() -> None:

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_audiobench.protocols.classification.label_lists import (
+from pytest_audiobench.protocols.classification.mentions import labels_of
+from pytest_audiobench.protocols.classification.tagging import (
     LabelList,
     listed_labels,
     means_nothing,
     read_label_list,
 )
-from pytest_audiobench.protocols.classification.mentions import labels_of
 
 LABELS = labels_of(("dog", "rain", "Beluga, White Whale", "car horn"))
 

@@ -1,49 +1,23 @@
-"""BEANS-Next's metrics over a whole data set, as published, with what is wrong about them.
+"""BEANS-Next's metrics that no task of ours is scored by, as published: what our own are held to.
 
-Facts from github earthspecies/beans-next, beans_next/metrics/{detection,dataset,classification}.py. Ours lie in
-``metrics/``: average precision that does not depend on the order of samples, F1 on the task's own list of labels.
-No task of BEANS-Next uses accuracy, precision, recall and F1 of integer labels and of indicator rows: the ``metrics:``
-of a task's file are never read.
+Facts from github earthspecies/beans-next, beans_next/metrics/{dataset,classification}.py and
+beans_next/runner/_utils.py (0.1.0). No task of BEANS-Next uses accuracy, precision, recall and F1 of integer labels and
+of indicator rows: the ``metrics:`` of a task's file are never read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-_Row = Sequence[int | float]
-
-
-def average_precision(
-    predictions: Sequence[_Row], targets: Sequence[_Row], average: Literal["macro", "micro"] = "macro"
-) -> float:
-    """Average precision of scores (n rows of k labels), by the label ("macro") or all cells pooled ("micro").
-
-    ``targets`` are rows of 0 and 1, or rows of label indices where any row holds another number. Samples of equal
-    score are taken in the order of their rows, so the value depends on that order. A label without a positive counts
-    as 0. Raises ValueError for no rows, rows of unequal width, a score that is no number, or another ``average``.
-    """
-    _check_lengths(predictions, targets)
-    if not predictions:
-        raise ValueError("average precision needs at least one row")
-    if not all(isinstance(row, (list, tuple)) for row in (*predictions, *targets)):
-        raise ValueError("average precision needs a row of scores and a row of targets for every sample")
-    truth = _indicators(targets)
-    width = len(truth[0])
-    if not width or any(len(row) != width for row in (*truth, *predictions)):
-        raise ValueError("every row must have the same number of labels, at least one")
-    if any(isinstance(score, bool) or not isinstance(score, (int, float)) for row in predictions for score in row):
-        raise ValueError("every score must be a number")
-    if average == "micro":
-        return _step_sum([cell for row in truth for cell in row], [score for row in predictions for score in row])
-    if average != "macro":
-        raise ValueError(f"average must be macro or micro, not {average!r}")
-    columns = zip(zip(*truth, strict=True), zip(*predictions, strict=True), strict=True)
-    return sum(_step_sum(column, scores) for column, scores in columns) / width
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next
+from pytest_audiobench.metrics.estimates import average
+from pytest_audiobench.protocols.bioacoustic.pipeline import Step, Steps, Target
+from pytest_audiobench.protocols.bioacoustic.scoring import _check_lengths, average_precision, first_of, split
 
 
 def dataset_map(predictions: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> float:
@@ -58,6 +32,10 @@ def dataset_map(predictions: Sequence[Sequence[str]], targets: Sequence[Sequence
     if not labels:
         return 0.0
     return average_precision(_membership(predictions, labels), _membership(targets, labels))
+
+
+def _membership(rows: Iterable[Sequence[str]], labels: Sequence[str]) -> list[list[int]]:
+    return [[int(label in members) for label in labels] for members in map(set, rows)]
 
 
 def macro_f1(predictions: Sequence[str], targets: Sequence[str], zero_division: float = 0.0) -> float:
@@ -80,49 +58,32 @@ def macro_f1(predictions: Sequence[str], targets: Sequence[str], zero_division: 
     return sum(scores) / len(scores)
 
 
-def top1_accuracy(predictions: Sequence[str], targets: Sequence[str], label_separator: str = ",") -> float:
-    """The share of answers that equal one of the target's parts between separators, case and spaces included.
-
-    A label that itself holds the separator can never be matched as a whole. Raises ValueError for no samples or lists
-    of unequal length.
-    """
-    _check_lengths(predictions, targets)
-    if not predictions:
-        raise ValueError("accuracy needs at least one answer")
-    right = (
-        predicted in [part.strip() for part in target.split(label_separator)]
-        for predicted, target in zip(predictions, targets, strict=True)
-    )
-    return sum(right) / len(predictions)
-
-
-def _check_lengths(predictions: Sequence[object], targets: Sequence[object]) -> None:
-    if len(predictions) != len(targets):
-        raise ValueError(f"there are {len(predictions)} answers and {len(targets)} targets")
+def dataset_scores(pairs: Sequence[tuple[str, Target]], task: str | None) -> dict[str, float]:
+    """Scores over all (processed text, target): macro F1, mAP or CIDEr by the task, nothing for other tasks."""
+    kind = (task or "").lower()
+    if not pairs:
+        return {}
+    if "caption" in kind:
+        captions = [(text, first) for text, target in pairs if (first := first_of(target)) is not None]
+        each = cider_beans_next([text for text, _ in captions], [first for _, first in captions])
+        return {"cider": average(each)} if each else {}
+    if "classification" in kind and "detection" not in kind:
+        return {"macro_f1": macro_f1([text for text, _ in pairs], [first_of(target) or "" for _, target in pairs])}
+    if "detection" in kind:
+        return {"dataset_map": dataset_map([split(text) for text, _ in pairs], [split(target) for _, target in pairs])}
+    return {}
 
 
-def _indicators(targets: Sequence[_Row]) -> list[list[int]]:
-    if all(cell in (0, 1) for row in targets for cell in row):
-        return [[int(cell) for cell in row] for row in targets]
-    if any(isinstance(cell, bool) or not isinstance(cell, int) or cell < 0 for row in targets for cell in row):
-        raise ValueError("targets are rows of 0 and 1, or rows of label indices")
-    width = 1 + max(int(cell) for row in targets for cell in row)
-    return [[int(label in row) for label in range(width)] for row in targets]
+def means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Each score's mean over the rows that have it: rows without leave the denominator."""
+    names = sorted({name for row in rows for name in row})
+    columns = {name: [row[name] for row in rows if name in row] for name in names}
+    return {name: sum(values) / len(values) for name, values in columns.items()}
 
 
-def _membership(rows: Iterable[Sequence[str]], labels: Sequence[str]) -> list[list[int]]:
-    return [[int(label in members) for label in labels] for members in map(set, rows)]
-
-
-def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
-    """The sum of precision over the steps in recall, one sample at a time, the first row of equal scores first."""
-    positives = sum(truth)
-    hits, total = 0, 0.0
-    for seen, row in enumerate(sorted(range(len(scores)), key=lambda row: -scores[row]), start=1):
-        if truth[row]:
-            hits += 1
-            total += hits / seen
-    return total / positives if positives else 0.0
+def steps_named(parsers: Sequence[Sequence[Any]], cleaners: Sequence[Sequence[Any]]) -> Steps:
+    """Steps from pairs of name and parameters."""
+    return Steps(tuple(Step(*step) for step in parsers), tuple(Step(*step) for step in cleaners))
 
 
 Average: TypeAlias = Literal["macro", "micro", "weighted", "binary"]
