@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from pytest_audiobench.errors import UsageError as UsageError
     from pytest_audiobench.extensions import CONTRACT as CONTRACT
     from pytest_audiobench.identity import seed as seed
+    from pytest_audiobench.metrics.metric import Clusters as Clusters
     from pytest_audiobench.metrics.metric import Estimate as Estimate
     from pytest_audiobench.metrics.metric import MetricKind as MetricKind
+    from pytest_audiobench.metrics.metric import Statistics as Statistics
     from pytest_audiobench.metrics.value import Metric as Metric
     from pytest_audiobench.models.hf.engine import Engine as Engine
     from pytest_audiobench.models.hf.families import Family as Family
@@ -69,10 +71,12 @@ if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import PromptSet as PromptSet
     from pytest_audiobench.protocols.prompt_sets import prompt_set as prompt_set
     from pytest_audiobench.protocols.protocol import Answer as Answer
+    from pytest_audiobench.protocols.protocol import Earlier as Earlier
     from pytest_audiobench.protocols.protocol import Judging as Judging
     from pytest_audiobench.protocols.protocol import Protocol as Protocol
     from pytest_audiobench.protocols.protocol import Scorer as Scorer
     from pytest_audiobench.protocols.protocol import Stage as Stage
+    from pytest_audiobench.report.run_reader import Run as Run
     from pytest_audiobench.serving.options import ServeOptions as ServeOptions
     from pytest_audiobench.serving.server import serve as serve
     from pytest_audiobench.stats.intervals import mean_interval as mean_interval
@@ -85,9 +89,11 @@ _PLACES = {
     "AudioSlot": "models.messages:AudioSlot",
     "CONTRACT": "extensions:CONTRACT",
     "Clip": "audio.clip:Clip",
+    "Clusters": "metrics.metric:Clusters",
     "DataNotFound": "errors:DataNotFound",
     "DataRoot": "audio.clip:DataRoot",
     "Dataset": "datasets.dataset:Dataset",
+    "Earlier": "protocols.protocol:Earlier",
     "Engine": "models.hf.engine:Engine",
     "Estimate": "metrics.metric:Estimate",
     "Extension": "plugin.hookspecs:Extension",
@@ -113,6 +119,7 @@ _PLACES = {
     "Registration": "plugin.hookspecs:Registration",
     "Request": "models.messages:Request",
     "Response": "models.messages:Response",
+    "Run": "report.run_reader:Run",
     "Sample": "datasets.sample:Sample",
     "SampleError": "errors:SampleError",
     "Scorer": "protocols.protocol:Scorer",
@@ -120,6 +127,7 @@ _PLACES = {
     "Settings": "models.messages:Settings",
     "Speech": "datasets.voices:Speech",
     "Stage": "protocols.protocol:Stage",
+    "Statistics": "metrics.metric:Statistics",
     "TransientError": "errors:TransientError",
     "UsageError": "errors:UsageError",
     "bundled_digits": "datasets.voices:bundled_digits",
@@ -148,14 +156,16 @@ _PLACES = {
 """Where each name lies in this package: what is imported when the name is first used, by nobody before."""
 
 
-def __getattr__(name: str) -> Any:
-    if name == "__all__":
-        return sorted(_PLACES)
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _PLACES[name].partition(":")
-    imported = importlib.import_module(f"pytest_audiobench.{module}")
-    return getattr(imported, attribute) if attribute else imported
+if not TYPE_CHECKING:  # A checker that sees it takes every name for one that is there.
+
+    def __getattr__(name: str) -> Any:
+        if name == "__all__":
+            return sorted(_PLACES)
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, attribute = _PLACES[name].partition(":")
+        imported = importlib.import_module(f"pytest_audiobench.{module}")
+        return getattr(imported, attribute) if attribute else imported
 
 
 def __dir__() -> list[str]:

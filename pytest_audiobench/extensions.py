@@ -10,7 +10,6 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pytest_audiobench.errors import AudiobenchError, UsageError
@@ -19,9 +18,6 @@ from pytest_audiobench.io.mistakes import nearest
 GROUP = "pytest_audiobench.extensions"
 CONTRACT = 1
 """The version of what ``pytest_audiobench.ext`` promises; an extension says for which it was written."""
-
-BENCHMARKS: dict[str, Path] = {}
-"""Folders of declarative files that extensions bring, by name."""
 
 _MOST_LISTED = 40
 _LONGEST_REASON = 300
@@ -49,7 +45,7 @@ def _problems(point: EntryPoint) -> list[str]:
         if contract is None:
             return [f"{what} is no pytest_audiobench.ext.Extension: name one in its entry point"]
         if contract != CONTRACT:
-            versions = f"contract {contract} of pytest_audiobench.ext, and here is contract {CONTRACT}"
+            versions = f"contract {contract!r} of pytest_audiobench.ext, and here is contract {CONTRACT}"
             return [f"{what} is written for {versions}: install a version of it for this one"]
         extension.load()
     except AudiobenchError as error:

@@ -82,7 +82,7 @@ def string_of(node: ast.stmt | None) -> str:
 
 def public_places(module: str) -> dict[str, tuple[str, str]]:
     """The public names of ``module``, each with the module and the name that it is defined by."""
-    (block,) = (node for node in tree(module).body if isinstance(node, ast.If))
+    block = next(node for node in tree(module).body if isinstance(node, ast.If))
     return {
         str(alias.asname): (str(node.module), alias.name)
         for node in block.body

@@ -77,6 +77,7 @@ def test_a_key_that_is_there_is_not_what_another_stands_for():
     [
         ("dig", ["dog", "cat"], "did you mean 'dog'?"),
         ("bells", ["bell", "balls", "cat"], "did you mean 'bell' or 'balls'?"),
+        ("acuracy", ["accuracy", "accuracy_drop"], "did you mean 'accuracy'?"),
         ("colour", ["cluster"], "there is cluster"),
         ("zzz", [], "there are none"),
         ("zzz", [f"a{n}" for n in range(12)], "there are a0, a1, a2, a3, a4, a5, a6, a7, a8, a9 and 2 more"),

@@ -5,10 +5,11 @@ import re
 import textwrap
 from pathlib import Path
 
+import mypy.api
 import pytest
 
 import pytest_audiobench
-from pytest_audiobench import dataset, ext, perturbations, protocol
+from pytest_audiobench import dataset, ext, multiple_choice, perturb, perturbations, protocol
 from pytest_audiobench.errors import UsageError
 
 ROOT = Path(__file__).parents[1]
@@ -53,7 +54,7 @@ def test_every_public_name_is_there_and_no_other(module):
 @pytest.mark.parametrize("module", PUBLIC)
 def test_type_checkers_and_editors_find_each_name_where_it_is_loaded_from(module):
     body = ast.parse(Path(PUBLIC[module].__file__).read_text(encoding="utf-8")).body
-    (block,) = (node for node in body if isinstance(node, ast.If))
+    block = next(node for node in body if isinstance(node, ast.If))
     followed = {}
     for node in block.body:
         for alias in node.names:
@@ -69,6 +70,15 @@ def test_type_checkers_and_editors_find_each_name_where_it_is_loaded_from(module
 def test_what_a_test_holds_shows_what_a_test_writer_needs_and_no_machinery():
     members = {name for name in dir(pytest_audiobench.Evaluate) if not name.startswith("_")}
     assert members == {"model", "results", "style", "record", "require", "require_audio"}
+
+
+def test_a_type_checker_refuses_a_name_that_is_not_there(tmp_path):
+    page = tmp_path / "misspelled.py"
+    page.write_text("from pytest_audiobench import datset, dataset\nfrom pytest_audiobench.ext import Clip, Clipp\n")
+    modules = [module.__file__ for module in PUBLIC.values()]
+    options = ["--follow-imports=skip", "--no-site-packages", "--config-file=", f"--cache-dir={tmp_path}"]
+    said, _, _ = mypy.api.run([*options, *modules, str(page)])
+    assert re.findall(r"has no attribute \"(\w+)\"", said) == ["datset", "Clipp"]
 
 
 def test_type_checkers_are_told_of_the_types():
@@ -102,6 +112,19 @@ def test_an_import_of_anything_else_is_seen():
         (
             lambda: dataset("mmau", spilt="test"),
             "mmau takes (split='test-mini'): got an unexpected keyword argument 'spilt'",
+        ),
+        (lambda: multiple_choice("leters"), "multiple_choice has no scorer 'leters'; did you mean 'letters'?"),
+        (
+            lambda: perturbations("named", "reverbb"),
+            "no perturbation is named 'reverbb'; did you mean 'reverb'?",
+        ),
+        (
+            lambda: perturbations("ladder", "whit"),
+            "no perturbations are named 'whit'; did you mean 'white'?",
+        ),
+        (
+            lambda: perturb("bundled", perturbations("noises", 10)[0]),
+            "perturb takes a data set first, not 'bundled': write dataset(…) or manifest(…)",
         ),
         (lambda: protocol("captions"), "no protocol is called 'captions'; did you mean 'captioning'?"),
         (

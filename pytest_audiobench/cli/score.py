@@ -23,7 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--scorers",
         metavar="all|NAME,…",
         default="",
-        help="the protocols to read them by (default: those of the run, else all)",
+        help="the scorers to read them by (default: those of the run, else all)",
     )
     add(
         "--family",

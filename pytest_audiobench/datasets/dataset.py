@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.strict_json import short_repr
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,14 @@ class Dataset:
 
 
 def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
-    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that they can be paired."""
+    """``dataset`` with its samples changed by ``perturbation``; they keep their ids, so that they can be paired.
+
+    Raises UsageError for what is no data set, such as a name, and for several perturbations.
+    """
+    if not isinstance(dataset, Dataset):
+        raise UsageError(f"perturb takes a data set first, not {short_repr(dataset)}: write dataset(…) or manifest(…)")
+    if not isinstance(perturbation, Perturbation):
+        raise UsageError(f"perturb takes one perturbation, not {short_repr(perturbation)}: perturb once for each")
 
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)

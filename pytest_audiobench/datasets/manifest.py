@@ -1,9 +1,9 @@
-"""A user's own data set: a JSONL or CSV manifest beside its audio.
+"""A user's own data set: a JSONL, CSV or TSV manifest beside its audio, or a folder of audio.
 
 ========  ============================================  =====================================
-field     JSONL                                         CSV
+field     JSONL                                         CSV, TSV
 ========  ============================================  =====================================
-id        text, unique                                  the same
+id        text, unique; the audio's path where absent   the same
 audio     a path beside the manifest, or a list of      several paths are separated by ``;``
           them
 question  text; absent where the manifest or the        the same
@@ -19,23 +19,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
+from pytest_audiobench.datasets.columns import Columns
 from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.manifest_rows import ENDINGS, ManifestRows, Place
 from pytest_audiobench.datasets.places import CONTROL, Places, relative_path
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.datasets.table_rows import FIELDS, Row, csv_rows, jsonl_rows
+from pytest_audiobench.datasets.table_rows import FIELDS, Row
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
-_READERS = {".jsonl": jsonl_rows, ".ndjson": jsonl_rows, ".csv": csv_rows}
 _LETTER = re.compile(r"\(?([A-Za-z])\)?[.:]?")
 _PLAIN_FIELDS = frozenset({str, int, bool, type(None)})
 _TEXT = frozenset({str})
 _LARGEST = 2**53 - 1
+_MOST_CHOICES = 1_000
 
 
 def manifest(
@@ -46,48 +49,63 @@ def manifest(
     groups: tuple[str, ...] | None = None,
     question: str | None = None,
     data: str | None = None,
+    id: str | None = None,
+    audio: str | None = None,
+    answer: str | None = None,
+    choices: str | Sequence[str] | None = None,
+    references: str | None = None,
 ) -> Dataset:
     """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder, or with
     ``data`` from the folder of that name (``--ab-data NAME=FOLDER``), without which an eval is skipped.
 
+    ``path`` may be a folder: one with ``metadata.csv`` or ``metadata.jsonl`` is read as Hugging Face's audiofolder, any
+    other has a folder of audio files for each answer.
+
+    ``id``, ``audio``, ``answer`` and ``references`` (further true texts) name the columns where they are called
+    otherwise, and every column beside them is metadata then; ids are the audio's paths where there are none.
+    ``choices`` is a column too, or a list for all rows, or ``"from answers"``: the different answers of all, sorted.
     ``name`` is the manifest's file name without its suffix unless given; ``question`` is asked where a row has none,
-    and where neither has one the protocol asks in words of its own, or refuses the sample; ``cluster`` and ``groups``
-    name metadata fields. Nothing is read until an eval runs; then UsageError names the file, the line and the id of all
-    that is wrong, the first ten in words.
+    or is the column that holds it, and where neither has one the protocol asks in words of its own, or refuses the
+    sample; ``cluster`` and ``groups`` name metadata fields. Nothing is read until an eval runs; then UsageError names
+    the file, the line and the id of all that is wrong, the first ten in words.
     """
     file = Path(path)
-    dataset_name = name or file.stem
+    own_name = file.stem if file.suffix.lower() in ENDINGS else file.name
+    dataset_name = name or own_name or data or "manifest"
     group_fields = None if groups is None else tuple(groups)
+    keywords = {"id": id, "audio": audio, "answer": answer, "references": references, "choices": choices}
+    others = {"question": question, "cluster": cluster, "groups": group_fields, "name": name, "data": data}
+    columns = Columns(str(path), {**keywords, **others})
 
     def read(places: Places) -> list[Sample]:
         folder = places.here if data is None else places.find(data, str(file)).folder
-        return _read((folder / file.expanduser()).resolve(), dataset_name, cluster, group_fields or (), question)
+        return _read((folder / file.expanduser()).resolve(), dataset_name, cluster, group_fields or (), columns)
 
     return Dataset(dataset_name, read, cluster, group_fields)
 
 
-def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], question: str | None) -> list[Sample]:
-    root = DataRoot(name, file.parent)
-    reader = _READERS.get(file.suffix.lower())
-    if reader is None:
-        raise UsageError(f"{file} is no manifest: its name ends with none of {', '.join(_READERS)}")
+def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], columns: Columns) -> list[Sample]:
     mistakes = Mistakes()
+    rows = ManifestRows(file, columns, mistakes)
+    file, root = rows.file, DataRoot(name, rows.root)
+    given = () if rows.labelled else _given_choices(columns)
     samples: list[Sample] = []
-    lines: dict[str, int] = {}
+    places: dict[str, Place] = {}
     with mistakes.catching():
-        for line, row in reader(file, mistakes.add):
+        for place, row in rows:
             try:
-                sample = _sample(row, root, question, cluster)
+                sample = _sample(row, root, rows.question, cluster, given)
                 id_ = sample.id
                 if not mistakes:
                     samples.append(sample)
             except RowError:
                 written = row.get("id")
                 note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
-                _add_mistakes(mistakes, f"{file}, line {line}{note}", row, root, cluster)
+                _add_mistakes(mistakes, rows.at(place) + note, row, root, cluster, given, rows.fields)
                 id_ = written.strip() if isinstance(written, str) else ""
-            if id_ and (earlier := lines.setdefault(id_, line)) != line:
-                mistakes.add(f"{file} has the id {id_[:80]!r} on line {earlier} and on line {line}; make ids unique")
+            if id_ and (earlier := places.setdefault(id_, place)) != place:
+                advice = "make ids unique" if "id" in row else "its ids are the paths of its audio: give each row an id"
+                mistakes.add(f"{file} has the id {id_[:80]!r} on line {earlier} and on line {place}; {advice}")
     mistakes.check()
     if not samples:
         raise UsageError(f"{file} lists no sample; write one on each line")
@@ -97,6 +115,31 @@ def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], q
             names = f"it has {', '.join(sorted(known)) or 'none'}"
             mistakes.add(f"{file} has no metadata field {group!r} to group by", group, known, names)
     mistakes.check()
+    return _labelled(file, samples) if rows.labelled else samples
+
+
+def _given_choices(columns: Columns) -> tuple[str, ...] | None:
+    """Those that the caller gave for all rows."""
+    choices = columns.keywords.get("choices")
+    if choices is None or isinstance(choices, str):
+        return None
+    try:
+        return _choices(list(choices))
+    except RowError as error:
+        raise UsageError(f"{columns.call()} {error}") from None
+
+
+def _labelled(file: Path, samples: list[Sample]) -> list[Sample]:
+    """``samples`` with the answers of all as the choices of each."""
+    answers = {truth: sample.id for sample in reversed(samples) for truth in sample.truths}
+    if "" in answers:
+        raise UsageError(f"{file} has an empty answer (id {answers[''][:80]!r}), which cannot be a choice; write it")
+    if not 2 <= len(answers) <= _MOST_CHOICES:
+        few = f"the one answer {min(answers)[:80]!r}" if len(answers) == 1 else f"{len(answers):,} different answers"
+        raise UsageError(f"{file} has {few}, and the choices are its answers: 2 to {_MOST_CHOICES:,}; give choices=[…]")
+    choices = tuple(sorted(answers))
+    for number, sample in enumerate(samples):  # in place: there may be a million
+        samples[number] = replace(sample, choices=choices)
     return samples
 
 
@@ -104,41 +147,54 @@ class RowError(Exception):
     """What is wrong with a row, each a predicate: "has no answer; …"."""
 
 
-def _add_mistakes(mistakes: Mistakes, place: str, row: Row, root: DataRoot, cluster: str | None) -> None:
+def _add_mistakes(
+    mistakes: Mistakes,
+    place: str,
+    row: Row,
+    root: DataRoot,
+    cluster: str | None,
+    given: tuple[str, ...] | None,
+    columns: Mapping[str, str],
+) -> None:
     """All that is wrong with a ``row`` of which no sample can be made."""
     likely_keys = mistakes.check_keys(place, row, FIELDS, "put it into its metadata, or correct its name")
     choices: tuple[str, ...] = ()
 
     def read_choices() -> None:
         nonlocal choices
-        choices = _choices(row.get("choices"))
+        choices = _choices_of(row, given)
 
     readers: dict[str, Callable[[], object]] = {
         "choices": read_choices,
         "answer": lambda: _references(row, choices),
-        "id": lambda: _id(row),
+        "id": lambda: _id(row, ()),
         "audio": lambda: _clips(row, root),
         "question": lambda: _question(row, None),
         "metadata": lambda: _metadata(row.get("metadata"), cluster),
     }
     for field, read in readers.items():
+        column = columns.get(field, field)
+        note = "" if column == field else f" (its {field} is in {column!r})"
         if field not in likely_keys:
             try:
                 read()
             except RowError as error:
                 for predicate in error.args:
-                    mistakes.add(f"{place} {predicate}")
+                    mistakes.add(f"{place} {predicate}{note}")
 
 
-def _sample(row: Row, root: DataRoot, question: str | None, cluster: str | None) -> Sample:
+def _sample(
+    row: Row, root: DataRoot, question: str | None, cluster: str | None, given: tuple[str, ...] | None
+) -> Sample:
     """The sample that ``row`` describes; ``question`` stands in where it has none. Raises RowError."""
     if not row.keys() <= FIELDS:
         raise RowError("has a key that manifests do not have")
-    choices = _choices(row.get("choices"))
+    choices = _choices_of(row, given)
     references = _references(row, choices)
+    clips = _clips(row, root)
     return Sample(
-        id=_id(row),
-        clips=_clips(row, root),
+        id=_id(row, clips),
+        clips=clips,
         question=_question(row, question),
         choices=choices,
         reference=references[0],
@@ -147,7 +203,9 @@ def _sample(row: Row, root: DataRoot, question: str | None, cluster: str | None)
     )
 
 
-def _id(row: Row) -> str:
+def _id(row: Row, clips: tuple[Clip, ...]) -> str:
+    if "id" not in row:
+        return ";".join(clip.source.path for clip in clips if isinstance(clip.source, FileSource))
     written = _text(row, "id").strip()
     if not written:
         raise RowError("has an empty id; name each sample")
@@ -175,6 +233,14 @@ def _question(row: Row, default: str | None) -> str:
     if written is None or (isinstance(written, str) and not written.strip()):
         return default or ""
     return _text(row, "question")
+
+
+def _choices_of(row: Row, given: tuple[str, ...] | None) -> tuple[str, ...]:
+    """Those that were ``given`` for all rows, else the row's own."""
+    own = _choices(row.get("choices"))
+    if own and given is not None:
+        raise RowError("has choices of its own, and choices= gives those of all rows; leave one of them out")
+    return own if given is None else given
 
 
 def _choices(written: object) -> tuple[str, ...]:

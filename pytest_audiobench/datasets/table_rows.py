@@ -1,11 +1,11 @@
-"""The rows of JSONL and CSV files, with their line numbers."""
+"""The rows of JSONL, CSV and TSV files, with their line numbers."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeAlias
 
@@ -19,7 +19,6 @@ FIELDS = frozenset({"id", "audio", "question", "choices", "answer", "metadata"})
 """Those of a manifest."""
 
 LONGEST_LINE_BYTES = 10_000_000
-_REQUIRED = ("id", "audio", "answer")
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -62,28 +61,34 @@ def jsonl_rows(path: Path, refuse: Callable[[str], None] = _raise) -> Iterator[t
                 refuse(f"{path}, line {number} is JSON but no object; write one JSON object a line")
 
 
-def csv_rows(path: Path, refuse: Callable[[str], None]) -> Iterator[tuple[int, Row]]:
+Fields: TypeAlias = Callable[[str, Sequence[str], str, Mistakes], Mapping[str, str]]
+"""The columns that hold a manifest's fields: of the place and the names of a header. It adds what is wrong."""
+
+
+def csv_rows(
+    path: Path, refuse: Callable[[str], None], fields: Fields, *, tabs: bool = False
+) -> Iterator[tuple[int, Row]]:
     """Comma-separated values under a header; every column that is no field of a manifest is metadata.
 
-    A broken row is passed over after ``refuse``. A record may span lines inside quotes. Raises UsageError, with the
-    line, where nothing can be read: without a fit header, after a line too long or in another encoding.
+    A broken row is passed over after ``refuse``. A record may span lines inside quotes; with ``tabs`` between cells,
+    quotes are characters as any other. Raises UsageError, with the line, where nothing can be read: without a fit
+    header, after a line too long or in another encoding.
     """
     numbered = _Numbered(path)
-    records = _records(path, numbered, refuse)
+    records = _records(path, numbered, refuse, tabs)
     header = [column.strip() for column in next(records, [])]
-    _check_header(path, header)
+    columns = _checked_header(path, header, fields)
+    advice = "write each tab inside a cell as a space" if tabs else "put cells that hold commas in quotes"
     for cells in filter(None, records):
         if len(cells) == len(header):
-            yield numbered.last, _row_of(header, cells)
+            yield numbered.last, _row_of(header, cells, columns)
         else:
-            refuse(
-                f"{path}, line {numbered.last} has {len(cells)} cells under a header of {len(header)}; "
-                "put cells that hold commas in quotes"
-            )
+            refuse(f"{path}, line {numbered.last} has {len(cells)} cells under a header of {len(header)}; {advice}")
 
 
-def _records(path: Path, numbered: _Numbered, refuse: Callable[[str], None]) -> Iterator[list[str]]:
-    reader = csv.reader(numbered, strict=True)
+def _records(path: Path, numbered: _Numbered, refuse: Callable[[str], None], tabs: bool) -> Iterator[list[str]]:
+    style: dict[str, Any] = {"delimiter": "\t", "quoting": csv.QUOTE_NONE} if tabs else {}
+    reader = csv.reader(numbered, strict=True, **style)
     while True:
         try:
             yield next(reader)
@@ -93,37 +98,38 @@ def _records(path: Path, numbered: _Numbered, refuse: Callable[[str], None]) -> 
             refuse(f"{path}, line {numbered.last} is not CSV ({error}); correct its quotes")
 
 
-def _row_of(header: list[str], cells: list[str]) -> Row:
+def _row_of(header: list[str], cells: list[str], columns: Mapping[str, str]) -> Row:
+    texts = dict(zip(header, cells, strict=True))
     row: dict[str, object] = {}
-    metadata: dict[str, str | None] = {}
-    for column, cell in zip(header, cells, strict=True):
-        if column not in FIELDS:
-            metadata[column] = cell or None
-        elif column == "audio":
-            row[column] = [path.strip() for path in cell.split(";") if path.strip()]
-        elif column == "choices":
-            row[column] = cell.split("|") if cell.strip() else None
-        elif column == "question":
-            row[column] = cell if cell.strip() else None
+    for field, column in columns.items():
+        cell = texts.get(column)
+        if cell is None:
+            continue
+        if field == "audio":
+            row[field] = [path.strip() for path in cell.split(";") if path.strip()]
+        elif field in {"choices", "references"}:
+            row[field] = cell.split("|") if cell.strip() else None
+        elif field == "question":
+            row[field] = cell if cell.strip() else None
         else:
-            row[column] = cell
-    row["metadata"] = metadata
+            row[field] = cell
+    used = set(columns.values())
+    row["metadata"] = {column: cell or None for column, cell in texts.items() if column not in used}
     return row
 
 
-def _check_header(path: Path, header: list[str]) -> None:
+def _checked_header(path: Path, header: list[str], fields: Fields) -> Mapping[str, str]:
     if not header:
         raise UsageError(f"{path} is empty; begin it with a header: id,audio,question,choices,answer")
     mistakes = Mistakes()
-    for column in _REQUIRED:
-        if column not in header:
-            mistakes.add(f"{path}, line 1 has no column {column!r} (it has {', '.join(map(repr, header))}); add it")
+    columns = fields(f"{path}, line 1", header, "column", mistakes)
     if "metadata" in header:
         mistakes.add(f"{path}, line 1 has a column 'metadata'; in CSV each metadata field is a column of its own")
     for column, count in Counter(header).items():
         if count > 1:
             mistakes.add(f"{path}, line 1 has the column {column!r} {_times(count)}; make column names differ")
     mistakes.check()
+    return columns
 
 
 def _times(count: int) -> str:

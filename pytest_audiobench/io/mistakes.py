@@ -68,7 +68,7 @@ class Mistakes:
         for key in table:
             if key not in known:
                 if len(self._sentences) < MOST:
-                    likely_keys.update(_near(key, known)[:1])
+                    likely_keys.update(near(key, known)[:1])
                 allowed = otherwise or f"allowed: {', '.join(known)}"
                 self.add(f"{place} has the unknown key {key[:80]!r}", key, known, allowed)
         return likely_keys - table.keys()
@@ -83,12 +83,16 @@ class Mistakes:
 def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:
     """For the end of a sentence: which of ``known`` may be meant by ``name``; else ``otherwise``, or the first ten."""
     names = list(known)
-    if near := [repr(candidate) for candidate in _near(name, names)]:
-        return f"did you mean {' or '.join(filter(None, (', '.join(near[:-1]), near[-1])))}?"
+    if likely := [repr(candidate) for candidate in near(name, names)]:
+        return f"did you mean {' or '.join(filter(None, (', '.join(likely[:-1]), likely[-1])))}?"
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return otherwise or f"there {'is' if len(names) == 1 else 'are'} {', '.join(names[:10]) or 'none'}{more}"
 
 
-def _near(name: str, known: Collection[str]) -> list[str]:
+def near(name: str, known: Collection[str]) -> list[str]:
+    """Those of ``known`` that may be meant by ``name``, the nearest first."""
     # Above two letters of three (dig and dog), below what two words have in common by chance (colour and cluster).
-    return difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)
+    likely = difflib.get_close_matches(name[:80], known, n=3, cutoff=0.65)
+    ratios = [difflib.SequenceMatcher(None, candidate, name[:80]).ratio() for candidate in likely]
+    # Where one is almost the name, what merely holds it (accuracy_drop, for acuracy) would only distract.
+    return [candidate for candidate, ratio in zip(likely, ratios, strict=True) if ratio > ratios[0] - 0.2]

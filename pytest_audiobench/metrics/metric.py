@@ -55,8 +55,10 @@ def span(unit: str) -> float:
 
 
 Statistics: TypeAlias = Mapping[str, float]
-Floats: TypeAlias = npt.NDArray[np.float64]
+"""What a scorer's ``score`` makes of one answer, by name: ``{"correct": 1}``."""
 Clusters: TypeAlias = Sequence[Hashable] | None
+"""The cluster of each sample, in their order, where clips repeat; else None."""
+Floats: TypeAlias = npt.NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
@@ -94,7 +96,7 @@ class MetricKind:
     unit: str
     """"share" and "points" are fractions of one that are shown in percent; any other text is shown as it is."""
     estimate: Callable[[Sequence[Statistics], Clusters], Estimate]
-    """Takes the samples' statistics and, where clips repeat, each sample's cluster."""
+    """Takes the samples' statistics and, where clips repeat, each sample's cluster; NaN for samples without any."""
     parts: Callable[[Statistics], tuple[float, float]] | None = None
     """A sample's numerator and denominator, where the metric is a ratio of their sums."""
     about: str = ""

@@ -33,7 +33,10 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
         raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {known}")
     # How a model is asked to reason is the evals' affair: a kind and its identity know nothing of it.
     options = {key: value for key, value in spec.options.items() if key != STYLE}
-    return _factory_from(kinds[spec.kind])(spec.target, options)
+    try:
+        return _factory_from(kinds[spec.kind])(spec.target, options)
+    except ValueError as error:  # such as int("yes") of a key's value
+        raise UsageError(f"the model {spec.text!r} cannot be made: {error}") from error
 
 
 def fills_a_device(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> bool:

@@ -58,7 +58,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             return
         shared = session_of(config)
         shared.check_models()
-        _ = shared.rules, shared.gate, shared.prompts
+        _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
         if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:

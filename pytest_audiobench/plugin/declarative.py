@@ -11,11 +11,16 @@ from typing import Any
 import pytest
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, near
 from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
 
 _DEFAULT_PROTOCOL = "multiple_choice"
 _TEXT, _TEXTS = "a string", "a list of strings"
+_OF_ROWS = {
+    **dict.fromkeys(("question", "id", "audio", "answer", "references"), _TEXT),
+    "choices": f"{_TEXT} or {_TEXTS}",
+}
+"""Keys that only a manifest takes."""
 _KEYS = {
     "manifest": _TEXT,
     "dataset": _TEXT,
@@ -23,6 +28,7 @@ _KEYS = {
     "scorers": f"{_TEXT} or {_TEXTS}",
     "cluster": _TEXT,
     "groups": _TEXTS,
+    **_OF_ROWS,
     "require": _TEXTS,
 }
 """The file's own keys, and what each takes."""
@@ -51,6 +57,7 @@ def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
             table["manifest"],
             cluster=table.get("cluster"),
             groups=tuple(table["groups"]) if "groups" in table else None,
+            **{key: table[key] for key in _OF_ROWS if key in table},
         )
         evaluate.require(*table.get("require", ()))
         name, options = _protocol(table)
@@ -88,6 +95,8 @@ def read_declaration(path: Path, config: pytest.Config | None = None) -> tuple[M
     sources = [key for key in ("manifest", "dataset") if key in table]
     if len(sources) == 2 or not (sources or likely_keys & {"manifest", "dataset"}):
         mistakes.add(f"{path}: name either a manifest or a dataset")
+    elif sources == ["dataset"] and (keys := [key for key in _OF_ROWS if key in table]):
+        mistakes.add(f"{path}: {', '.join(keys)} say how a manifest is read; a dataset has its own")
     lines = 0
     for text in typed.get("require", ()):
         with mistakes.catching(f"{path}: "):
@@ -109,7 +118,8 @@ def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config 
         call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
     if name not in FAMILIES:
         mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
-        return set()
+        # Which options there are depends on the protocol; a key of the file's own can be misspelled all the same.
+        return mistakes.check_keys(str(path), {key: value for key, value in options.items() if near(key, _KEYS)}, _KEYS)
     allowed = options_of(name)
     keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
     likely_keys = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)

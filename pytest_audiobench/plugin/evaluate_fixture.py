@@ -21,6 +21,7 @@ from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
 from pytest_audiobench.gate.thresholds import parse_threshold
+from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
@@ -42,6 +43,19 @@ if TYPE_CHECKING:
 
 STYLE = "style"
 """In place of scorers' names: those that belong to the model's style and the data set."""
+
+
+def _check_kinds(dataset: object, protocol: object) -> None:
+    """Raises UsageError for what is no data set or no protocol, with what was probably meant."""
+    if not isinstance(dataset, Dataset):
+        raise UsageError(f"evaluate takes a data set or its name first, not {short_repr(dataset)}")
+    if not isinstance(protocol, Protocol):
+        hint = ""
+        if isinstance(protocol, str):
+            hint = f": write protocol({protocol[:60]!r})"
+        elif callable(protocol):
+            hint = f": call it, as {getattr(protocol, '__name__', 'protocol')}()"
+        raise UsageError(f"evaluate takes a protocol after the data set, not {short_repr(protocol)}{hint}")
 
 
 class Evaluator:
@@ -103,6 +117,7 @@ class Evaluator:
         with test_errors():
             if isinstance(dataset, str):
                 dataset = named_dataset(dataset)
+            _check_kinds(dataset, protocol)
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
@@ -114,8 +129,8 @@ class Evaluator:
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:
         self._check_open("evaluate")
-        if samples is not None and samples < 1:
-            raise UsageError(f"{self._eval_item.eval} wants samples={samples}: ask for one or more, or None for all")
+        if samples is not None and (not isinstance(samples, int) or samples < 1):
+            raise UsageError(f"{self._eval_item.eval} wants samples={samples!r}: ask for one or more, or None for all")
         eval_ = f"{self._eval_item.eval}:{name}" if name else self._eval_item.eval
         if any(record.eval == eval_ for record in self._records):
             raise UsageError(f"{eval_} was evaluated already in this test: give each evaluation a name=")

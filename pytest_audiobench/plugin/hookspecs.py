@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -130,14 +129,6 @@ class Registration:
         from pytest_audiobench.protocols.protocol import register_scorer
 
         register_scorer(family, scorer)
-
-    def benchmark(self, name: str, folder: Path) -> None:
-        """Make ``name`` mean ``folder``, which holds declarative files (``*.audiobench.toml``)."""
-        from pytest_audiobench.errors import UsageError
-        from pytest_audiobench.extensions import BENCHMARKS
-
-        if BENCHMARKS.setdefault(name, folder) != folder:
-            raise UsageError(f"two benchmarks are registered as {name!r}: {BENCHMARKS[name]} and {folder}")
 
 
 @dataclass(frozen=True)

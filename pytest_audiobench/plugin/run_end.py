@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_audiobench.errors import AudiobenchError
+from pytest_audiobench.errors import AudiobenchError, FatalError
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
@@ -70,7 +71,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
-    session.config.hook.pytest_audiobench_update_run(config=session.config, run=run)
+    _call_update_hooks(session.config, run)
     write_page(controller.place.folder, run)
     controller.place.forget()
     run_writer.finish(controller.place.folder, run)
@@ -80,6 +81,19 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
 
         append_summary(Path(summary), run)
     controller.run = run
+
+
+def _call_update_hooks(config: pytest.Config, run: RunRecord) -> None:
+    """Raises FatalError, which names the place, for a hook that fails, and for a note that is no text."""
+    try:
+        config.hook.pytest_audiobench_update_run(config=config, run=run)
+    except Exception as error:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {error}"
+        raise FatalError(f"pytest_audiobench_update_run failed at {place.filename}:{place.lineno}: {what}") from error
+    for number, note in enumerate(run.notes):
+        if not isinstance(note, str):
+            raise FatalError(f"run.notes[{number}] is {note!r}: append texts in pytest_audiobench_update_run")
 
 
 def summarise(reporter: Any, controller: Controller) -> None:

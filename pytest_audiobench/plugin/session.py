@@ -265,9 +265,14 @@ class EvalSession:
             )
         )
 
+    @cached_property
+    def data_folders(self) -> tuple[dict[str, Path], list[Path]]:
+        """Those of one data set by its name, and shelves of many. Raises UsageError for what is no folder."""
+        return folders(self.options.data, base(self.config, "data"), "--ab-data")
+
     def places(self, here: Path) -> Places:
         """Where data may lie, for a test file in the folder ``here``, and what is to be mixed of it."""
-        by_name, shelves = folders(self.options.data, base(self.config, "data"), "--ab-data")
+        by_name, shelves = self.data_folders
         mixes: tuple[str, ...] = ()
         if self.options.mixes:
             from pytest_audiobench.datasets.packs.recipes import absolute_mixes

@@ -59,7 +59,7 @@ _MODULES: Mapping[str, str] = MappingProxyType(
 
 
 def protocol(name: str, *scorers: Any, **options: Any) -> Protocol:
-    """The protocol ``name``, read by ``scorers``, the first as the headline: ``protocol("captioning", "cider-d")``.
+    """The protocol ``name``, read by ``scorers``, the first as the headline: ``protocol("captioning", "spider")``.
 
     The names, what each asks for, its options and its scorers are those of ``audiobench scorers``. Without scorers it
     is read by its default. (``judged`` takes the protocol that it adds a judge to before them.) Raises UsageError for a

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, ParamSpec, TypeAlias
 from pytest_audiobench import extensions
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.messages import Message, Response, Settings
 from pytest_audiobench.protocols.answer_failures import Expects
 
@@ -361,8 +362,8 @@ class Protocol:
 
     def _scorer(self, name: str) -> Scorer:
         if name not in self.available:
-            there = "; ".join([", ".join(sorted(self.available)), *extensions.load()])
-            raise UsageError(f"{self.name} has no scorer {name!r}; it has {there}")
+            there = nearest(name, self.available, f"it has {', '.join(sorted(self.available))}")
+            raise UsageError("; ".join([f"{self.name} has no scorer {name!r}", there, *extensions.load()]))
         if why := self.available[name].missing_parts():
             raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return self.available[name]

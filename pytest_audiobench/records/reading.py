@@ -29,6 +29,9 @@ LONGEST_LINE = 64_000_000
 """Bytes. A longer line is no row of ours: answers are bounded where they enter the store."""
 
 
+_WHOLE_DEPTH = 2
+"""How deep a file's records must have every member: the file's own, its items', suites' and evals'."""
+
 _RUN = FileKind("run's record", "pytest", "it was edited, or cut: run again, which asks no model")
 
 
@@ -58,7 +61,25 @@ def decode(content: bytes, name: str, kind: FileKind, record: type[RecordType]) 
     """
     value = strict_json(content, name, kind)
     check_schema(value, name, kind, record)
-    return convert(value, name, kind, record)
+    converted = convert(value, name, kind, record)
+    if lacking := _lacking(value, converted, "it", _WHOLE_DEPTH):
+        raise UsageError(f"{name}: {lacking}: {kind.remedy}")
+    return converted
+
+
+def _lacking(value: Mapping[str, Any], record: Record, place: str, depth: int) -> str:
+    """What a record that is written whole lacks, as a removed member would else pass for its default."""
+    if record.__struct_config__.omit_defaults or record.__struct_config__.array_like:
+        return ""
+    for name in record.__struct_fields__:
+        if name not in value:
+            return f"{place} has no {name!r}"
+        members = getattr(record, name)
+        if depth > 1 and isinstance(members, (list, tuple)) and members and isinstance(members[0], Record):
+            for number, (raw, member) in enumerate(zip(value[name], members, strict=True)):
+                if lacking := _lacking(raw, member, f"{name} {_called(raw, number)}", depth - 1):
+                    return lacking
+    return ""
 
 
 def convert(value: Any, name: str, kind: FileKind, record: type[T], strict: bool = True) -> T:

@@ -44,13 +44,15 @@ _SIDES = ("discovery", "holdout")
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run. ``record`` is run.json; its schema is docs/run.schema.json.
+    """A finished run, as :func:`load_run` gives it.
 
     A column of the frames holds values of one kind, so that Parquet and databases take them as they are.
     """
 
     folder: Path
+    """Where its files lie."""
     record: RunRecord = field(repr=False)
+    """Its run.json, whose schema is docs/run.schema.json: ``run.record.items[0].metrics[0].value``."""
 
     def rows(self) -> Iterator[SampleRecord]:
         """One record per sample and epoch, in the run's order, with at most one in memory; needs no pandas."""

@@ -103,7 +103,10 @@ def test_a_ladder_may_have_doses_of_ones_own():
         (lambda: ladder("brown"), "no perturbations are named 'brown'; there are white, pink"),
         (lambda: ladder("clean"), "no perturbations are named 'clean'"),
         (lambda: ladder("codec", 3), "codecs have no dose"),
-        (lambda: named_perturbations("clean", "white-1dB"), "no perturbation is named 'white-1dB'; there are clean"),
+        (
+            lambda: named_perturbations("clean", "white-1dB"),
+            "no perturbation is named 'white-1dB'; did you mean 'white-10dB'",
+        ),
     ],
 )
 def test_a_perturbation_that_is_not_there_is_refused_with_those_that_are(make, said):

@@ -51,6 +51,14 @@ def test_an_unknown_kind_is_answered_with_the_known_ones():
         make(parse_spec("gpt:x"))
 
 
+def test_a_factory_that_cannot_read_its_options_is_answered_with_the_spec():
+    def ear(target, options):
+        return int(options["ears"])
+
+    with pytest.raises(UsageError, match=r"the model 'ear:x,ears=two' cannot be made: invalid literal .*'two'"):
+        make(parse_spec("ear:x,ears=two"), kinds={"ear": ear})
+
+
 def test_making_a_transformers_model_imports_no_torch(tmp_path):
     before = "torch" in sys.modules
     model = make(parse_spec(f"hf:{tmp_path},device=cpu"))

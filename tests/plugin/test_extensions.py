@@ -93,6 +93,13 @@ def test_files_without_code_and_thresholds_name_what_a_stranger_adds(installed):
     result.stdout.fnmatch_lines(["*off_hz*40*Hz*"])
 
 
+def test_the_evals_of_an_installed_package_are_run_by_its_name(installed, site):
+    (site / "benchmarks").rename(site / "pitch_benchmarks")
+    (site / "pitch_benchmarks" / "__init__.py").touch()
+    installed.run("--pyargs", "pitch_benchmarks", model="ear:good").assert_outcomes(passed=1)
+    assert [item["dataset"] for item in installed.last()[0]["items"]] == ["tones"]
+
+
 def test_a_run_takes_a_strangers_scorer_by_option_and_among_all(installed):
     installed.write(test_pitch=EVALS)
     installed.run("-k", "letters", "--ab-scorer=last-letter", "--ab-scorer=letters", model="ear:good").assert_outcomes(

@@ -49,6 +49,15 @@ def test_plain(model, audio):
     assert audio.duration_s(clip) == 0.5
 """
 
+ONE_EVAL = """
+from pytest_audiobench import manifest, multiple_choice
+
+TONES = manifest("data/tones.jsonl")
+
+def test_uses(evaluate):
+    evaluate(TONES, multiple_choice())
+"""
+
 
 def test_a_strangers_conftest_adds_models_data_and_metrics_and_amends_the_run(suite):
     suite.tones()
@@ -75,6 +84,51 @@ def test_hooks_run_in_workers_and_the_run_is_amended_once(suite):
     suite.run("-n2").assert_outcomes(passed=2)
     run, _ = suite.last()
     assert run["notes"].count("measured in the basement") == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        ("raise ValueError('no disk')", "pytest_audiobench_update_run failed at *conftest.py:*: ValueError: no disk"),
+        ("run.notes.append(3)", "run.notes[[]*] is 3: append texts in pytest_audiobench_update_run"),
+    ],
+)
+def test_a_hook_that_spoils_the_run_is_named_and_fails_it(suite, body, sentence):
+    suite.tones()
+    with (suite.path / "conftest.py").open("a") as conftest:
+        conftest.write(f"\n\ndef pytest_audiobench_update_run(config, run):\n    {body}\n")
+    suite.write(test_uses=ONE_EVAL)
+    result = suite.run()
+    assert result.ret == 1
+    result.stdout.fnmatch_lines([f"the report could not be written: {sentence}"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_a_data_folder_that_is_not_there_ends_the_run_before_the_first_request(tones, workers):
+    result = tones.run("--ab-data=sakura=nowhere", *workers)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --ab-data sakura=nowhere: *nowhere is not a folder on this machine"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            "TONES, 'multiple_choice'",
+            "evaluate takes a protocol after the data set, not 'multiple_choice': write protocol('multiple_choice')",
+        ),
+        (
+            "TONES, multiple_choice",
+            "evaluate takes a protocol after the data set, not *: call it, as multiple_choice()",
+        ),
+        ("multiple_choice(), TONES", "evaluate takes a data set or its name first, not Protocol(*"),
+        ("TONES, multiple_choice(), samples='3'", "uses wants samples='3': ask for one or more, or None for all"),
+    ],
+)
+def test_what_evaluate_does_not_take_fails_the_test_in_a_sentence(suite, arguments, sentence):
+    suite.tones()
+    suite.write(test_uses=ONE_EVAL.replace("TONES, multiple_choice()", arguments))
+    suite.run().stdout.fnmatch_lines([sentence])
 
 
 def test_a_suite_with_a_model_fixture_of_its_own_keeps_working(suite):

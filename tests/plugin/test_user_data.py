@@ -76,6 +76,62 @@ def test_a_protocol_that_asks_in_the_samples_words_says_which_sample_has_none(su
     assert not (suite.path / "log").exists()
 
 
+@pytest.fixture
+def labels(suite):
+    """A CSV of ``filename,label`` beside the tones, as other tools write it."""
+    suite.tones(21)
+    rows = [json.loads(line) for line in (suite.path / "data" / "tones.jsonl").read_text().splitlines()]
+    lines = ["filename,label,parity", *(f"{row['audio']},{row['answer']},{row['metadata']['parity']}" for row in rows)]
+    (suite.path / "data" / "labels.csv").write_text("\n".join(lines) + "\n")
+    return suite
+
+
+def test_a_csv_of_filename_and_label_is_asked_by_the_call_that_its_first_failure_advises(labels):
+    code = "from pytest_audiobench import manifest, multiple_choice\n\ndef test_own(evaluate):\n    evaluate({}, {})\n"
+    labels.write(test_own=code.format('manifest("data/labels.csv")', "multiple_choice()"))
+    result = labels.run()
+    result.assert_outcomes(failed=1)
+    advice = next(line for line in result.outlines if "read it with" in line)
+    call = advice.split("read it with ")[1].split(", or with these keys")[0]
+    assert call == (
+        'manifest("data/labels.csv", audio="filename", answer="label", choices="from answers", '
+        'question="Which label is it?")'
+    )
+    labels.write(test_own=code.format(call, "multiple_choice()"))
+    labels.run().assert_outcomes(passed=1)
+    item = labels.last()[0]["items"][0]
+    assert (item["metrics"][0]["n"], item["metrics"][0]["value"]) == (21, 1.0)
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_the_same_keys_ask_a_csv_of_filename_and_label_without_code(labels, workers):
+    (labels.path / "own.audiobench.toml").write_text(
+        'manifest = "data/labels.csv"\naudio = "filename"\nanswer = "label"\nchoices = "from answers"\n'
+        'question = "Which tone is heard?"\ngroups = ["parity"]\nrequire = ["accuracy >= 0.9"]\n'
+    )
+    labels.run("own.audiobench.toml", workers).assert_outcomes(passed=1)
+
+
+def test_choices_for_all_rows_are_a_list_without_code_too(labels):
+    tones = [f"{300 + 200 * number} Hz" for number in range(7)]
+    (labels.path / "own.audiobench.toml").write_text(
+        'manifest = "data/labels.csv"\naudio = "filename"\nanswer = "label"\nprotocol = "classification"\n'
+        f'choices = {json.dumps(tones)}\nquestion = "Which tone is heard?"\n'
+    )
+    labels.run("own.audiobench.toml").assert_outcomes(passed=1)
+
+
+def test_a_folder_for_each_class_is_asked_without_a_list(suite):
+    for hz in (300, 500):
+        (suite.path / "tones" / f"{hz} Hz").mkdir(parents=True)
+        for take in range(3):
+            tone_wav(suite.path / "tones" / f"{hz} Hz" / f"{take}.wav", hz=hz)
+    (suite.path / "own.audiobench.toml").write_text(
+        'manifest = "tones"\nquestion = "Which tone is heard?"\nrequire = ["accuracy >= 0.9"]\n'
+    )
+    suite.run("own.audiobench.toml").assert_outcomes(passed=1)
+
+
 def tone_wav(path, rate=8000, seconds=0.3, hz=300, **how):
     soundfile.write(path, 0.3 * np.sin(2 * np.pi * hz * np.arange(int(rate * seconds)) / rate), rate, **how)
 

@@ -1,6 +1,6 @@
 """The verdict of a whole run: advice that fits why; and its lines on a terminal."""
 
-from pytest_audiobench.records.run import VerdictRecord
+from pytest_audiobench.records.run import DrawsRecord, VerdictRecord
 from pytest_audiobench.report.terminal import summary_lines
 from pytest_audiobench.report.verdict import run_verdict
 
@@ -38,6 +38,14 @@ def test_an_inconclusive_line_that_fails_its_test_is_no_other_failure(runs):
     record = gated(runs, runs.item(0, "digits", [RIGHT], regressions=[line], outcome="failed"), exit_status=1)
     record = runs.with_items(record, message=f"accuracy.drop <= 1pp: {line.detail}")
     assert said(record).startswith("inconclusive (1 of 1 line inconclusive).")
+
+
+def test_a_threshold_that_draws_break_is_no_other_failure(runs):
+    fail = VerdictRecord("fail", "accuracy >= 0.9", 0.5, "0.5 is not >= 0.9")
+    drawn = runs.item(0, "noise", [RIGHT, WRONG], verdicts=[fail], outcome="failed")
+    draws = DrawsRecord("at 5 dB SNR accuracy is 0.500", "1", "6", [])
+    record = runs.with_items(gated(runs, drawn, exit_status=1), message=draws.summary, draws=draws)
+    assert "otherwise" not in said(record)
 
 
 def test_the_evaluations_of_one_test_fail_once(runs):

@@ -25,6 +25,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
+from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.records.fields import Harder
 
 Prepare: TypeAlias = Callable[[Places], ClipChange]
@@ -57,7 +58,9 @@ def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
             raise UsageError("codecs have no dose; choose among ladder('codec') by name")
         return tuple(perturbation for perturbation in _ALONE if perturbation.family == "codec")
     if family not in _LADDERS:
-        raise UsageError(f"no perturbations are named {family!r}; there are {', '.join((*_LADDERS, 'codec'))}")
+        families = (*_LADDERS, "codec")
+        there = f"there are {', '.join(families)}"
+        raise UsageError(f"no perturbations are named {family!r}; {nearest(family, families, there)}")
     rungs = {
         dose: _rung(family, dose) for dose in (dose_of(family, value) for value in doses or _LADDERS[family].doses)
     }
@@ -70,7 +73,8 @@ def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
     """The perturbations of the catalogue of these names. Raises UsageError, with all names, for one that is not."""
     for name in names:
         if name not in PERTURBATION_CATALOGUE:
-            raise UsageError(f"no perturbation is named {name!r}; there are {', '.join(PERTURBATION_CATALOGUE)}")
+            there = f"there are {', '.join(PERTURBATION_CATALOGUE)}"
+            raise UsageError(f"no perturbation is named {name!r}; {nearest(name, PERTURBATION_CATALOGUE, there)}")
     return tuple(PERTURBATION_CATALOGUE[name] for name in names)
 
 

@@ -26,7 +26,8 @@ def choices_of(sample: Sample) -> tuple[str, ...]:
     """The sample's choices. Raises UsageError where it has none."""
     if not sample.choices:
         raise UsageError(
-            f"sample {sample.id!r} has no choices; give it the task's list of labels as its choices, or ask another way"
+            f"sample {sample.id!r} has no choices; give it the task's list of labels as its choices, or its manifest "
+            "choices=… for all rows, or ask another way"
         )
     return sample.choices
 

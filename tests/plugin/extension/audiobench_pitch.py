@@ -3,7 +3,6 @@
 import math
 import re
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
@@ -147,7 +146,6 @@ def register(registration):
     registration.protocol(pitch, "How high a tone is, as a number")
     registration.scorer("multiple_choice", LAST_LETTER)
     registration.metric(OFF_HZ)
-    registration.benchmark("pitch", Path(__file__).parent / "benchmarks")
 
 
 extension = Extension(contract=1, register=register)
