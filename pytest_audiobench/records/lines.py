@@ -93,6 +93,15 @@ class PredictionRow(QuestionRow, frozen=True, kw_only=True, omit_defaults=True):
     """How the clips are made that are more than a file, in the first row of a sample's first epoch."""
 
 
+class BarePredictionRow(PredictionRow, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=False):
+    """A prediction's row as scoring takes it again: also one of a file that lies alone, and says no more than it must."""
+
+    references: Sequence[str] = ()
+    metadata: Mapping[str, Field] = {}
+    prompt: Prompt | None = None
+    usage: Mapping[str, int] = {}
+
+
 class AnswerOutput(Record, frozen=True, forbid_unknown_fields=False):
     """One answer, as a replay takes it."""
 

@@ -13,7 +13,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
 from pytest_audiobench.models.replay.recorded_run import response_of
 from pytest_audiobench.protocols.protocol import WEIGHING
-from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, Prompt
+from pytest_audiobench.records.lines import LINE_FILES, BarePredictionRow, PredictionRow, Prompt
 from pytest_audiobench.records.reading import numbered_lines, read_run
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.rescoring.recorded_answers import Played, RecordedRow, clip_named
@@ -39,7 +39,7 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
     ``only`` names the items (eval, model) that are wanted.
     """
     items = items_of(run_of(file))
-    lines = numbered_lines(file, PredictionRow)
+    lines = numbered_lines(file, BarePredictionRow)
     if only is not None:
         lines = ((line, row) for line, row in lines if (row.eval, row.model) in only)
     for (eval_, model, _, epoch), sample_lines in groupby(lines, _key):

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -139,6 +140,19 @@ def test_predictions_without_their_run_need_the_family_and_say_what_is_unknown(r
     whole = read_run(run_folder / "run.json").items[0]
     assert found.items[0].metrics[0].value == whole.metrics[0].value
     assert found.items[0].hashes["answers"] == whole.hashes["answers"]
+
+
+def test_predictions_that_lie_alone_need_say_no_more_than_what_was_asked_and_answered(run_folder, tmp_path):
+    file = shutil.copy(run_folder / "predictions.jsonl", tmp_path / "predictions.jsonl")
+    whole = rescore(source_of(file), ScoringOptions(family="multiple_choice"))
+
+    def bare(row):
+        kept = {name: value for name, value in row.items() if name not in ("references", "metadata", "prompt", "usage")}
+        return {**kept, "seconds": 0.5}
+
+    edited(Path(file), bare)
+    alone = rescore(source_of(file), ScoringOptions(family="multiple_choice"))
+    assert [item.scorers for item in alone.items] == [item.scorers for item in whole.items]
 
 
 def test_a_run_of_another_version_is_refused(copy):
