@@ -30,7 +30,8 @@ def gate(tmp_path):
     def made(rules="", evals=("tones[0]", "tones[1]", "two:silent"), missing=(), limit=None, **options):
         file = tmp_path / "audiobench.toml"
         file.write_text(rules)
-        contents = SimpleNamespace(sides=dict.fromkeys(evals), missing=missing, limit=limit)
+        head = SimpleNamespace(missing=missing, limit=limit)
+        contents = SimpleNamespace(head=head, sides=dict.fromkeys(evals))
         baseline = SimpleNamespace(source="main.json", models={"one": contents})
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
