@@ -94,7 +94,7 @@ class PredictionRow(QuestionRow, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BarePredictionRow(PredictionRow, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=False):
-    """A prediction's row as scoring takes it again: also one of a file that lies alone, and says no more than it must."""
+    """A prediction's row as scoring takes it: also of a file that lies alone, and says no more than it must."""
 
     references: Sequence[str] = ()
     metadata: Mapping[str, Field] = {}
