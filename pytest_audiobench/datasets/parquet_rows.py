@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
-from typing import Any, NamedTuple, TypeAlias
+from functools import cached_property, partial
+from itertools import accumulate, islice, pairwise
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from pytest_audiobench.audio.parquet_cells import (
     reason,
 )
 from pytest_audiobench.datasets.places import relative_path
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
@@ -107,6 +109,73 @@ def parquet_rows(
             plan = shard.plan(columns, where or {}, audio or {})
             for group in range(shard.groups):
                 yield from shard.rows(group, plan)
+
+
+class ParquetSamples(Sequence[Sample]):
+    """A sample for each row that ``parquet_rows`` gives, made of it by ``make`` whenever it is asked for.
+
+    Nothing of the files is in memory but how many rows of each row group ``where`` lets through. Several samples are
+    best asked for at once: each row group is then read once.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[FileSource],
+        columns: Collection[str],
+        make: Callable[[RowPlace, Row], Sample],
+        where: Where | None = None,
+        audio: Rates | None = None,
+    ) -> None:
+        self._files, self._make = files, make
+        self._columns, self._where, self._audio = columns, where or {}, audio or {}
+
+    @cached_property
+    def _counts(self) -> list[tuple[FileSource, list[int]]]:
+        counts = []
+        for file in self._files:
+            with _Shard(file) as shard:
+                plan = shard.plan((), self._where, {})
+                counts.append((file, [shard.count(group, plan) for group in range(shard.groups)]))
+        return counts
+
+    def __len__(self) -> int:
+        return sum(sum(groups) for _, groups in self._counts)
+
+    def __iter__(self) -> Iterator[Sample]:
+        rows = parquet_rows(self._files, self._columns, self._where, self._audio)
+        return (self._make(place, row) for place, row in rows)
+
+    @overload
+    def __getitem__(self, position: int) -> Sample: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Sample]: ...
+    def __getitem__(self, position: int | slice) -> Sample | list[Sample]:
+        if isinstance(position, slice):
+            return self.at(range(*position.indices(len(self))))
+        return self.at([range(len(self))[position]])[0]
+
+    def at(self, positions: Sequence[int]) -> list[Sample]:
+        """The samples at ``positions``, in that order."""
+        wanted, start = sorted(set(positions)), 0
+        samples: dict[int, Sample] = {}
+        for file, groups in self._counts:
+            bounds = list(accumulate(groups, initial=start))
+            start = bounds[-1]
+            if not _between(wanted, bounds[0], start):
+                continue
+            with _Shard(file) as shard:
+                plan = shard.plan(self._columns, self._where, self._audio)
+                for group, (first, end) in enumerate(pairwise(bounds)):
+                    if inside := _between(wanted, first, end):
+                        rows = shard.rows(group, plan, [position - first for position in inside])
+                        made = (self._make(place, row) for place, row in rows)
+                        samples.update(zip(inside, made, strict=True))
+        return [samples[position] for position in positions]
+
+
+def _between(positions: Sequence[int], first: int, end: int) -> Sequence[int]:
+    """Those of ascending ``positions`` in [first, end)."""
+    return positions[bisect_left(positions, first) : bisect_left(positions, end)]
 
 
 def distinct_values(files: Sequence[FileSource], column: str, where: Where | None = None) -> list[Any]:
@@ -198,9 +267,17 @@ class _Shard:
 
     # Rows
 
-    def rows(self, group: int, plan: _Plan) -> Iterator[tuple[RowPlace, Row]]:
-        """Those of one row group."""
+    def count(self, group: int, plan: _Plan) -> int:
+        """How many rows of a group there are."""
+        return int(self._chosen(group, plan).sum()) if plan.where else self._declared_rows(group)
+
+    def rows(self, group: int, plan: _Plan, ordinals: Sequence[int] | None = None) -> Iterator[tuple[RowPlace, Row]]:
+        """Those of one row group; of them the ``ordinals``, ascending, where such are given."""
         chosen, start = self._chosen(group, plan), 0
+        if ordinals is not None:
+            rows = np.flatnonzero(chosen)[ordinals]
+            chosen[:] = False
+            chosen[rows] = True
         if not chosen.any():
             return
         for batch in self._batches(group, list(plan.columns.values())):
@@ -237,16 +314,19 @@ class _Shard:
         """Which rows of a group ``where`` lets through: nothing but its columns is read for that."""
         import pyarrow.compute as compute
 
-        count, start = self._parquet.metadata.row_group(group).num_rows, 0
-        if not 0 <= count <= _MOST_ROWS:
-            raise self._broken(ValueError(f"{count} rows declared"), group)
-        chosen = np.ones(count, dtype=bool)
+        chosen, start = np.ones(self._declared_rows(group), dtype=bool), 0
         for batch in self._batches(group, [column for column, _ in plan.where.values()]) if plan.where else ():
             for column, allowed in plan.where.values():
                 passes = compute.is_in(column.of(batch), value_set=allowed)
                 chosen[start : start + len(batch)] &= passes.to_numpy(zero_copy_only=False)
             start += len(batch)
         return chosen
+
+    def _declared_rows(self, group: int) -> int:
+        count: int = self._parquet.metadata.row_group(group).num_rows
+        if not 0 <= count <= _MOST_ROWS:
+            raise self._broken(ValueError(f"{count} rows declared"), group)
+        return count
 
     def _batches(self, group: int, columns: Sequence[Column]) -> Iterator[Any]:
         names = [column.name for column in columns]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.dataset import Dataset, samples_at
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -76,16 +77,16 @@ def select(
     set is absent, UsageError for an empty one or one whose ids repeat.
     """
     samples = dataset.read(places)
-    if not samples:
-        raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
-    repeated = [id_ for id_, count in Counter(sample.id for sample in samples).items() if count > 1]
-    if repeated:
-        raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
     hashes = [batch_plan.sample_hash(sample.id) for sample in samples]
-    bits = batch_plan.window_bits(len(samples))
+    if not hashes:
+        raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
+    if (repeated := _first_repeated(hashes)) is not None:
+        (sample,) = samples_at(samples, [repeated])
+        raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
+    bits = batch_plan.window_bits(len(hashes))
     whole = batch_plan.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
     positions = min(whole, batch_plan.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
-    chosen = [samples[i] for i in positions]
+    chosen = samples_at(samples, positions)
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     selection = []
     for position, sample in zip(positions, chosen, strict=True):
@@ -102,6 +103,11 @@ def select(
     return Selection(
         dataset, len(whole), selection, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
     )
+
+
+def _first_repeated(hashes: Sequence[bytes]) -> int | None:
+    order = sorted(range(len(hashes)), key=hashes.__getitem__)  # a set of them would be the plan's largest part
+    return min((here for here, other in pairwise(order) if hashes[here] == hashes[other]), default=None)
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:

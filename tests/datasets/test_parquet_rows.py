@@ -1,8 +1,10 @@
 """Rows of Parquet files as publishers write them, and files that are broken, whose audio is played from its cell."""
 
+import base64
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -16,9 +18,12 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits import gain, trim
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
-from pytest_audiobench.datasets.parquet_rows import distinct_values, parquet_files, parquet_rows
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.parquet_rows import ParquetSamples, distinct_values, parquet_files, parquet_rows
 from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
+from pytest_audiobench.evaluation.selection import select
 
 pa = pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -82,9 +87,9 @@ def keys(clips):
     return [fact.digest if isinstance(fact, ClipFacts) else str(fact) for fact in facts_of(clips)]
 
 
-def waves(lists, type_=pa.float32(), **columns):
+def waves(lists, type_=None, **columns):
     columns = {name: pa.array(values) for name, values in columns.items()}
-    return pa.table({"audio": pa.array(lists, pa.list_(type_)), **columns})
+    return pa.table({"audio": pa.array(lists, pa.list_(type_ or pa.float32())), **columns})
 
 
 # Values
@@ -431,3 +436,106 @@ def test_a_pcm_wav_in_a_cell_sounds_as_in_a_file(tmp_path):
     (clip,) = clips_of(put(tmp_path, pa.table({"audio": pa.array([wave.getvalue()])})))
     file = Clip(FileSource(DataRoot("mine", tmp_path), "a.wav"))
     assert decode(clip, 22_050, None).pcm_digest == decode(file, 22_050, None).pcm_digest
+
+
+# Samples and runs
+
+
+def sample_of(place, row):
+    return Sample(row["id"], (row["audio"],), "Which digit is spoken?", tuple(row["choices"]), row["label"])
+
+
+def samples_of(files, where=None):
+    return ParquetSamples(files, ["id", "label", "choices"], sample_of, where, audio={"audio": None})
+
+
+def test_samples_are_made_of_the_rows_that_are_asked_for(tmp_path):
+    files = put(tmp_path, published(range(13)), published(range(13, 24)))
+    made = []
+    samples = ParquetSamples(files, ["id"], lambda place, row: made.append(row["id"]) or Sample(row["id"], (), ""))
+    assert len(samples) == 24
+    assert made == []
+    assert [sample.id for sample in samples.at([20, 3, 14, 3])] == [DIGITS[n].id for n in (20, 3, 14, 3)]
+    assert sorted(made) == sorted(DIGITS[n].id for n in (3, 14, 20))
+    assert [sample.id for sample in samples] == [sample.id for sample in DIGITS]
+    assert samples[-1].id == DIGITS[23].id
+    assert [sample.id for sample in samples[11:15]] == [DIGITS[n].id for n in range(11, 15)]
+
+
+def test_samples_are_counted_and_chosen_among_those_that_where_lets_through(tmp_path):
+    files = put(tmp_path, published(range(13)), published(range(13, 24)))
+    samples = samples_of(files, {"number": [2, 11, 12, 17]})
+    assert len(samples) == 4
+    assert [sample.id for sample in samples.at([3, 1])] == [DIGITS[17].id, DIGITS[11].id]
+    with pytest.raises(IndexError):
+        samples[4]
+
+
+def test_an_id_that_repeats_in_a_table_is_named_before_anything_is_asked(tmp_path):
+    files = put(tmp_path, published([1, 2, 3]), published([5, 3]))
+    dataset = Dataset("digits", lambda places: samples_of(files))
+    with AudioIndex(None) as index, pytest.raises(UsageError, match=f"the id '{DIGITS[3].id}' more than once"):
+        select(dataset, Places(here=tmp_path), index, handle=None)
+
+
+EVAL = """
+import pytest
+from pytest_audiobench import multiple_choice, perturb
+from pytest_audiobench.audio.edits import white_noise
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.parquet_rows import ParquetSamples, parquet_files
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation, per_clip
+from pytest_audiobench.datasets.sample import Sample
+
+def sample(place, row):
+    return Sample(row["id"], (row["audio"],), "Which digit is spoken?", tuple(row["choices"]), row["label"])
+
+def read(places):
+    files = parquet_files(places.find("digits", "data/test-*.parquet"), "data/test-*.parquet")
+    return ParquetSamples(files, ["id", "label", "choices"], sample, audio={"audio": None})
+
+NOISY = Perturbation("noisy", "noisy", per_clip(lambda places: lambda clip, own: clip.edited(white_noise(0, seed=own))))
+
+def test_clean(evaluate):
+    assert evaluate(Dataset("digits", read), multiple_choice())["accuracy"] > 0.5
+
+def test_noisy(evaluate):
+    evaluate(perturb(Dataset("digits", read), NOISY), multiple_choice())
+"""
+
+
+def run_over(folder, name, *tables, **options):
+    """The record of a run over these shards, and its page; run and shards lie in the folder ``name``."""
+    put(folder / name, *tables, **options)
+    (folder / "test_digits.py").write_text(EVAL)
+    where = ("--ab-reports=reports", "--ab-store=store.sqlite", f"--ab-data=digits={name}", f"--ab-run={name}")
+    run(folder, "pytest", "-q", "-p", "no:cacheprovider", "--ab-report-audio=all", *where)
+    reports = folder / "reports" / name
+    return json.loads((reports / "run.json").read_text()), (reports / "report.html").read_text()
+
+
+def test_a_run_over_shards_has_excerpts_on_its_page_and_is_verified_from_them(tmp_path):
+    record, page = run_over(tmp_path, "three", *[published(range(n, n + 8)) for n in (0, 8, 16)])
+    assert [item["errors"] for item in record["items"]] == [[], []]
+    mp3 = base64.b64decode(max(re.findall(r"[A-Za-z0-9+/]{2000,}={0,2}", page), key=lambda text: text.count("VVV")))
+    assert soundfile.info(io.BytesIO(mp3)).format == "MP3"
+    verify = ("pytest_audiobench.cli", "verify", "reports/three")
+    assert "of 24 clips were not looked at" in run(tmp_path, *verify)
+    assert "not looked at" not in run(tmp_path, *verify, "--data", "digits=three")
+    put(tmp_path / "three", *[published(range(n, n + 8)) for n in (16, 8, 0)])
+    assert "is other audio than the run's" in run(tmp_path, *verify, "--data", "digits=three", status=1)
+
+
+def test_the_same_rows_in_other_shards_give_the_same_hashes_and_ask_nothing(tmp_path):
+    first, _ = run_over(tmp_path, "one", published(), group_rows=24)
+    second, _ = run_over(tmp_path, "three", *[published(range(n, n + 8)) for n in (16, 0, 8)], group_rows=3)
+    assert [item["hashes"] for item in first["items"]] == [item["hashes"] for item in second["items"]]
+    assert [item["asking"]["asked"] for item in first["items"]] == [24, 24]
+    assert [item["asking"]["asked"] for item in second["items"]] == [0, 0]
+
+
+def run(folder, module, *arguments, status=0):
+    command = [sys.executable, "-m", module, *arguments]
+    process = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert process.returncode == status, process.stdout + process.stderr
+    return process.stdout
