@@ -48,7 +48,7 @@ CREATE TABLE IF NOT EXISTS cells_1 (
 ) WITHOUT ROWID
 """
 _RECALL_CELLS = """
-SELECT column_name, row_group, row, rate_hz, digest, duration_s FROM json_each(?) AS cell JOIN cells_1 AS known ON
+SELECT column_name, row_group, row, rate_hz, digest, duration_s FROM json_each(?) AS cell CROSS JOIN cells_1 ON
 column_name = json_extract(cell.value, '$[0]') AND row_group = json_extract(cell.value, '$[1]')
 AND row = json_extract(cell.value, '$[2]') AND rate_hz = json_extract(cell.value, '$[3]')
 WHERE device = ? AND inode = ? AND size = ? AND mtime_ns = ? AND ctime_ns = ?

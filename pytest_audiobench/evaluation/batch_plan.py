@@ -49,11 +49,19 @@ def duration_bucket(duration_s: float | None) -> int:
     return 0 if duration_s is None or duration_s <= 1.0 else math.ceil(math.log2(duration_s))
 
 
-def limited_positions(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
+def hash_order(hashes: Sequence[bytes]) -> list[int]:
+    """The positions of all samples in the order of their hashes."""
+    return sorted(range(len(hashes)), key=hashes.__getitem__)
+
+
+def limited_positions(
+    hashes: Sequence[bytes], limit: int | None, whole_windows: bool, order: list[int] | None = None
+) -> list[int]:
     """The positions of the samples that a run takes, in hash order: all without a limit, else the first ``limit``, with
     ``whole_windows`` (where batches are planned) to the end of the last one's window, so that batches are a full run's.
+    ``order`` is the :func:`hash_order` where that is known.
     """
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    order = hash_order(hashes) if order is None else order
     if limit is None or limit >= len(order):
         return order
     end = limit

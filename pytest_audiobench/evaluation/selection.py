@@ -80,12 +80,13 @@ def select(
     hashes = [batch_plan.sample_hash(sample.id) for sample in samples]
     if not hashes:
         raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
-    if (repeated := _first_repeated(hashes)) is not None:
+    order = batch_plan.hash_order(hashes)  # once: of a million samples it is a large part of the plan
+    if (repeated := _first_repeated(order, hashes)) is not None:
         (sample,) = samples_at(samples, [repeated])
         raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
     bits = batch_plan.window_bits(len(hashes))
-    whole = batch_plan.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
-    positions = min(whole, batch_plan.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
+    whole = batch_plan.limited_positions(hashes, samples_wanted, handle.planned, order)
+    positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
     chosen = samples_at(samples, positions)
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     selection = []
@@ -105,8 +106,7 @@ def select(
     )
 
 
-def _first_repeated(hashes: Sequence[bytes]) -> int | None:
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)  # a set of them would be the plan's largest part
+def _first_repeated(order: Sequence[int], hashes: Sequence[bytes]) -> int | None:
     return min((here for here, other in pairwise(order) if hashes[here] == hashes[other]), default=None)
 
 
