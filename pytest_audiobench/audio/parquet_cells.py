@@ -66,10 +66,14 @@ class Column(NamedTuple):
         array = compute.struct_field(array, list(self.path[1:])) if self.path[1:] else array
         return array.dictionary_decode() if hasattr(array, "dictionary_decode") else array
 
-    def chunks(self, group: Any) -> list[Any]:
-        """What a row group's metadata says of the column."""
-        chunks = [group.column(number) for number in range(group.num_columns)]
-        return [chunk for chunk in chunks if f"{chunk.path_in_schema}.".startswith(f"{self.name}.")]
+    def chunks(self, file: Any, group: int) -> list[Any]:
+        """What the metadata of ``file`` says of the column's parts in a row group. Raises what pyarrow does."""
+        paths = [file.schema.column(number).path for number in range(len(file.schema))]
+        inside = [number for number, path in enumerate(paths) if f"{path}.".startswith(f"{self.name}.")]
+        # Metadata that contradict themselves end the process when they are looked at, and raise when they are read by.
+        next(file.iter_batches(1, row_groups=[group], columns=[self.name], use_threads=False), None)
+        metadata = file.metadata.row_group(group)
+        return [metadata.column(number) for number in inside]
 
 
 def column_of(schema: Any, name: str) -> Column:
@@ -204,7 +208,7 @@ def _values(path: str, name: str, group: int, wanted: Sequence[int]) -> Iterator
         if not 0 <= group < file.metadata.num_row_groups:
             return
         column = _audio_column(file.schema_arrow, name)
-        size = sum(checked_bytes(chunk) for chunk in column.chunks(file.metadata.row_group(group)))
+        size = sum(checked_bytes(chunk) for chunk in column.chunks(file, group))
         cells = max(1, min(_MOST_CELLS, _BATCH_BYTES // max(1, size)))
         start, left = 0, iter(wanted)
         row = next(left, None)

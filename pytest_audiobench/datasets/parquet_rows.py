@@ -348,14 +348,14 @@ class _Shard:
 
     def _batch_rows(self, group: int, columns: Sequence[Column]) -> int:
         """So few that they fit, even where each refers to the longest entry of its column's dictionary."""
-        metadata, longest = self._parquet.metadata.row_group(group), 1
+        count, longest = max(1, self._declared_rows(group)), 1
         for column in columns:
-            for chunk in column.chunks(metadata):
-                size, in_a_row = checked_bytes(chunk), -(-chunk.num_values // max(1, metadata.num_rows))
+            for chunk in column.chunks(self._parquet, group):
+                size, in_a_row = checked_bytes(chunk), -(-chunk.num_values // count)
                 if size > _MOST_GROUP_BYTES:
                     raise ValueError(f"{size} bytes of {column.name!r} declared, more than is read at once")
                 if not chunk.has_dictionary_page:
-                    size //= max(1, metadata.num_rows)
+                    size //= count
                 elif size > _BATCH_BYTES // _BATCH_ROWS:
                     size = self._longest_entry(group, chunk.path_in_schema) * in_a_row
                 longest = max(longest, size)

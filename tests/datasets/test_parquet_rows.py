@@ -413,6 +413,42 @@ def test_a_small_file_that_unfolds_to_much_does_not_fill_the_memory(tmp_path):
     assert int(megabytes) < 600  # unfolded they are 80 GB
 
 
+DAMAGE = """
+import random, sys
+from pathlib import Path
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.datasets.parquet_rows import parquet_files, parquet_rows
+from pytest_audiobench.errors import UsageError
+
+folder = Path(sys.argv[1])
+(file,) = files = parquet_files(DataRoot("digits", folder), "data/*.parquet")
+whole, draw, ends = file.location.read_bytes(), random.Random(1), {"read": 0, "refused": 0}
+footer = int.from_bytes(whole[-8:-4], "little")
+for _ in range(200):
+    damaged = bytearray(whole)
+    for _ in range(draw.choice([1, 3])):
+        damaged[draw.choice([draw.randrange(len(whole)), len(whole) - 8 - draw.randrange(footer)])] = draw.randrange(256)
+    file.location.write_bytes(damaged)
+    try:
+        list(parquet_rows(files, ["id", "choices", "number"], {"number": [1, 2, 20]}))
+        clips = [row["audio"] for _, row in parquet_rows(files, (), audio={"audio": None})]
+        with AudioIndex(None) as index:
+            index.facts_of(clips)
+        ends["read"] += 1
+    except UsageError as error:
+        assert str(file.location) in str(error), error
+        ends["refused"] += 1
+print(ends["read"] > 20, ends["refused"] > 20)
+"""
+
+
+def test_damage_anywhere_in_a_file_is_a_sentence_that_names_it_and_never_ends_the_process(tmp_path):
+    put(tmp_path, published())  # pyarrow ends the process over some footers that contradict themselves
+    process = subprocess.run([sys.executable, "-c", DAMAGE, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stdout) == (0, "True True\n"), process.stderr
+
+
 def test_without_pyarrow_one_sentence_says_what_to_install(tmp_path):
     files = put(tmp_path, published())
     script = (
