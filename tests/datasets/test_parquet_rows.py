@@ -428,7 +428,8 @@ footer = int.from_bytes(whole[-8:-4], "little")
 for _ in range(200):
     damaged = bytearray(whole)
     for _ in range(draw.choice([1, 3])):
-        damaged[draw.choice([draw.randrange(len(whole)), len(whole) - 8 - draw.randrange(footer)])] = draw.randrange(256)
+        place = draw.choice([draw.randrange(len(whole)), len(whole) - 8 - draw.randrange(footer)])
+        damaged[place] = draw.randrange(256)
     file.location.write_bytes(damaged)
     try:
         list(parquet_rows(files, ["id", "choices", "number"], {"number": [1, 2, 20]}))
