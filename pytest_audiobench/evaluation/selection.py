@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
@@ -77,11 +76,11 @@ def select(
     set is absent, UsageError for an empty one or one whose ids repeat.
     """
     samples = dataset.read(places)
-    hashes = [batch_plan.sample_hash(sample.id) for sample in samples]
-    if not hashes:
+    hashes = batch_plan.packed_hashes(sample.id for sample in samples)
+    if not len(hashes):
         raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
-    order = batch_plan.hash_order(hashes)  # once: of a million samples it is a large part of the plan
-    if (repeated := _first_repeated(order, hashes)) is not None:
+    order = batch_plan.hash_order(hashes)
+    if (repeated := batch_plan.first_repeated(hashes, order)) is not None:
         (sample,) = samples_at(samples, [repeated])
         raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
     bits = batch_plan.window_bits(len(hashes))
@@ -104,10 +103,6 @@ def select(
     return Selection(
         dataset, len(whole), selection, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
     )
-
-
-def _first_repeated(order: Sequence[int], hashes: Sequence[bytes]) -> int | None:
-    return min((here for here, other in pairwise(order) if hashes[here] == hashes[other]), default=None)
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
