@@ -52,6 +52,25 @@ class FileSource:
 
 
 @dataclass(frozen=True, slots=True)
+class CellSource:
+    """Audio in a cell of a Parquet file: the bytes of an audio file, or a waveform.
+
+    It is identified by its content alone, as the same bytes in a file and the same waveform in memory are.
+    """
+
+    file: FileSource
+    column: str
+    row_group: int
+    row: int
+    """Within its group, from 0 on, as the group is."""
+    rate_hz: int | None = None
+    """That of a waveform; None for the bytes of a file, which say it."""
+
+    def __str__(self) -> str:
+        return f"{self.file}, row group {self.row_group}, row {self.row}, {self.column}"
+
+
+@dataclass(frozen=True, slots=True)
 class ArraySource:
     """A waveform in memory; its digest covers the float32 little-endian bytes and the rate."""
 
@@ -66,9 +85,7 @@ class ArraySource:
         wave = np.array(samples, dtype=np.float32)  # a copy: the digest must stay true
         if wave.ndim == 2:
             wave = wave.mean(axis=1, dtype=np.float32)
-        content = hashlib.sha256(np.ascontiguousarray(wave, dtype="<f4").tobytes())
-        content.update(str(rate_hz).encode())
-        return cls(name=name, rate_hz=rate_hz, digest=content.hexdigest(), samples=wave)
+        return cls(name=name, rate_hz=rate_hz, digest=waveform_digest(wave, rate_hz), samples=wave)
 
     def __str__(self) -> str:
         return f"{self.name} ({len(self.samples) / self.rate_hz:.2f} s)"
@@ -131,7 +148,7 @@ class CombinedSource:
         return f"{self.rule}({', '.join(names)})"
 
 
-Source: TypeAlias = FileSource | ArraySource | SynthesisSource | CombinedSource
+Source: TypeAlias = FileSource | CellSource | ArraySource | SynthesisSource | CombinedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +216,13 @@ class PlayedAudio:
     def duration_s(self) -> float:
         """Of what was played, in seconds."""
         return len(self.samples) / self.rate_hz
+
+
+def waveform_digest(samples: Samples, rate_hz: int) -> str:
+    """What identifies a mono waveform."""
+    content = hashlib.sha256(np.ascontiguousarray(samples, dtype="<f4").data)
+    content.update(str(rate_hz).encode())
+    return content.hexdigest()
 
 
 def decimal(name: str, value: float, *, least: float = -math.inf) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from pytest_audiobench.audio.clip import (
     ArraySource,
+    CellSource,
     Clip,
     CombinedSource,
     Edit,
@@ -55,6 +56,10 @@ def _recipe(clip: Clip) -> Recipe:
 def _source(source: Source) -> Recipe:
     if isinstance(source, FileSource):
         return str(source)
+    if isinstance(source, CellSource):
+        place = {"column": source.column, "row_group": source.row_group, "row": source.row}
+        rate = {} if source.rate_hz is None else {"rate_hz": source.rate_hz}
+        return {"file": str(source.file), **place, **rate}
     if isinstance(source, ArraySource):
         return {"array": source.digest}
     if isinstance(source, SynthesisSource):
@@ -82,12 +87,20 @@ def _clip(recipe: Recipe, file: Callable[[str], FileSource], depth: int) -> Clip
         return _clip(recipe.get("source"), file, depth + 1).edited(*(_edit(edit) for edit in _list(recipe, "edits")))
     if "array" in recipe:
         return Clip(ArraySource("array", 1, _text(recipe, "array"), np.zeros(0, dtype=np.float32)))
+    if "file" in recipe:
+        return Clip(_cell(recipe, file))
     version, parameters = _whole_number(recipe, "version"), _parameters(recipe)
     if "rule" in recipe:
         clips = tuple(_clip(part, file, depth + 1) for part in _list(recipe, "clips"))
         rule, rate_hz = _text(recipe, "rule"), _whole_number(recipe, "rate_hz")
         return Clip(CombinedSource(rule, version, rate_hz, clips, parameters, _seed(recipe)))
     return Clip(SynthesisSource(_text(recipe, "recipe"), version, parameters))
+
+
+def _cell(recipe: Mapping[str, Any], file: Callable[[str], FileSource]) -> CellSource:
+    row_group, row = _whole_number(recipe, "row_group"), _whole_number(recipe, "row")
+    rate_hz = None if recipe.get("rate_hz") is None else _whole_number(recipe, "rate_hz")
+    return CellSource(file(_text(recipe, "file")), _text(recipe, "column"), row_group, row, rate_hz)
 
 
 def _edit(edit: Recipe) -> Edit:

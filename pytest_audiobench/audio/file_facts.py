@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import soundfile
 
@@ -31,12 +31,39 @@ CREATE TABLE IF NOT EXISTS files_1 (
     UNIQUE (inode, device)
 )
 """
+_SCHEMA_OF_CELLS = """
+CREATE TABLE IF NOT EXISTS cells_1 (
+    device INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    column_name TEXT NOT NULL,
+    row_group INTEGER NOT NULL,
+    row INTEGER NOT NULL,
+    rate_hz INTEGER NOT NULL,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    duration_s REAL,
+    PRIMARY KEY (inode, device, column_name, row_group, row, rate_hz)
+) WITHOUT ROWID
+"""
+_RECALL_CELLS = """
+SELECT column_name, row_group, row, rate_hz, digest, duration_s FROM json_each(?) AS cell CROSS JOIN cells_1 ON
+column_name = json_extract(cell.value, '$[0]') AND row_group = json_extract(cell.value, '$[1]')
+AND row = json_extract(cell.value, '$[2]') AND rate_hz = json_extract(cell.value, '$[3]')
+WHERE device = ? AND inode = ? AND size = ? AND mtime_ns = ? AND ctime_ns = ?
+"""
+_REMEMBER_CELL = "INSERT OR REPLACE INTO cells_1 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECALL = """
 SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
 FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
 """
 _REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE_S = 10.0
+
+
+CellKey: TypeAlias = tuple[str, int, int, int]
+"""A cell of a file: its column, row group, row, and the rate at which it is read, 0 where it says that itself."""
 
 
 class FileFacts(NamedTuple):
@@ -96,25 +123,40 @@ class FileMemory:
     def recall(self, keys: Sequence[FileKey]) -> dict[FileKey, FileFacts]:
         """What is known of ``keys``, in one query."""
         wanted = set(keys)
-        inodes = json.dumps(sorted({key.inode for key in wanted}))
-        with self._lock:
-            try:
-                rows = self._database.execute(_RECALL, (inodes,)).fetchall()
-            except sqlite3.Error:
-                rows = self._new_database().execute(_RECALL, (inodes,)).fetchall()
+        rows = self._rows(_RECALL, (json.dumps(sorted({key.inode for key in wanted})),))
         facts = {row[:5]: row[5:] for row in rows}
         return {key: FileFacts(*facts[key]) for key in wanted if key in facts}
 
     def remember(self, facts: Mapping[FileKey, FileFacts]) -> None:
         """Keep ``facts``, in one transaction."""
-        rows = [(*key, *known) for key, known in facts.items()]
+        self._keep(_REMEMBER, [(*key, *known) for key, known in facts.items()])
+
+    def recall_cells(self, key: FileKey, cells: Sequence[CellKey]) -> dict[CellKey, FileFacts]:
+        """What is known of ``cells`` of one file."""
+        file = (key.device, key.inode, key.size, key.mtime_ns, key.ctime_ns)
+        rows = self._rows(_RECALL_CELLS, (json.dumps(cells), *file))
+        return {row[:4]: FileFacts(*row[4:]) for row in rows}
+
+    def remember_cells(self, key: FileKey, facts: Mapping[CellKey, FileFacts]) -> None:
+        """Keep ``facts`` of one file's cells, in one transaction."""
+        state = (key.size, key.mtime_ns, key.ctime_ns)
+        self._keep(_REMEMBER_CELL, [(key.device, key.inode, *cell, *state, *known) for cell, known in facts.items()])
+
+    def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
+        with self._lock:
+            try:
+                return self._database.execute(query, values).fetchall()
+            except sqlite3.Error:
+                return self._new_database().execute(query, values).fetchall()
+
+    def _keep(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
             return
         with self._lock:
             try:
-                _write(self._database, rows)
+                _write(self._database, statement, rows)
             except sqlite3.Error:
-                _write(self._new_database(), rows)
+                _write(self._new_database(), statement, rows)
 
     def close(self) -> None:
         with self._lock:
@@ -136,6 +178,7 @@ def _open_database(path: Path | None) -> tuple[sqlite3.Connection, bool]:
             pass
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.execute(_SCHEMA)
+    database.execute(_SCHEMA_OF_CELLS)
     return database, False
 
 
@@ -146,6 +189,7 @@ def _on_disk(path: Path) -> sqlite3.Connection:
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("BEGIN IMMEDIATE")
         database.execute(_SCHEMA)
+        database.execute(_SCHEMA_OF_CELLS)
         database.execute("COMMIT")
     except sqlite3.Error:
         database.close()
@@ -166,10 +210,10 @@ def _into_wal(database: sqlite3.Connection) -> None:
             time.sleep(0.01)
 
 
-def _write(database: sqlite3.Connection, rows: Sequence[tuple[object, ...]]) -> None:
+def _write(database: sqlite3.Connection, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
     database.execute("BEGIN IMMEDIATE")
     try:
-        database.executemany(_REMEMBER, rows)
+        database.executemany(statement, rows)
         database.execute("COMMIT")
     except sqlite3.Error:
         database.execute("ROLLBACK")

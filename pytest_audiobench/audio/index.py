@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio import combining, edits
-from pytest_audiobench.audio.clip import ArraySource, Clip, CombinedSource, FileSource
-from pytest_audiobench.audio.file_facts import FileFacts, FileMemory, FreshFacts, read_facts
+from pytest_audiobench.audio.clip import ArraySource, CellSource, Clip, CombinedSource, FileSource
+from pytest_audiobench.audio.file_facts import CellKey, FileFacts, FileMemory, FreshFacts, read_facts
 from pytest_audiobench.audio.location import FileKey, Located, Locator
+from pytest_audiobench.audio.parquet_cells import cell_facts
 from pytest_audiobench.errors import AudioError, FileUnreachable, UsageError
 from pytest_audiobench.identity import digest
 
@@ -28,7 +30,8 @@ class ClipFacts(NamedTuple):
     """After its edits, from the file's header, which may be wrong; None when no header can be read."""
 
 
-_Place: TypeAlias = tuple[str, str]
+_Place: TypeAlias = tuple[str, str, CellKey | None]
+"""A folder, a path within it, and which cell of that file."""
 
 
 class AudioIndex:
@@ -63,7 +66,9 @@ class AudioIndex:
         """
         sources = {_place(source): source for clip in clips for source in _files(clip)}
         located, errors = _locations(sources)
-        facts = {**errors, **self._facts(located, sources)}
+        files = {place: source for place, source in sources.items() if isinstance(source, FileSource)}
+        cells = {place: source for place, source in sources.items() if isinstance(source, CellSource)}
+        facts = {**errors, **self._facts(located, files), **self._facts_of_cells(located, cells)}
         return [_clip_facts(clip, facts) for clip in clips]
 
     def digest_of(self, path: Path) -> str:
@@ -82,12 +87,12 @@ class AudioIndex:
     def _facts(
         self, located: Mapping[_Place, Located], sources: Mapping[_Place, FileSource]
     ) -> dict[_Place, FileFacts | AudioError]:
-        keys = {place: file.key for place, file in located.items()}
+        keys = {place: located[place].key for place in sources if place in located}
         remembered = self._memory.recall(list(keys.values()))
         facts: dict[_Place, FileFacts | AudioError] = {
             place: remembered[key] for place, key in keys.items() if key in remembered
         }
-        cold = [place for place in located if place not in facts]
+        cold = [place for place in keys if place not in facts]
         reads = _read_all([(sources[place], located[place].path) for place in cold])
         self._remember([read for read in reads if isinstance(read, FreshFacts)])
         facts.update(
@@ -96,33 +101,63 @@ class AudioIndex:
         )
         return facts
 
+    def _facts_of_cells(
+        self, located: Mapping[_Place, Located], cells: Mapping[_Place, CellSource]
+    ) -> dict[_Place, FileFacts | AudioError]:
+        facts: dict[_Place, FileFacts | AudioError] = {}
+        files: dict[tuple[str, str], dict[CellKey, _Place]] = {}
+        for place, source in cells.items():
+            if place in located:
+                files.setdefault(place[:2], {})[_cell(source)] = place
+        for places in files.values():
+            file = located[next(iter(places.values()))]
+            remembered = self._memory.recall_cells(file.key, list(places))
+            cold = [cells[place] for cell, place in places.items() if cell not in remembered]
+            fresh: dict[CellKey, FileFacts] = {}
+            for source, read in cell_facts(file.path, cold) if cold else ():
+                facts[places[_cell(source)]] = read
+                if isinstance(read, FileFacts):
+                    fresh[_cell(source)] = read
+            if file.key.age_s(time.time_ns()) >= self._settle_s:
+                self._memory.remember_cells(file.key, fresh)
+            facts.update((places[cell], known) for cell, known in remembered.items())
+        return facts
+
     def _remember(self, reads: Sequence[FreshFacts]) -> None:
         """Of files whose later changes are sure to show in their keys."""
         settled = [read for read in reads if read.key and read.key.age_s(read.at_ns) >= self._settle_s]
         self._memory.remember({read.key: read.facts for read in settled if read.key})
 
 
-def _files(clip: Clip) -> Iterator[FileSource]:
+def _files(clip: Clip) -> Iterator[FileSource | CellSource]:
     source = clip.source
-    if isinstance(source, FileSource):
+    if isinstance(source, FileSource | CellSource):
         yield source
     elif isinstance(source, CombinedSource):
         for part in source.clips:
             yield from _files(part)
 
 
-def _place(source: FileSource) -> _Place:
+def _place(source: FileSource | CellSource) -> _Place:
     """Sources are equal when their roots' names are; files are the same when the folders are."""
-    return os.fspath(source.root.folder), source.path
+    if isinstance(source, CellSource):
+        return os.fspath(source.file.root.folder), source.file.path, _cell(source)
+    return os.fspath(source.root.folder), source.path, None
 
 
-def _locations(sources: Mapping[_Place, FileSource]) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
+def _cell(source: CellSource) -> CellKey:
+    return source.column, source.row_group, source.row, source.rate_hz or 0
+
+
+def _locations(
+    sources: Mapping[_Place, FileSource | CellSource],
+) -> tuple[dict[_Place, Located], dict[_Place, AudioError]]:
     locator = Locator()
     located: dict[_Place, Located] = {}
     errors: dict[_Place, AudioError] = {}
     for place, source in sources.items():
         try:
-            located[place] = locator.find(source)
+            located[place] = locator.find(source.file if isinstance(source, CellSource) else source)
         except AudioError as error:
             errors[place] = error
     return located, errors
@@ -147,7 +182,7 @@ def _file_facts(source: FileSource, path: str) -> FreshFacts | AudioError:
 
 def _clip_facts(clip: Clip, files: Mapping[_Place, FileFacts | AudioError]) -> ClipFacts | AudioError:
     source = clip.source
-    if isinstance(source, FileSource):
+    if isinstance(source, FileSource | CellSource):
         facts = files[_place(source)]
         if isinstance(facts, AudioError):
             return facts

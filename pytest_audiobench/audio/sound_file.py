@@ -135,8 +135,13 @@ def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int) 
     if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
         wanted = _frames_within(plain.frames, plain.rate_hz, reach_s)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
+    return read_encoded(name, data, reach_s, most_values).sound(name, reach_s, most_values)
+
+
+def read_encoded(name: str, data: bytes, reach_s: float | None, most_values: int) -> Recording:
+    """:func:`read_file` for a file's bytes in memory, to be remembered."""
     with _open(name, BytesIO(data)) as sound:
-        return _read(name, sound, BytesIO(data), reach_s, most_values).sound(name, reach_s, most_values)
+        return _read(name, sound, BytesIO(data), reach_s, most_values)
 
 
 def _frames_within(frames: int, rate_hz: int, reach_s: float | None) -> int:

@@ -12,29 +12,45 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-from pytest_audiobench.audio.clip import ArraySource, CombinedSource, FileSource, Source, SynthesisSource
+from pytest_audiobench.audio.clip import ArraySource, CellSource, CombinedSource, FileSource, Source, SynthesisSource
 from pytest_audiobench.audio.location import FileKey, Locator
-from pytest_audiobench.audio.sound_file import Recording, SourceSound, read_excerpt, read_file
+from pytest_audiobench.audio.parquet_cells import read_cell
+from pytest_audiobench.audio.sound_file import Recording, SourceSound, read_encoded, read_excerpt, read_file
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
 
 
-def file_sound(source: FileSource, reach_s: float | None, most_values: int) -> SourceSound:
-    """The first ``reach_s`` seconds of a file, all of it when None; channels averaged.
+def file_sound(source: FileSource | CellSource, reach_s: float | None, most_values: int) -> SourceSound:
+    """The first ``reach_s`` seconds of a file or a cell, all of it when None; channels averaged.
 
     ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError.
     """
-    located = Locator().find(source)
+    located = Locator().find(source.file if isinstance(source, CellSource) else source)
 
     def read() -> Recording:
+        if isinstance(source, CellSource):
+            return _read_cell(source, located.path, reach_s, most_values)
         return read_file(source, located.path, reach_s, most_values)
 
     if _is_settled(located.key):
-        recording = _FILES.get(located.key, read, lambda recording: recording.serves(reach_s))
+        recording = _FILES.get(_place(source, located.key), read, lambda recording: recording.serves(reach_s))
     else:
         recording = read()
     return recording.sound(str(source), reach_s, most_values)
+
+
+def _read_cell(source: CellSource, path: str, reach_s: float | None, most_values: int) -> Recording:
+    content = read_cell(source, path)
+    if isinstance(content, bytes):
+        return read_encoded(str(source), content, reach_s, most_values)
+    return Recording(content, source.rate_hz or 0, len(content), 1, is_whole=True)
+
+
+def _place(source: FileSource | CellSource, key: FileKey) -> Hashable:
+    if isinstance(source, FileSource):
+        return key
+    return key, source.column, source.row_group, source.row, source.rate_hz
 
 
 def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
@@ -71,9 +87,9 @@ def made_sound(source: SynthesisSource | CombinedSource, rate_hz: int, make: Cal
 
 def _key_of(source: Source, rate_hz: int, locator: Locator) -> Hashable:
     """All that the samples of ``source`` depend on; None where a file of it may be changing."""
-    if isinstance(source, FileSource):
-        key = locator.find(source).key
-        return key if _is_settled(key) else None
+    if isinstance(source, FileSource | CellSource):
+        key = locator.find(source.file if isinstance(source, CellSource) else source).key
+        return _place(source, key) if _is_settled(key) else None
     if isinstance(source, ArraySource):
         return source.digest
     if isinstance(source, SynthesisSource):

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.strict_json import short_repr
+
+
+@runtime_checkable
+class SamplesOnDemand(Protocol):
+    """A sequence of samples that are made when they are asked for: a million of them need not be in memory."""
+
+    def at(self, positions: Sequence[int]) -> list[Sample]:
+        """Those at ``positions``, in that order."""
+
+
+def samples_at(samples: Sequence[Sample], positions: Sequence[int]) -> list[Sample]:
+    """Those at ``positions``, in that order."""
+    if isinstance(samples, SamplesOnDemand):
+        return samples.at(positions)
+    return [samples[position] for position in positions]
 
 
 @dataclass(frozen=True)

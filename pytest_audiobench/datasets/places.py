@@ -33,13 +33,13 @@ class Places:
     """A folder for what is made for the data, from run to run: that of the answer store."""
 
     def find(self, name: str, *landmarks: str) -> DataRoot:
-        """The folder of data set ``name``: the first that holds any of ``landmarks``.
+        """The folder of data set ``name``: the first that holds any of ``landmarks``, paths or patterns of shards.
 
         Raises DataNotFound, which says where it was looked for and how to point to it.
         """
         candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
         for folder in candidates:
-            if any((folder / landmark).exists() for landmark in landmarks):
+            if any(_holds(folder, landmark) for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
         searched = (
             ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
@@ -66,6 +66,10 @@ def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, 
         else:
             shelves.append(path)
     return named, shelves
+
+
+def _holds(folder: Path, landmark: str) -> bool:
+    return (folder / landmark).exists() or ("*" in landmark and any(folder.glob(landmark)))
 
 
 def _lacking(folder: Path, landmark: str) -> str:

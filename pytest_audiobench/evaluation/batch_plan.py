@@ -11,13 +11,20 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from pytest_audiobench.models.model import Limits
 
 WINDOW_SAMPLES = 32
 """Windows hold 32 to 64 samples on average: a few batches, and the grain of a limited run."""
+
+
+Hashes: TypeAlias = Sequence[bytes] | npt.NDArray[np.bytes_]
+"""Those of samples, of 32 bytes each."""
 
 
 class PlannedRequest(NamedTuple):
@@ -49,11 +56,31 @@ def duration_bucket(duration_s: float | None) -> int:
     return 0 if duration_s is None or duration_s <= 1.0 else math.ceil(math.log2(duration_s))
 
 
-def limited_positions(hashes: Sequence[bytes], limit: int | None, whole_windows: bool) -> list[int]:
+def packed_hashes(sample_ids: Iterable[str]) -> Hashes:
+    """The samples' hashes: of a million of them, as objects, most of a plan's memory would be."""
+    return np.fromiter(map(sample_hash, sample_ids), dtype="S32")
+
+
+def hash_order(hashes: Hashes) -> list[int]:
+    """The positions of all samples in the order of their hashes."""
+    return [*map(int, np.argsort(np.asarray(hashes, dtype="S32"), kind="stable"))]
+
+
+def first_repeated(hashes: Hashes, order: list[int]) -> int | None:
+    """The first position whose hash another has too; ``order`` is the :func:`hash_order`."""
+    ordered = np.asarray(hashes, dtype="S32")[order]
+    repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
+    return min((order[position] for position in repeated), default=None)
+
+
+def limited_positions(
+    hashes: Hashes, limit: int | None, whole_windows: bool, order: list[int] | None = None
+) -> list[int]:
     """The positions of the samples that a run takes, in hash order: all without a limit, else the first ``limit``, with
     ``whole_windows`` (where batches are planned) to the end of the last one's window, so that batches are a full run's.
+    ``order`` is the :func:`hash_order` where that is known.
     """
-    order = sorted(range(len(hashes)), key=hashes.__getitem__)
+    order = hash_order(hashes) if order is None else order
     if limit is None or limit >= len(order):
         return order
     end = limit

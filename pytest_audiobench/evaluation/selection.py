@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.dataset import Dataset, samples_at
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
@@ -76,16 +76,17 @@ def select(
     set is absent, UsageError for an empty one or one whose ids repeat.
     """
     samples = dataset.read(places)
-    if not samples:
+    hashes = batch_plan.packed_hashes(sample.id for sample in samples)
+    if not len(hashes):
         raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
-    repeated = [id_ for id_, count in Counter(sample.id for sample in samples).items() if count > 1]
-    if repeated:
-        raise UsageError(f"{dataset.name} holds the id {repeated[0]!r} more than once: ids must be unique")
-    hashes = [batch_plan.sample_hash(sample.id) for sample in samples]
-    bits = batch_plan.window_bits(len(samples))
-    whole = batch_plan.limited_positions(hashes, samples_wanted, whole_windows=handle.planned)
-    positions = min(whole, batch_plan.limited_positions(hashes, limit, whole_windows=handle.planned), key=len)
-    chosen = [samples[i] for i in positions]
+    order = batch_plan.hash_order(hashes)
+    if (repeated := batch_plan.first_repeated(hashes, order)) is not None:
+        (sample,) = samples_at(samples, [repeated])
+        raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
+    bits = batch_plan.window_bits(len(hashes))
+    whole = batch_plan.limited_positions(hashes, samples_wanted, handle.planned, order)
+    positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
+    chosen = samples_at(samples, positions)
     facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
     selection = []
     for position, sample in zip(positions, chosen, strict=True):
