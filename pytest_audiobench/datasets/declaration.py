@@ -24,8 +24,9 @@ FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Texts: TypeAlias = Text | Annotated[list[Text], Meta(min_length=1)]
-Name: TypeAlias = Annotated[str, Meta(pattern="^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-"""What may stand in a test's id and in a data set's name."""
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+"""What may stand in a test's id, in a data set's name and as a marker."""
 
 
 class Source(Record, kw_only=True):
@@ -42,9 +43,9 @@ class Source(Record, kw_only=True):
     licence: Text | None = None
     gated: bool = False
     """Whether its publisher must be asked for it."""
-    task: Name | list[Name] = []
-    domain: Name | list[Name] = []
-    language: Name | list[Name] = []
+    task: str | list[Text] = []
+    domain: str | list[Text] = []
+    language: str | list[Text] = []
 
     @property
     def keywords(self) -> list[str]:
@@ -58,7 +59,7 @@ class Layout(Record, kw_only=True):
 
     rows: Texts
     """A file below the root, or several of which the first that is there is read."""
-    root: Name | None = None
+    root: Text | None = None
     """What ``--ab-data`` calls the folder; the file's name unless given."""
     header: list[Text] = []
     """The columns of a CSV or TSV whose first line is a row."""
@@ -92,16 +93,16 @@ class Fields(Record, kw_only=True):
 class Declaration(Record, kw_only=True):
     """A benchmark's data, or those of one of its tasks."""
 
-    name: Name
+    name: Text
     """What its data sets are called, before their parameters."""
     source: Source
     data: Layout
     sample: Fields
-    parameters: dict[str, Name | list[Name]]
+    parameters: dict[str, Texts] = {}
     """Their values: a list makes an eval of each, a text stands for the only one."""
-    cluster: str | None
-    groups: list[str]
-    note: str
+    cluster: Text | None = None
+    groups: list[Text] = []
+    note: str = ""
 
     @property
     def root(self) -> str:
@@ -127,8 +128,9 @@ class Declaration(Record, kw_only=True):
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
+_PLAIN = ("parameters", "cluster", "groups", "note")
 _TEMPLATES = ("id", "audio", "question", "choices", "answer", "references")
-KEYS = (*_TABLES, "parameters", "task", "cluster", "groups", "note")
+KEYS = (*_TABLES, *_PLAIN, "task")
 """Those of a file's keys that are about its data."""
 
 
@@ -182,14 +184,12 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     if not task and "name" in table:
         own.add(f"{place} has the unknown key 'name'; its file's name is its name")
     suite = path.name.removesuffix(SUFFIX)
-    rest = {key: table.get(key, default) for key, default in (("cluster", None), ("groups", []), ("note", ""))}
+    plain = {key: table[key] for key in _PLAIN if key in table}
+    values = _values(place, plain, Declaration, _PLAIN, own)
     declared: Declaration | None = None
-    with own.catching(f"{place}: "):
-        rest["parameters"] = _typed("[parameters]", table.get("parameters", {}), dict[str, Name | list[Name]])
-        rest = {key: _typed(key, value, get_type_hints(Declaration)[key]) for key, value in rest.items()}
-        if not own:
-            declared = Declaration(name=f"{suite}/{task}" if task else suite, **tables, **rest)
-            _check(declared, place, own)
+    if not own:
+        declared = Declaration(name=f"{suite}/{task}" if task else suite, **tables, **values)
+        _check(declared, place, own)
     with mistakes.catching():
         own.check()
         return declared
@@ -201,16 +201,25 @@ def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) 
     if not isinstance(table, Mapping):
         mistakes.add(f"{place} must be a table, not {table!r}")
         return None
-    hints = get_type_hints(record, include_extras=True)
-    likely_keys = mistakes.check_keys(place, table, list(hints))
-    values: dict[str, Any] = {}
+    fields = record.__struct_fields__
+    likely_keys = mistakes.check_keys(place, table, fields)
+    values = _values(place, table, record, fields, mistakes)
     for field in msgspec.structs.fields(record):
-        if field.name in table:
-            with mistakes.catching(f"{place}: "):
-                values[field.name] = _typed(field.name, table[field.name], hints[field.name])
-        elif field.required and field.name not in likely_keys:
+        if field.required and field.name not in {*table, *likely_keys}:
             mistakes.add(f"{place} has no {field.name!r}; add it")
     return None if mistakes else record(**values)
+
+
+def _values(
+    place: str, table: Mapping[str, Any], record: type[Record], names: Sequence[str], mistakes: Mistakes
+) -> dict[str, Any]:
+    """The values of those of the record's fields that ``table`` has; what is of another type is a mistake."""
+    hints = get_type_hints(record, include_extras=True)
+    values: dict[str, Any] = {}
+    for name in filter(table.__contains__, names):
+        with mistakes.catching(f"{place}: "):
+            values[name] = _typed(name, table[name], hints[name])
+    return values
 
 
 def _typed(key: str, value: Any, kind: Any) -> Any:
@@ -227,8 +236,10 @@ def _check(declared: Declaration, place: str, mistakes: Mistakes) -> None:
     for name, values in declared.parameters.items():
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
-        if not values:
-            mistakes.add(f"{place}, [parameters]: {name} has no values; list one or more")
+        for value in [values] if isinstance(values, str) else values:
+            _check_name(f"{place}, [parameters], {name}", value, mistakes)
+    for word in declared.source.keywords:
+        _check_name(f"{place}, [source]", word, mistakes)
     if mistakes:
         return
     case = declared.cases({})[0]
@@ -255,6 +266,11 @@ def _check(declared: Declaration, place: str, mistakes: Mistakes) -> None:
         for name in names:
             if name not in known:
                 mistakes.add(f"{place}: {key} names {name!r}, which [sample] has not in its metadata", name, known)
+
+
+def _check_name(place: str, name: str, mistakes: Mistakes) -> None:
+    if not _NAME.fullmatch(name):
+        mistakes.add(f"{place}: {name!r} is no name for a test; write letters, digits, hyphens and underscores")
 
 
 def _check_rows(file: str) -> None:
