@@ -12,6 +12,7 @@ from typing import Annotated, Any, TypeAlias, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from pytest_audiobench.datasets.catalogue import SUFFIX
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.transforms import filled, template
 from pytest_audiobench.errors import UsageError
@@ -19,7 +20,6 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.records import reading
 from pytest_audiobench.records.fields import Record
 
-SUFFIX = ".audiobench.toml"
 FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
