@@ -90,6 +90,17 @@ class Fields(Record, kw_only=True):
         return {column: f"{{{column}?}}" for column in self.metadata}
 
 
+class Published(Record, kw_only=True):
+    """A value that somebody published: one of ``[[published]]``."""
+
+    model: Text
+    metric: Text
+    value: float
+    conditions: Text
+    """Which samples, which prompt, which rule."""
+    source: Text
+
+
 class Declaration(Record, kw_only=True):
     """A benchmark's data, or those of one of its tasks."""
 
@@ -103,6 +114,7 @@ class Declaration(Record, kw_only=True):
     cluster: Text | None = None
     groups: list[Text] = []
     note: str = ""
+    published: list[Published] = []
 
     @property
     def root(self) -> str:
@@ -128,7 +140,7 @@ class Declaration(Record, kw_only=True):
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
-_PLAIN = ("parameters", "cluster", "groups", "note")
+_PLAIN = ("parameters", "cluster", "groups", "note", "published")
 _TEMPLATES = ("id", "audio", "question", "choices", "answer", "references")
 KEYS = (*_TABLES, *_PLAIN, "task")
 """Those of a file's keys that are about its data."""
@@ -184,12 +196,21 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     if not task and "name" in table:
         own.add(f"{place} has the unknown key 'name'; its file's name is its name")
     suite = path.name.removesuffix(SUFFIX)
-    plain = {key: table[key] for key in _PLAIN if key in table}
-    values = _values(place, plain, Declaration, _PLAIN, own)
-    declared: Declaration | None = None
-    if not own:
-        declared = Declaration(name=f"{suite}/{task}" if task else suite, **tables, **values)
-        _check(declared, place, own)
+    values = _values(place, table, Declaration, _PLAIN, own)
+    # What is of a wrong type stands as nothing in the checks of all else.
+    source, data, sample = (tables.get(name) for name in _TABLES)
+    declared = Declaration(
+        name=f"{suite}/{task}" if task else suite,
+        source=source or Source(),
+        data=data or Layout(rows=[]),
+        sample=sample or Fields(id="", audio=[], answer=""),
+        **values,
+    )
+    usable = _check_parameters(declared, place, own) and ("parameters" in table) == ("parameters" in values)
+    if usable:
+        _check_layout(declared, place, own)
+    if sample is not None:
+        _check_metadata_names(declared, place, own)
     with mistakes.catching():
         own.check()
         return declared
@@ -204,10 +225,13 @@ def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) 
     fields = record.__struct_fields__
     likely_keys = mistakes.check_keys(place, table, fields)
     values = _values(place, table, record, fields, mistakes)
+    complete = values.keys() == table.keys()
     for field in msgspec.structs.fields(record):
-        if field.required and field.name not in {*table, *likely_keys}:
-            mistakes.add(f"{place} has no {field.name!r}; add it")
-    return None if mistakes else record(**values)
+        if field.required and field.name not in table:
+            complete = False
+            if field.name not in likely_keys:
+                mistakes.add(f"{place} has no {field.name!r}; add it")
+    return record(**values) if complete else None
 
 
 def _values(
@@ -230,18 +254,23 @@ def _typed(key: str, value: Any, kind: Any) -> Any:
         raise UsageError(f"{key}{says.removeprefix('it') if says.startswith('it ') else f', {says}'}") from None
 
 
-def _check(declared: Declaration, place: str, mistakes: Mistakes) -> None:
-    """Adds what is wrong with the texts of a declaration of which each value is of its type."""
-    sample, data = declared.sample, declared.data
+def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> bool:
+    """Adds what is wrong with names that become tests' ids and markers; whether the parameters can be filled in."""
+    usable = True
     for name, values in declared.parameters.items():
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
+            usable = False
         for value in [values] if isinstance(values, str) else values:
             _check_name(f"{place}, [parameters], {name}", value, mistakes)
     for word in declared.source.keywords:
         _check_name(f"{place}, [source]", word, mistakes)
-    if mistakes:
-        return
+    return usable
+
+
+def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds what is wrong with the templates and the files."""
+    sample, data = declared.sample, declared.data
     case = declared.cases({})[0]
 
     def attempt(key: str, check: Callable[[str], object], written: str | Sequence[str] | None) -> None:
@@ -261,7 +290,10 @@ def _check(declared: Declaration, place: str, mistakes: Mistakes) -> None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
     if data.labels is not None and sample.choices is not None:
         mistakes.add(f"{place} has choices in [sample] and labels in [data], which are choices too; keep one")
-    known = sample.metadata_templates
+
+
+def _check_metadata_names(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    known = declared.sample.metadata_templates
     for key, names in (("cluster", [declared.cluster] if declared.cluster else []), ("groups", declared.groups)):
         for name in names:
             if name not in known:
@@ -274,7 +306,10 @@ def _check_name(place: str, name: str, mistakes: Mistakes) -> None:
 
 
 def _check_rows(file: str) -> None:
-    relative_path(file)
+    try:
+        relative_path(file)
+    except ValueError as error:
+        raise ValueError(f"cannot be used: {error}") from None
     if unknown := re.search(r"\{.*?\}", file):
         raise ValueError(f"names {unknown[0]}, which is none of the [parameters]")
     if PurePosixPath(file).suffix.lower() not in FORMATS:

@@ -97,7 +97,8 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
     def evaluate_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
 
-        evaluate.require(*task.table.get("require", ()))
+        if thresholds := task.table.get("require"):
+            evaluate.require(*thresholds)
         name, options = _protocol(task.table)
         asked = protocol(name, **options)
         if judges := task.table.get("judge"):
@@ -173,9 +174,12 @@ def _checked(path: Path, name: str, table: Mapping[str, Any], config: pytest.Con
     sources = [key for key in ("manifest", "dataset", "data") if key in table]
     if len(sources) > 1 or not (sources or likely_keys & {"manifest", "dataset", "data"}):
         mistakes.add(f"{place}: name either a manifest or a dataset, or declare one in [data] and [sample]")
-    declared = None
-    if sources == ["data"]:
-        declared = declaration(path, name, typed, mistakes)
+    declared = declaration(path, name, typed, mistakes) if sources == ["data"] else None
+    if "data" not in table:
+        for key in filter(table.__contains__, _TABLES):
+            mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
+    for word in filter(_PYTEST.__contains__, declared.source.keywords if declared else ()):
+        mistakes.add(f"{place}, [source]: {word!r} is a marker of pytest's own; write another word")
     lines = 0
     for text in typed.get("require", ()):
         with mistakes.catching(f"{place}: "):
