@@ -23,13 +23,19 @@ from pytest_audiobench.records.fields import Record
 FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
-Texts: TypeAlias = Text | Annotated[list[Text], Meta(min_length=1)]
+Texts: TypeAlias = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+def texts(written: str | Sequence[str] | None) -> Sequence[str]:
+    """The texts of a key that takes one or several."""
+    return (written,) if isinstance(written, str) else written or ()
+
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 """What may stand in a test's id, in a data set's name and as a marker."""
 
 
-class Source(Record, kw_only=True):
+class Source(Record, kw_only=True, frozen=True):
     """Who published it, where it is fetched from, and what it is about; what was not seen is left out."""
 
     title: Text | None = None
@@ -39,39 +45,38 @@ class Source(Record, kw_only=True):
     hub: Text | None = None
     """A data set of the Hugging Face Hub, as owner/name."""
     revision: Text | None = None
-    files: list[Text] = []
+    files: tuple[Text, ...] = ()
     licence: Text | None = None
     gated: bool = False
     """Whether its publisher must be asked for it."""
-    task: str | list[Text] = []
-    domain: str | list[Text] = []
-    language: str | list[Text] = []
+    task: str | tuple[Text, ...] = ()
+    domain: str | tuple[Text, ...] = ()
+    language: str | tuple[Text, ...] = ()
 
     @property
     def keywords(self) -> list[str]:
         """The words that select it beside its name: tasks, domains, languages."""
-        lists = (self.task, self.domain, self.language)
-        return [word for words in lists for word in ([words] if isinstance(words, str) else words)]
+        return [word for words in (self.task, self.domain, self.language) for word in texts(words)]
 
 
-class Layout(Record, kw_only=True):
+class Layout(Record, kw_only=True, frozen=True):
     """The table ``[data]``."""
 
     rows: Texts
     """A file below the root, or several of which the first that is there is read."""
     root: Text | None = None
     """What ``--ab-data`` calls the folder; the file's name unless given."""
-    header: list[Text] = []
+    header: tuple[Text, ...] = ()
     """The columns of a CSV or TSV whose first line is a row."""
     key: Text | None = None
     """The column that ``{key}`` is, where rows are not the members of a JSON object, each under its own."""
-    where: dict[str, str | list[str]] = {}
+    where: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)
     """The rows to take: those whose column has the value, or one of the values."""
     labels: Text | None = None
     """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
 
 
-class Fields(Record, kw_only=True):
+class Fields(Record, kw_only=True, frozen=True):
     """The table ``[sample]``: templates, a text of columns each."""
 
     id: Text
@@ -80,7 +85,7 @@ class Fields(Record, kw_only=True):
     choices: Texts | None = None
     answer: Text | None = None
     references: Texts | None = None
-    metadata: list[Text] | dict[str, Text] = {}
+    metadata: tuple[Text, ...] | dict[str, Text] = ()
     """By name; a list is of columns, each null where a row has none."""
 
     @property
@@ -90,7 +95,7 @@ class Fields(Record, kw_only=True):
         return {column: f"{{{column}?}}" for column in self.metadata}
 
 
-class Published(Record, kw_only=True):
+class Published(Record, kw_only=True, frozen=True):
     """A value that somebody published: one of ``[[published]]``."""
 
     model: Text
@@ -101,7 +106,7 @@ class Published(Record, kw_only=True):
     source: Text
 
 
-class Declaration(Record, kw_only=True):
+class Declaration(Record, kw_only=True, frozen=True):
     """A benchmark's data, or those of one of its tasks."""
 
     name: Text
@@ -109,34 +114,30 @@ class Declaration(Record, kw_only=True):
     source: Source
     data: Layout
     sample: Fields
-    parameters: dict[str, Texts] = {}
+    parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
     """Their values: a list makes an eval of each, a text stands for the only one."""
     cluster: Text | None = None
-    groups: list[Text] = []
+    groups: tuple[Text, ...] = ()
     note: str = ""
-    published: list[Published] = []
+    published: tuple[Published, ...] = ()
 
     @property
     def root(self) -> str:
         return self.data.root or self.name.partition("/")[0]
 
     @property
-    def grid(self) -> Mapping[str, list[str]]:
-        """The parameters of several values."""
-        return {name: values for name, values in self.parameters.items() if isinstance(values, list)}
+    def grid(self) -> Mapping[str, Sequence[str]]:
+        """The parameters whose values are evals each."""
+        return {name: values for name, values in self.parameters.items() if not isinstance(values, str)}
 
     def cases(self, given: Mapping[str, str]) -> list[dict[str, str]]:
         """All parameters, with every value of each that is not ``given``."""
-        values = {
-            name: [given[name]] if name in given else [known] if isinstance(known, str) else known
-            for name, known in self.parameters.items()
-        }
+        values = {name: (given[name],) if name in given else texts(known) for name, known in self.parameters.items()}
         return [dict(zip(values, case, strict=True)) for case in product(*values.values())]
 
     def files(self, case: Mapping[str, str]) -> list[str]:
         """The files below the root of which the first that is there holds the rows."""
-        rows = [self.data.rows] if isinstance(self.data.rows, str) else self.data.rows
-        return [filled(file, case) for file in rows]
+        return [filled(file, case) for file in texts(self.data.rows)]
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
@@ -202,8 +203,8 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     declared = Declaration(
         name=f"{suite}/{task}" if task else suite,
         source=source or Source(),
-        data=data or Layout(rows=[]),
-        sample=sample or Fields(id="", audio=[], answer=""),
+        data=data or Layout(rows=()),
+        sample=sample or Fields(id="", audio=(), answer=""),
         **values,
     )
     usable = _check_parameters(declared, place, own) and ("parameters" in table) == ("parameters" in values)
@@ -261,7 +262,7 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
             usable = False
-        for value in [values] if isinstance(values, str) else values:
+        for value in texts(values):
             _check_name(f"{place}, [parameters], {name}", value, mistakes)
     for word in declared.source.keywords:
         _check_name(f"{place}, [source]", word, mistakes)
@@ -274,7 +275,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     case = declared.cases({})[0]
 
     def attempt(key: str, check: Callable[[str], object], written: str | Sequence[str] | None) -> None:
-        for text in [written] if isinstance(written, str) else written or ():
+        for text in texts(written):
             try:
                 check(filled(text, case))
             except ValueError as error:

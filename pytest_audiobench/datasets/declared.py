@@ -11,11 +11,12 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.declaration import Declaration, read_declarations
+from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.datasets.table_rows import jsonl_rows, texts
+from pytest_audiobench.datasets.table_rows import jsonl_rows
+from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
@@ -48,17 +49,17 @@ def declared_loader(path: Path) -> Callable[..., Dataset]:
 
 
 def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset:
-    """The data set with the parameters ``given``. Raises UsageError for a parameter or a value that it does not have."""
+    """The data set with the parameters ``given``. Raises UsageError for what it does not have."""
     for name, value in given.items():
-        known = declared.parameters.get(name)
-        if known is None:
-            raise UsageError(f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}")
-        values = [known] if isinstance(known, str) else known
-        if value not in values:
-            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(values)}")
+        if name not in declared.parameters:
+            raise UsageError(
+                f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
+            )
+        if value not in (known := texts(declared.parameters[name])):
+            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(known)}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
-    values = constants | given
-    parts = [declared.name, *(values[name] for name in declared.parameters if name in values)]
+    chosen = {**constants, **given}
+    parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
     read = partial(_read, declared, declared.cases(given))
     return Dataset("/".join(parts), read, declared.cluster, tuple(declared.groups), declared.note)
 
@@ -88,11 +89,13 @@ def _samples(
 def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
     """The rows of ``file`` that are taken."""
     wanted = {
-        filled(column, case): {filled(value, case) for value in ([values] if isinstance(values, str) else values)}
+        filled(column, case): {filled(value, case) for value in texts(values)}
         for column, values in declared.data.where.items()
     }
     for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
-        entry.set_default(_KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key)
+        entry.set_default(
+            _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
+        )
         if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
             yield entry
 
@@ -144,7 +147,7 @@ def _labels(
     column = template(filled(written, case))
     if column.holes:
         return tuple(sorted({_joined(column, entry, ()) for entry in entries}))
-    return tuple(line.strip() for _, line in texts(root.folder / filled(written, case)) if line.strip())
+    return tuple(line.strip() for _, line in lines_of_text(root.folder / filled(written, case)) if line.strip())
 
 
 class _Maker:
@@ -156,12 +159,16 @@ class _Maker:
         def one(written: str | None) -> Template | None:
             return None if written is None else template(filled(written, case))
 
-        def templates(written: str | list[str] | None) -> list[Template]:
-            return [template(filled(text, case)) for text in ([written] if isinstance(written, str) else written or ())]
+        def templates(written: str | Sequence[str] | None) -> list[Template]:
+            return [template(filled(text, case)) for text in texts(written)]
 
         fields = declared.sample
         self._root, self._labels = root, labels
-        self._id, self._question, self._answer = template(filled(fields.id, case)), one(fields.question), one(fields.answer)
+        self._id, self._question, self._answer = (
+            template(filled(fields.id, case)),
+            one(fields.question),
+            one(fields.answer),
+        )
         self._audio, self._choices = templates(fields.audio), templates(fields.choices)
         self._references = templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}

@@ -94,7 +94,7 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
         for values in product(*grid.values(), *([perturbations] if perturbations else []))
     ]
 
-    def evaluate_case(evaluate: Any, case: Mapping[str, str]) -> None:
+    def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
 
         if thresholds := task.table.get("require"):
@@ -110,15 +110,12 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
     if len(cases) == 1 and not cases[0].id:
 
         def test(evaluate: Any) -> None:
-            evaluate_case(evaluate, {})
+            test_case(evaluate, {})
 
         return test
 
-    @pytest.mark.parametrize("case", cases)
-    def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
-        evaluate_case(evaluate, case)
-
-    return test_case
+    with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases)
+    return with_cases(test_case)
 
 
 def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
@@ -156,7 +153,9 @@ def read_declaration(path: Path, config: pytest.Config) -> dict[str, DeclaredTas
     return tasks
 
 
-def _checked(path: Path, name: str, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes) -> DeclaredTask:
+def _checked(
+    path: Path, name: str, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes
+) -> DeclaredTask:
     """The task, after all that is wrong with it was added."""
     from pytest_audiobench.datasets.declaration import declaration
     from pytest_audiobench.gate.thresholds import Line, parse_threshold

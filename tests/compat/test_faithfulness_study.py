@@ -9,9 +9,9 @@ import pytest
 from pytest_audiobench.audio import edits
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.compat.faithfulness_study.renderings import rendering, renderings
+from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.dataset import perturb
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"

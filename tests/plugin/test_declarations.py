@@ -74,17 +74,26 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
         (DATA.replace('"rows.csv"', "3"), ", [data]: rows must be a text or a list, not 3"),
         (DATA.replace("rows =", "row ="), ", [data] has the unknown key 'row'; did you mean 'rows'?"),
         (DATA.replace('id = "{id}"\n', ""), ", [sample] has no 'id'; add it"),
-        (DATA + '[parameters]\nspeed = []\n', ": parameters, 'speed' must be a list of length at least 1, not of 0"),
-        (DATA + '[parameters]\n"a b" = "c"\n', ", [parameters]: 'a b' is no name; write letters, digits and underscores"),
+        (DATA + "[parameters]\nspeed = []\n", ": parameters, 'speed' must be a list of length at least 1, not of 0"),
+        (
+            DATA + '[parameters]\n"a b" = "c"\n',
+            ", [parameters]: 'a b' is no name; write letters, digits and underscores",
+        ),
         (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
         (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
         ('manifest = "a.jsonl"\n[sample]\nid = "{id}"\n', " has 'sample', which goes with [data]; leave it out"),
         ('[sample]\nid = "{id}"\n', ": name either a manifest or a dataset, or declare one in [data] and [sample]"),
         ('[data]\nrows = "rows.csv"\n', " has no table [sample]; add it"),
-        (DATA + '[[task]]\nprompt = "x"\n', ", [[task]] number 1 has no name of letters, digits and underscores; name it"),
-        (DATA + '[[task]]\nname = "a"\ndata.wher = { x = "y" }\n', "[data] has the unknown key 'wher'; did you mean 'where'?"),
+        (
+            DATA + '[[task]]\nprompt = "x"\n',
+            ", [[task]] number 1 has no name of letters, digits and underscores; name it",
+        ),
+        (
+            DATA + '[[task]]\nname = "a"\ndata.wher = { x = "y" }\n',
+            "[data] has the unknown key 'wher'; did you mean 'where'?",
+        ),
         ('perturbations = ["snow"]\n' + DATA, ": no perturbation is named 'snow'"),
-        ('judge = 3\n' + DATA, ": judge must be a string or a list of strings, not 3"),
+        ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
     ],
 )
 def test_what_is_wrong_with_declared_data_is_said_where_it_stands(mistakes, text, said):

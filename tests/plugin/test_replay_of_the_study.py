@@ -71,7 +71,9 @@ def test_sakura_with_reasoning(replay):
 
 
 def test_sakura_without_reasoning(replay):
-    run = replay("sakura and (single or multi)", "af3,answers=no_reas", scorers=["letters", "faithfulness-runtime-af3-direct"])
+    run = replay(
+        "sakura and (single or multi)", "af3,answers=no_reas", scorers=["letters", "faithfulness-runtime-af3-direct"]
+    )
     found = accuracies(run)
     runtime = {"animal": 76.70, "language": 76.30, "emotion": 47.20, "gender": 49.40}
     assert {track: found[track, "faithfulness-runtime-af3-direct"] for track in runtime} == runtime

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places, relative_path
-from pytest_audiobench.datasets.transforms import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
+from pytest_audiobench.datasets.transforms import split_options
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 HOME, AUDIO = "faithfulness", "faithfulness-audio"
