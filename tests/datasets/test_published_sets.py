@@ -9,7 +9,6 @@ import pytest
 from pytest_audiobench.audio.clip import FileSource
 from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.transforms import split_options
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -123,10 +122,6 @@ def test_a_sakura_file_of_another_layout_is_refused(tmp_path, entry, said):
     with pytest.raises(UsageError, match=r"metadata\.json.*cat0\.wav") as error:
         dataset("sakura", "animal", "single").read(sakura_folder(tmp_path, **entry))
     assert said in str(error.value)
-
-
-def test_options_are_those_after_the_last_a():
-    assert split_options("As in (a), which? (a) one (b) two") == ("As in (a), which?", ("one", "two"))
 
 
 def test_unknown_tracks_hops_and_splits_are_refused():
