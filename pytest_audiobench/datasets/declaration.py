@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, TypeAlias, get_type_hints
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -223,15 +224,15 @@ def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) 
     if not isinstance(table, Mapping):
         mistakes.add(f"{place} must be a table, not {table!r}")
         return None
-    fields = record.__struct_fields__
+    fields = _fields(record)
     likely_keys = mistakes.check_keys(place, table, fields)
-    values = _values(place, table, record, fields, mistakes)
+    values = _values(place, table, record, list(fields), mistakes)
     complete = values.keys() == table.keys()
-    for field in msgspec.structs.fields(record):
-        if field.required and field.name not in table:
+    for name, field in fields.items():
+        if field.required and name not in table:
             complete = False
-            if field.name not in likely_keys:
-                mistakes.add(f"{place} has no {field.name!r}; add it")
+            if name not in likely_keys:
+                mistakes.add(f"{place} has no {name!r}; add it")
     return record(**values) if complete else None
 
 
@@ -239,12 +240,16 @@ def _values(
     place: str, table: Mapping[str, Any], record: type[Record], names: Sequence[str], mistakes: Mistakes
 ) -> dict[str, Any]:
     """The values of those of the record's fields that ``table`` has; what is of another type is a mistake."""
-    hints = get_type_hints(record, include_extras=True)
     values: dict[str, Any] = {}
     for name in filter(table.__contains__, names):
         with mistakes.catching(f"{place}: "):
-            values[name] = _typed(name, table[name], hints[name])
+            values[name] = _typed(name, table[name], _fields(record)[name].type)
     return values
+
+
+@cache
+def _fields(record: type[Record]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(record)}
 
 
 def _typed(key: str, value: Any, kind: Any) -> Any:

@@ -158,7 +158,6 @@ def _checked(
 ) -> DeclaredTask:
     """The task, after all that is wrong with it was added."""
     from pytest_audiobench.datasets.declaration import declaration
-    from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
     place = f"{path}, [[task]] {name!r}" if name else str(path)
     typed = dict(table)
@@ -179,21 +178,18 @@ def _checked(
             mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
     for word in filter(_PYTEST.__contains__, declared.source.keywords if declared else ()):
         mistakes.add(f"{place}, [source]: {word!r} is a marker of pytest's own; write another word")
-    lines = 0
-    for text in typed.get("require", ()):
-        with mistakes.catching(f"{place}: "):
-            lines += isinstance(parse_threshold(text), Line)
-    _check_perturbations(place, typed.get("perturbations", ()), mistakes)
-    return DeclaredTask(table, declared, lines)
-
-
-def _check_perturbations(place: str, names: Iterable[str], mistakes: Mistakes) -> None:
-    if names:
+    for name in typed.get("perturbations", ()):
         from pytest_audiobench.datasets.catalogue import perturbations
 
-        for name in names:
-            with mistakes.catching(f"{place}: "):
-                perturbations("named", name)
+        with mistakes.catching(f"{place}: "):
+            perturbations("named", name)
+    lines = 0
+    for text in typed.get("require", ()):
+        from pytest_audiobench.gate.thresholds import Line, parse_threshold
+
+        with mistakes.catching(f"{place}: "):
+            lines += isinstance(parse_threshold(text), Line)
+    return DeclaredTask(table, declared, lines)
 
 
 def _check_protocol(place: str, table: Mapping[str, Any], config: pytest.Config, mistakes: Mistakes) -> set[str]:
