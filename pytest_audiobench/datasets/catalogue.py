@@ -52,15 +52,18 @@ PERTURBATIONS = {
 """What makes each kind of perturbations."""
 
 
-def dataset(name: str, *arguments: Any, **options: Any) -> Dataset:
+def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
     """The data set ``name``, with what its loader takes: ``dataset("sakura", "animal", hop="single")``.
+
+    A declared benchmark takes its parameters, of which one that is left out stands for all its values; a path names the
+    file that declares it.
 
     Of this package are ``bundled`` (always there), ``sakura``, ``mmau``, ``mmar``, ``librispeech``, ``gigaspeech``,
     ``common_voice``, ``fleurs``, ``non_speech``, ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``;
     extensions add others, and a conftest.py those that tests ask for while they run. Nothing is read before an eval
     runs. Raises UsageError for a name that is not there, and for arguments that its loader does not take.
     """
-    loader = lookup(LOADERS, name, "data set")
+    loader = lookup(LOADERS, name, "data set") if isinstance(name, str) else name
     if isinstance(loader, Dataset):
         if arguments or options:
             raise UsageError(f"the data set {name!r} takes no arguments: ask for dataset({name!r})")
@@ -68,9 +71,9 @@ def dataset(name: str, *arguments: Any, **options: Any) -> Dataset:
     if isinstance(loader, Path):
         from pytest_audiobench.datasets.declared import declared_loader
 
-        return call_named(name, declared_loader(loader), arguments, options)
+        return call_named(str(name), declared_loader(loader), arguments, options)
     function: Loader = imported(loader) if isinstance(loader, str) else loader
-    return call_named(name, function, arguments, options)
+    return call_named(str(name), function, arguments, options)
 
 
 def register_dataset(name: str, loader: Loader | Dataset) -> None:
