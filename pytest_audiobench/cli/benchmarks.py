@@ -13,9 +13,10 @@ HELP = "list the published benchmarks that are declared: their evals, their sour
 
 _HEAD = """# Benchmarks
 
-The published benchmarks that come along, each declared in one file of `evals/`; [adding-benchmarks.md](adding-benchmarks.md) says how to
-declare another. None brings its data: `--ab-data NAME=FOLDER` points to it, and what is not on this machine is skipped. What a file does
-not say, such as a licence, was not seen by whoever wrote it. This page is written by `audiobench benchmarks --markdown docs/benchmarks.md`.
+The published benchmarks that come along, each declared in one file of `evals/`;
+[adding-benchmarks.md](adding-benchmarks.md) says how to declare another. None brings its data: `--ab-data NAME=FOLDER`
+points to it, and what is not on this machine is skipped. What is not in a file, such as a licence, is not known to it.
+`audiobench benchmarks --markdown docs/benchmarks.md` writes this page.
 """
 
 
@@ -76,12 +77,13 @@ def _section(file: Path) -> str:
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
         ("evals", str(sum(_count(task) for task in tasks.values()))),
         ("protocol", f"`{table.get('protocol', 'multiple_choice')}`"),
-        ("groups", ", ".join(f"`{group}`" for group in data.groups)),
+        ("groups", ", ".join(f"`{group}`" for group in data.groups or ())),
         ("cluster", f"`{data.cluster}`" if data.cluster else ""),
         ("note", data.note),
     ]
     lines = [f"## {name}\n", f"{title}.\n" if title else "", *_comment(file), "| | |\n|---|---|"]
-    lines += [f"| {key} | {value} |" for key, value in rows if value]
+    # A bar parts cells, inside a code span too.
+    lines += [f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in rows if value]
     if data.published:
         lines += ["\n| published | metric | value | conditions | source |\n|---|---|---|---|---|"]
         lines += [f"| {p.model} | {p.metric} | {p.value:g} | {p.conditions} | {p.source} |" for p in data.published]
@@ -95,4 +97,4 @@ def _comment(file: Path) -> list[str]:
         if not line.startswith("#"):
             break
         lines.append(line.removeprefix("#").strip())
-    return [*lines, "\n"] if lines else []
+    return ["\n".join(lines) + "\n"] if lines else []

@@ -118,7 +118,8 @@ class Declaration(Record, kw_only=True, frozen=True):
     parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
     """Their values: a list makes an eval of each, a text stands for the only one."""
     cluster: Text | None = None
-    groups: tuple[Text, ...] = ()
+    groups: tuple[Text, ...] | None = None
+    """None is those of few values."""
     note: str = ""
     published: tuple[Published, ...] = ()
 
@@ -300,7 +301,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
 
 def _check_metadata_names(declared: Declaration, place: str, mistakes: Mistakes) -> None:
     known = declared.sample.metadata_templates
-    for key, names in (("cluster", [declared.cluster] if declared.cluster else []), ("groups", declared.groups)):
+    for key, names in (("cluster", [declared.cluster] if declared.cluster else []), ("groups", declared.groups or ())):
         for name in names:
             if name not in known:
                 mistakes.add(f"{place}: {key} names {name!r}, which [sample] has not in its metadata", name, known)

@@ -61,7 +61,7 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
     chosen = {**constants, **given}
     parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
     read = partial(_read, declared, declared.cases(given))
-    return Dataset("/".join(parts), read, declared.cluster, tuple(declared.groups), declared.note)
+    return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
 
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> list[Sample]:
