@@ -2,14 +2,18 @@
 
 import ast
 import importlib
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import soundfile
 
+from pytest_audiobench.cli import main
 from pytest_audiobench.plugin.options import _LISTS, _VALUES
 
 ROOT = Path(__file__).parents[1]
@@ -105,9 +109,9 @@ def files_of(text):
     return re.findall(r"^```(?:python|toml)\n# ([\w.]+)[^\n]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
-def pytest_in(folder, *arguments):
+def pytest_in(folder, *arguments, model="tone:good"):
     quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
-    command = [sys.executable, "-m", "pytest", "-q", "--ab-model=tone:good", *quiet, *arguments]
+    command = [sys.executable, "-m", "pytest", "-q", f"--ab-model={model}", *quiet, *arguments]
     environment = {**os.environ, "COLUMNS": "300"}
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=environment)
 
@@ -161,3 +165,37 @@ def test_each_part_of_the_card_has_fewer_than_twenty_lines():
     assert [name for name, part in zip(names, parts, strict=True) if name not in part.splitlines()[0]] == []
     for part in parts:
         assert sum(len(text.splitlines()) + 1 for _, text in files_of(part)) < 20, part.splitlines()[0]
+
+
+def test_the_benchmark_that_the_documentation_adds_is_asked_and_its_miniature_passes(tmp_path):
+    page = (ROOT / "docs/adding-benchmarks.md").read_text(encoding="utf-8")
+    files = dict(files_of(page))
+    assert len(list(filter(None, files["birds.audiobench.toml"].splitlines()))) == 15
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    audio = tmp_path / "data" / "birds" / "audio"
+    audio.mkdir(parents=True)
+    for number in range(20):
+        soundfile.write(audio / f"xc{number}.flac", np.sin(np.arange(8000) * (number + 1) / 40) / 2, 16_000)
+    for split, numbers in (("spring", range(10)), ("autumn", range(10, 20))):
+        rows = [
+            {"file": f"xc{number}.flac", "species": ("wren", "robin")[number % 2], "region": "coast"}
+            for number in numbers
+        ]
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "data" / "birds" / f"{split}.jsonl").write_text(lines, encoding="utf-8")
+    run = pytest_in(tmp_path, "--ab-run=birds", model="baseline:majority")
+    assert "1 passed" in run.stdout, run.stdout + run.stderr
+    items = json.loads((tmp_path / "reports" / "birds" / "run.json").read_text())["items"]
+    assert [(item["eval"], item["n"], item["outcome"]) for item in items] == [
+        ("birds[spring]", 10, "failed"),
+        ("birds[autumn]", 10, "failed"),
+    ]
+
+
+def test_the_page_of_benchmarks_says_what_their_files_say(tmp_path):
+    main(["benchmarks", "--markdown", str(tmp_path / "benchmarks.md")])
+    printed = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
+    present = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    assert present == printed, "print it anew: audiobench benchmarks --markdown docs/benchmarks.md"

@@ -101,7 +101,14 @@ def test_an_import_of_anything_else_is_seen():
     ("call", "sentence"),
     [
         (lambda: dataset("sakra", "animal"), "no data set is called 'sakra'; did you mean 'sakura'?"),
-        (lambda: dataset("sakura"), "sakura takes (track, hop=None): missing a required argument: 'track'"),
+        (
+            lambda: dataset("sakura", trck="animal"),
+            "sakura takes (track=None, hop=None): got an unexpected keyword argument 'trck'",
+        ),
+        (
+            lambda: dataset("sakura", hop="double"),
+            "sakura has no hop 'double'; it has single, multi",
+        ),
         (
             lambda: dataset("mmau", spilt="test"),
             "mmau takes (split='test-mini'): got an unexpected keyword argument 'spilt'",

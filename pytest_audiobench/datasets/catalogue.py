@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pytest_audiobench.datasets.dataset import Dataset
@@ -12,21 +13,27 @@ from pytest_audiobench.extensions import call_named, imported, lookup
 
 Loader: TypeAlias = Callable[..., Dataset]
 
-LOADERS: dict[str, str | Loader | Dataset] = {
+SUFFIX = ".audiobench.toml"
+"""Of the files that declare a benchmark each."""
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+LOADERS: dict[str, str | Loader | Dataset | Path] = {
     "bundled": "datasets.bundled:bundled",
     "common_voice": "datasets.common_voice:common_voice",
     "faithfulness_study": "compat.faithfulness_study.manifest:faithfulness_study",
     "fleurs": "datasets.fleurs:fleurs",
     "gigaspeech": "datasets.gigaspeech:gigaspeech",
     "librispeech": "datasets.librispeech:librispeech",
-    "mmar": "datasets.mmar:mmar",
-    "mmau": "datasets.mmau:mmau",
     "non_speech": "datasets.non_speech:non_speech",
     "non_speech_recordings": "datasets.non_speech:non_speech_recordings",
-    "sakura": "datasets.sakura:sakura",
     "sound_id": "datasets.packs.sound_id:sound_id",
 }
-"""What reads each data set: a function of this package by its place, or what was registered under the name."""
+"""What reads each data set: a function of this package by its place, a declaration, or what was registered."""
+
+# A wheel has the evals inside the package, a checkout beside it.
+for _folder in (_PACKAGE / "evals", _PACKAGE.parent / "evals"):
+    LOADERS.update((file.name.removesuffix(SUFFIX), file) for file in sorted(_folder.glob(f"*{SUFFIX}")))
 
 _OWN = frozenset(LOADERS)
 
@@ -45,21 +52,28 @@ PERTURBATIONS = {
 """What makes each kind of perturbations."""
 
 
-def dataset(name: str, *arguments: Any, **options: Any) -> Dataset:
+def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
     """The data set ``name``, with what its loader takes: ``dataset("sakura", "animal", hop="single")``.
+
+    A declared benchmark takes its parameters, of which one that is left out stands for all its values; a path names the
+    file that declares it.
 
     Of this package are ``bundled`` (always there), ``sakura``, ``mmau``, ``mmar``, ``librispeech``, ``gigaspeech``,
     ``common_voice``, ``fleurs``, ``non_speech``, ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``;
     extensions add others, and a conftest.py those that tests ask for while they run. Nothing is read before an eval
     runs. Raises UsageError for a name that is not there, and for arguments that its loader does not take.
     """
-    loader = lookup(LOADERS, name, "data set")
+    loader = lookup(LOADERS, name, "data set") if isinstance(name, str) else name
     if isinstance(loader, Dataset):
         if arguments or options:
             raise UsageError(f"the data set {name!r} takes no arguments: ask for dataset({name!r})")
         return loader
+    if isinstance(loader, Path):
+        from pytest_audiobench.datasets.declared import declared_loader
+
+        return call_named(str(name), declared_loader(loader), arguments, options)
     function: Loader = imported(loader) if isinstance(loader, str) else loader
-    return call_named(name, function, arguments, options)
+    return call_named(str(name), function, arguments, options)
 
 
 def register_dataset(name: str, loader: Loader | Dataset) -> None:

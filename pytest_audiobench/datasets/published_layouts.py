@@ -10,6 +10,7 @@ from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.places import relative_path
+from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
 
@@ -61,6 +62,20 @@ class Entry:
         if not isinstance(value, str):
             raise self.wrong(f"has no text in {field!r}")
         return value.strip()
+
+    def set_default(self, field: str, value: str) -> None:
+        self._values = {field: value, **self._values}
+
+    def has(self, field: str) -> bool:
+        """Whether there is something in the field; an empty cell of a table is nothing."""
+        return self._values.get(field) not in (None, "")
+
+    def field(self, field: str) -> Field | tuple[str, ...]:
+        """What is in the field: a text without outer white space, the texts of a list, or another plain value."""
+        value = self._values.get(field)
+        if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
+            return value
+        return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)
 
     def optional(self, field: str) -> str | None:
         return None if self._values.get(field) is None else self.text(field)

@@ -75,7 +75,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     from pytest_audiobench.plugin.declarative import DeclarativeFile
 
-    return DeclarativeFile.from_parent(parent, path=file_path)
+    # Not by its file's name: -k audiobench and -k toml would select every file's evals.
+    return DeclarativeFile.from_parent(parent, path=file_path, name=file_path.name.split(".")[0])
 
 
 @pytest.hookimpl(trylast=True)

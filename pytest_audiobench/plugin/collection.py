@@ -12,12 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES, ITEM, EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval, EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
@@ -88,7 +89,7 @@ def finish(session: pytest.Session) -> None:
     idle = config.option.collectonly or config.getoption("setuponly", False)
     if not selected or not shared.checked or idle:
         return
-    expected = [_expected(shared, item) for item in selected]
+    expected = _expected_evals(shared, session, selected)
     left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])
     cautions, baseline = shared.rules.cautions(), None
     if shared.gate is None:
@@ -118,14 +119,44 @@ def _is_whole(config: pytest.Config) -> bool:
     return not by_name and not any(config.getoption(name, None) for name in narrowing)
 
 
+def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:
+    """What is to run. Of a file whose data is not on this machine that is one eval alone, which is skipped: those of
+    which nothing is required are deselected.
+    """
+    expected = {item: _expected(shared, item) for item in selected}
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in selected:
+        if item.stash.get(DECLARED, DeclaredEval()).data is not None:
+            files.setdefault(item.path, []).append(item)
+    needless: set[pytest.Item] = set()
+    for path, items in files.items():
+        required = {item for item in items if expected[item].thresholds or expected[item].lines}
+        if len(items) > 1 and _is_absent(shared.places(path.parent), items):
+            needless.update(set(items) - (required or {items[0]}))
+    if needless:
+        session.config.hook.pytest_deselected(items=[item for item in selected if item in needless])
+        session.items[:] = [item for item in session.items if item not in needless]
+    return [eval_ for item, eval_ in expected.items() if item not in needless]
+
+
+def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
+    """Whether nothing that the file of ``items`` declares is on this machine."""
+    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data)}.values():
+        try:
+            places.find(data.root, *(file for case in data.cases({}) for file in data.files(case)))
+        except DataNotFound:
+            continue
+        return False
+    return True
+
+
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
     eval_item = item.stash[ITEM]
     alias = eval_item.alias or next(iter(shared.specs))
     declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
-    function = getattr(item, "function", None)
-    in_file, lines_in_file = getattr(function, DECLARED, 0), getattr(function, DECLARED_LINES, 0)
-    lines = shared.gate.declared(eval_item.eval, alias, lines_in_file) if shared.gate else 0
-    thresholds = declared + in_file - lines_in_file
+    in_file = item.stash.get(DECLARED, DeclaredEval())
+    lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
+    thresholds = declared + in_file.thresholds - in_file.lines
     return Expected(eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines)
 
 

@@ -1,18 +1,22 @@
-"""Evals without code: ``*.audiobench.toml`` files, which name a manifest, a protocol and thresholds."""
+"""Evals without code: ``*.audiobench.toml`` files, which name or declare data, a protocol and thresholds."""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, near
-from pytest_audiobench.plugin.eval_items import DECLARED, DECLARED_LINES
+from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
+
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.dataset import Dataset
+    from pytest_audiobench.datasets.declaration import Declaration
 
 _DEFAULT_PROTOCOL = "multiple_choice"
 _TEXT, _TEXTS = "a string", "a list of strings"
@@ -26,86 +30,178 @@ _KEYS = {
     "dataset": _TEXT,
     "protocol": _TEXT,
     "scorers": f"{_TEXT} or {_TEXTS}",
+    "judge": f"{_TEXT} or {_TEXTS}",
+    "perturbations": _TEXTS,
     "cluster": _TEXT,
     "groups": _TEXTS,
     **_OF_ROWS,
     "require": _TEXTS,
 }
-"""The file's own keys, and what each takes."""
+"""The file's own keys that are no tables, and what each takes."""
+_TABLES = ("source", "data", "sample", "parameters", "published", "note")
+_PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
+"""Markers that mean something, and can be no words to select by."""
+
+
+class DeclaredTask(NamedTuple):
+    """A task of a file, or the only one."""
+
+    table: Mapping[str, Any]
+    """Its keys, with those that it shares."""
+    data: Declaration | None
+    lines: int
+    """Of its thresholds, those that are regression lines."""
 
 
 class DeclarativeFile(pytest.Module):
-    """Collected as a module with one test function, so that fixtures, models and ``-k`` work as for any eval."""
+    """Collected as a module with a test function for each task, so that fixtures, models and ``-k`` work as ever."""
 
     def _getobj(self) -> ModuleType:
         try:
-            table, lines = read_declaration(self.path, self.config)
+            self._tasks = read_declaration(self.path, self.config)
         except UsageError as error:
             raise self.CollectError(str(error)) from None
-        name = self.path.name.split(".")[0]
-        module = ModuleType(name)
-        setattr(module, f"test_{name}".replace("-", "_"), _test(table, lines))
+        module = ModuleType(self.name)
+        for name, task in self._tasks.items():
+            test = _test(task)
+            # What pytest shows as a test's place is the file's, not that of this module.
+            test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
+            source = task.data.source if task.data else None
+            test.__doc__ = source.title if source else None
+            for word in [self.name, *(source.keywords if source else ())]:
+                if word not in _PYTEST:
+                    self.config.addinivalue_line("markers", f"{word}: of benchmarks about it")
+                    getattr(pytest.mark, word)(test)
+            setattr(module, _function(name or self.name), test)
         return module
 
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        tasks = {_function(name or self.name): task for name, task in self._obj_tasks().items()}
+        for item in super().collect():
+            if isinstance(item, pytest.Function):
+                task = tasks[item.originalname]
+                item.stash[DECLARED] = DeclaredEval(len(task.table.get("require", ())), task.lines, task.data)
+            yield item
 
-def _test(table: Mapping[str, Any], lines: int) -> Callable[..., None]:
-    def test(evaluate: Any) -> None:
-        from pytest_audiobench.datasets.manifest import manifest
+    def _obj_tasks(self) -> Mapping[str, DeclaredTask]:
+        _ = self.obj
+        return self._tasks
+
+
+def _function(name: str) -> str:
+    return f"test_{name}".replace("-", "_")
+
+
+def _test(task: DeclaredTask) -> Callable[..., None]:
+    grid = task.data.grid if task.data else {}
+    perturbations: Sequence[str] = task.table.get("perturbations", ())
+    cases = [
+        pytest.param(dict(zip([*grid, "perturbation"], values, strict=False)), id="-".join(values))
+        for values in product(*grid.values(), *([perturbations] if perturbations else []))
+    ]
+
+    def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
 
-        dataset = table.get("dataset") or manifest(
-            table["manifest"],
-            cluster=table.get("cluster"),
-            groups=tuple(table["groups"]) if "groups" in table else None,
-            **{key: table[key] for key in _OF_ROWS if key in table},
-        )
-        evaluate.require(*table.get("require", ()))
-        name, options = _protocol(table)
-        evaluate(dataset, protocol(name, **options), scorers=table.get("scorers"))
+        if thresholds := task.table.get("require"):
+            evaluate.require(*thresholds)
+        name, options = _protocol(task.table)
+        asked = protocol(name, **options)
+        if judges := task.table.get("judge"):
+            from pytest_audiobench.protocols.judged.task import judged
 
-    setattr(test, DECLARED, len(table.get("require", ())))
-    setattr(test, DECLARED_LINES, lines)
-    return test
+            asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
+        evaluate(_dataset(task, case), asked, scorers=task.table.get("scorers"))
+
+    if len(cases) == 1 and not cases[0].id:
+
+        def test(evaluate: Any) -> None:
+            test_case(evaluate, {})
+
+        return test
+
+    with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases)
+    return with_cases(test_case)
+
+
+def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
+    from pytest_audiobench.datasets.catalogue import dataset, perturbations
+    from pytest_audiobench.datasets.dataset import perturb
+    from pytest_audiobench.datasets.declared import declared_dataset
+    from pytest_audiobench.datasets.manifest import manifest
+
+    table, given = task.table, dict(case)
+    perturbation = given.pop("perturbation", None)
+    if task.data is not None:
+        data = declared_dataset(task.data, given)
+    elif "dataset" in table:
+        data = dataset(table["dataset"])
+    else:
+        groups = tuple(table["groups"]) if "groups" in table else None
+        rows = {key: table[key] for key in _OF_ROWS if key in table}
+        data = manifest(table["manifest"], cluster=table.get("cluster"), groups=groups, **rows)
+    return data if perturbation is None else perturb(data, *perturbations("named", perturbation))
 
 
 def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The family's name and its options: every key that is not the file's own."""
-    options = {key: value for key, value in table.items() if key not in _KEYS}
+    options = {key: value for key, value in table.items() if key not in _KEYS and key not in _TABLES}
     return table.get("protocol", _DEFAULT_PROTOCOL), options
 
 
-def read_declaration(path: Path, config: pytest.Config | None = None) -> tuple[Mapping[str, Any], int]:
-    """The file's table, and how many regression lines it declares. Raises UsageError with all that is wrong with it."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    from pytest_audiobench.gate.thresholds import Line, parse_threshold
+def read_declaration(path: Path, config: pytest.Config | None = None) -> dict[str, DeclaredTask]:
+    """The file's tasks by name; "" for a file of one. Raises UsageError with all that is wrong with it."""
+    from pytest_audiobench.datasets.declaration import read_toml, tasks_of
 
     mistakes = Mistakes()
+    tables = tasks_of(path, read_toml(path), mistakes)
+    tasks = {name: _checked(path, name, table, config, mistakes) for name, table in tables.items()}
+    mistakes.check()
+    return tasks
+
+
+def _checked(
+    path: Path, name: str, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes
+) -> DeclaredTask:
+    """The task, after all that is wrong with it was added."""
+    from pytest_audiobench.datasets.declaration import declaration
+
+    place = f"{path}, [[task]] {name!r}" if name else str(path)
     typed = dict(table)
     for key in filter(table.__contains__, _KEYS):
         value = table[key]
         texts, kind = (value, _TEXTS) if isinstance(value, list) else ([value], _TEXT)
         if kind not in _KEYS[key] or not all(isinstance(text, str) for text in texts):
-            mistakes.add(f"{path}: {key} must be {_KEYS[key]}, not {value!r}")
+            mistakes.add(f"{place}: {key} must be {_KEYS[key]}, not {value!r}")
             del typed[key]
     named = ("protocol" in table) == ("protocol" in typed)
-    likely_keys = _check_protocol(path, typed, config, mistakes) if named else set()
-    sources = [key for key in ("manifest", "dataset") if key in table]
-    if len(sources) == 2 or not (sources or likely_keys & {"manifest", "dataset"}):
-        mistakes.add(f"{path}: name either a manifest or a dataset")
-    elif sources == ["dataset"] and (keys := [key for key in _OF_ROWS if key in table]):
-        mistakes.add(f"{path}: {', '.join(keys)} say how a manifest is read; a dataset has its own")
+    likely_keys = _check_protocol(place, typed, config, mistakes) if named else set()
+    sources = [key for key in ("manifest", "dataset", "data") if key in table]
+    if len(sources) > 1 or not (sources or likely_keys & {"manifest", "dataset", "data"}):
+        mistakes.add(f"{place}: name either a manifest or a dataset, or declare one in [data] and [sample]")
+    elif "manifest" not in sources and (keys := [key for key in _OF_ROWS if key in table]):
+        mistakes.add(f"{place}: {', '.join(keys)} say how a manifest is read; a dataset has its own")
+    declared = declaration(path, name, typed, mistakes) if sources == ["data"] else None
+    if "data" not in table:
+        for key in filter(table.__contains__, _TABLES):
+            mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
+    for word in filter(_PYTEST.__contains__, declared.source.keywords if declared else ()):
+        mistakes.add(f"{place}, [source]: {word!r} is a marker of pytest's own; write another word")
+    for name in typed.get("perturbations", ()):
+        from pytest_audiobench.datasets.catalogue import perturbations
+
+        with mistakes.catching(f"{place}: "):
+            perturbations("named", name)
     lines = 0
     for text in typed.get("require", ()):
-        with mistakes.catching(f"{path}: "):
+        from pytest_audiobench.gate.thresholds import Line, parse_threshold
+
+        with mistakes.catching(f"{place}: "):
             lines += isinstance(parse_threshold(text), Line)
-    mistakes.check()
-    return table, lines
+    return DeclaredTask(table, declared, lines)
 
 
-def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes) -> set[str]:
+def _check_protocol(place: str, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes) -> set[str]:
     """Adds what is wrong with the protocol and its options; the keys that unknown ones seem to mean."""
     from pytest_audiobench.extensions import load, suggestion
     from pytest_audiobench.plugin.hookspecs import call_register_hooks
@@ -117,13 +213,14 @@ def _check_protocol(path: Path, table: Mapping[str, Any], config: pytest.Config 
     if name not in FAMILIES and config is not None:
         call_register_hooks(config)  # those of the conftest.py files above this file, which are loaded by now
     if name not in FAMILIES:
-        mistakes.add(f"{path}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
+        mistakes.add(f"{place}: unknown protocol {name[:80]!r}; {suggestion(name, FAMILIES)}")
         # Which options there are depends on the protocol; a key of the file's own can be misspelled all the same.
-        return mistakes.check_keys(str(path), {key: value for key, value in options.items() if near(key, _KEYS)}, _KEYS)
+        likely = {key: value for key, value in options.items() if near(key, [*_KEYS, *_TABLES])}
+        return mistakes.check_keys(place, likely, [*_KEYS, *_TABLES])
     allowed = options_of(name)
-    keys = f"allowed: {', '.join(_KEYS)}, and for {name} {', '.join(allowed)}"
-    likely_keys = mistakes.check_keys(str(path), table, [*_KEYS, *allowed], keys)
+    keys = f"allowed: {', '.join([*_KEYS, *_TABLES])}, and for {name} {', '.join(allowed)}"
+    likely_keys = mistakes.check_keys(place, table, [*_KEYS, *_TABLES, *allowed], keys)
     for key in filter(allowed.__contains__, options):
-        with mistakes.catching(f"{path}: "):
+        with mistakes.catching(f"{place}: "):
             check_options(name, {key: options[key]})
     return likely_keys

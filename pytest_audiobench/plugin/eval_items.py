@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-DECLARED = "audiobench_declared"
-"""The attribute of a declarative file's test function that counts its thresholds, regression lines among them."""
-
-DECLARED_LINES = "audiobench_declared_lines"
-"""The attribute that counts its regression lines alone."""
+if TYPE_CHECKING:
+    from pytest_audiobench.datasets.declaration import Declaration
 
 _FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
@@ -28,8 +25,21 @@ class EvalItem(NamedTuple):
     """The model's alias; None where the run has one model."""
 
 
+class DeclaredEval(NamedTuple):
+    """What a declarative file says of an eval."""
+
+    thresholds: int = 0
+    """Regression lines among them."""
+    lines: int = 0
+    data: Declaration | None = None
+    """Where it declares the data, too."""
+
+
 ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()
 """On an item: the eval that it is."""
+
+DECLARED: pytest.StashKey[DeclaredEval] = pytest.StashKey()
+"""On an item of a declarative file."""
 
 
 def is_eval(item: pytest.Item) -> bool:

@@ -16,7 +16,7 @@ from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.gate.regression_text import line_text
 from pytest_audiobench.gate.thresholds import Line, MetricLookup, Threshold, Verdict, check_threshold
 from pytest_audiobench.metrics.value import Metric, value_text
-from pytest_audiobench.plugin.eval_items import DECLARED_LINES
+from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.lines import ComparedRow
@@ -55,7 +55,7 @@ class Requirements:
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
 
-            lines = getattr(getattr(item, "function", None), DECLARED_LINES, 0)
+            lines = item.stash.get(DECLARED, DeclaredEval()).lines
             self._baseline = BaselineComparison(session.gate, eval_, handle, session.bench.store, lines)
 
     def precheck(self, eval_: str, control: bool) -> Callable[[Selection, Protocol], None]:

@@ -9,10 +9,8 @@ from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.combining import at_rate
 from pytest_audiobench.compat.faithfulness_study.replay import texts_of
-from pytest_audiobench.datasets.mmar import mmar
-from pytest_audiobench.datasets.mmau import mmau
+from pytest_audiobench.datasets import catalogue
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.replay.model import Replay
@@ -47,7 +45,7 @@ def test_every_sakura_sample_finds_its_recorded_answer(track):
         ids = {(r["audio_path"].rpartition("/")[2], r["id"].rpartition("_")[2]): r["id"] for r in map(json.loads, rows)}
     joined = 0
     for hop in ("single", "multi"):
-        dataset = sakura(track, hop)
+        dataset = catalogue.dataset("sakura", track, hop)
         samples = dataset.read(PLACES)
         for sample, response in zip(samples, responses(model, dataset, samples), strict=True):
             assert response.text == texts[ids[str(sample.metadata["recording"]), hop]]
@@ -58,8 +56,8 @@ def test_every_sakura_sample_finds_its_recorded_answer(track):
 @needs_data
 @pytest.mark.parametrize("answers", ["reas", "no_reas"])
 def test_every_mmau_sample_finds_its_recorded_answer(answers):
-    samples = mmau().read(PLACES)
-    given = responses(Replay(str(DATA / "recorded" / "af3"), {"answers": answers}), mmau(), samples)
+    samples = catalogue.dataset("mmau").read(PLACES)
+    given = responses(Replay(str(DATA / "recorded" / "af3"), {"answers": answers}), catalogue.dataset("mmau"), samples)
     file = {"reas": "baseline_mmau_REAS.jsonl", "no_reas": "baseline_mmau_test_No_REAS.jsonl"}[answers]
     texts = recorded_texts(DATA / "recorded" / "af3" / file)
     assert [response.text for response in given] == [texts[sample.id] for sample in samples]
@@ -67,8 +65,8 @@ def test_every_mmau_sample_finds_its_recorded_answer(answers):
 
 @needs_data
 def test_997_mmar_samples_find_their_recorded_answers():
-    samples = mmar().read(PLACES)
-    given = responses(Replay(str(DATA / "recorded" / "af3"), {"answers": "reas"}), mmar(), samples)
+    samples = catalogue.dataset("mmar").read(PLACES)
+    given = responses(Replay(str(DATA / "recorded" / "af3"), {"answers": "reas"}), catalogue.dataset("mmar"), samples)
     missing = [response for response in given if response.error]
     assert len(missing) == 3
     assert all("no such audio, options and question" in str(response.error) for response in missing)
@@ -79,7 +77,7 @@ def test_997_mmar_samples_find_their_recorded_answers():
 @needs_data
 def test_the_conditioned_answers_of_977_samples():
     model = Replay(str(DATA / "recorded" / "af3"), {"answers": "conditioned"})
-    datasets = [sakura("animal", hop) for hop in ("single", "multi")]
+    datasets = [catalogue.dataset("sakura", "animal", hop) for hop in ("single", "multi")]
     given = [response for each in datasets for response in responses(model, each, each.read(PLACES))]
     assert sum(response.error is None for response in given) == 977
     assert sum("no recorded answer" in (response.error or "") for response in given) == 23
@@ -88,7 +86,7 @@ def test_the_conditioned_answers_of_977_samples():
 @needs_data
 def test_masked_answers_are_variants_of_their_own():
     folder = str(DATA / "recorded" / "qwen2.5-omni")
-    dataset = sakura("animal", "single")
+    dataset = catalogue.dataset("sakura", "animal", "single")
     samples = dataset.read(PLACES)
     masked = responses(Replay(folder, {"answers": "mask_p20_reas"}), dataset, samples)
     plain = responses(Replay(folder, {"answers": "reas"}), dataset, samples)
@@ -99,7 +97,7 @@ def test_masked_answers_are_variants_of_their_own():
 @needs_data
 def test_crashes_of_the_recorded_run_are_errors_unless_counted_as_unanswered():
     folder = str(DATA / "recorded" / "qwen2.5-omni")
-    dataset = sakura("animal", "multi")
+    dataset = catalogue.dataset("sakura", "animal", "multi")
     samples = dataset.read(PLACES)
     given = responses(Replay(folder, {"answers": "no_reas"}), dataset, samples)
     assert sum("the recorded run crashed there" in (response.error or "") for response in given) == 2

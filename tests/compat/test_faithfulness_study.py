@@ -9,9 +9,9 @@ import pytest
 from pytest_audiobench.audio import edits
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.compat.faithfulness_study.renderings import rendering, renderings
+from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.dataset import perturb
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
@@ -169,10 +169,10 @@ def test_a_tree_serves_the_published_data_set_as_well(tmp_path):
     trees = tmp_path / "trees"
     sound(trees, "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav")
     here = places(sakura=tmp_path / "SAKURA", faithfulness_audio=trees)
-    (one,) = perturb(sakura("animal", "single"), rendering("noise", -10)).read(here)
+    (one,) = perturb(dataset("sakura", "animal", "single"), rendering("noise", -10)).read(here)
     assert one.clips[0].source.location == trees / "animal/noise_snr/snr-10/sakura/data/Animal/audio/cat0.wav"
     with pytest.raises(DataNotFound, match=r"animal/noise_snr/snr20 is not on this machine"):
-        perturb(sakura("animal", "single"), rendering("noise", 20)).read(here)
+        perturb(dataset("sakura", "animal", "single"), rendering("noise", 20)).read(here)
 
 
 def test_of_a_track_without_trees_every_dose_says_the_same(tmp_path):

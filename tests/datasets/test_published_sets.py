@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.datasets.mmar import mmar
-from pytest_audiobench.datasets.mmau import mmau
+from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sakura import sakura, split_options
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
@@ -41,9 +39,9 @@ def letter(sample):
 @needs_data
 def test_a_track_of_sakura_at_both_hops_is_its_samples_at_each(tmp_path):
     here = places(tmp_path, sakura=DATA / "sakura-metadata")
-    both = {one.id: one for one in sakura("animal").read(here)}
-    each = [one for hop in ("single", "multi") for one in sakura("animal", hop).read(here)]
-    assert sakura("animal").name == "sakura/animal"
+    both = {one.id: one for one in dataset("sakura", "animal").read(here)}
+    each = [one for hop in ("single", "multi") for one in dataset("sakura", "animal", hop).read(here)]
+    assert dataset("sakura", "animal").name == "sakura/animal"
     assert both == {one.id: one for one in each}
     assert len(both) == len(each)
 
@@ -52,7 +50,7 @@ def test_a_track_of_sakura_at_both_hops_is_its_samples_at_each(tmp_path):
 @pytest.mark.parametrize("hop", ["single", "multi"])
 @pytest.mark.parametrize("track", TRACKS)
 def test_every_sakura_row_is_read_as_the_study_read_it(tmp_path, track, hop):
-    samples = sakura(track, hop).read(places(tmp_path, sakura=DATA / "sakura-metadata"))
+    samples = dataset("sakura", track, hop).read(places(tmp_path, sakura=DATA / "sakura-metadata"))
     ours = {file_name(s): (s.question, list(s.choices), letter(s)) for s in samples}
     theirs = {
         row["audio_path"].rpartition("/")[2]: (row["question"], row["choices_list"], row["true_letter"])
@@ -69,14 +67,14 @@ def test_sakura_reads_the_same_from_its_csv(tmp_path, track):
     folder = Path("data") / track.capitalize()
     (tmp_path / folder).mkdir(parents=True)
     shutil.copy(DATA / "sakura" / folder / "metadata.csv", tmp_path / folder)
-    from_json = sakura(track, "multi").read(places(tmp_path, sakura=DATA / "sakura"))
-    from_csv = sakura(track, "multi").read(places(tmp_path, sakura=tmp_path))
+    from_json = dataset("sakura", track, "multi").read(places(tmp_path, sakura=DATA / "sakura"))
+    from_csv = dataset("sakura", track, "multi").read(places(tmp_path, sakura=tmp_path))
     assert from_json == from_csv
 
 
 @needs_data
 def test_sakura_audio_lies_where_the_samples_say(tmp_path):
-    samples = sakura("emotion", "single").read(places(tmp_path, sakura=DATA / "sakura"))
+    samples = dataset("sakura", "emotion", "single").read(places(tmp_path, sakura=DATA / "sakura"))
     assert len(samples) == 100
     assert all(s.clips[0].source.location.is_file() for s in samples)
 
@@ -94,9 +92,9 @@ def sakura_folder(tmp_path, **entry):
 
 
 def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
-    dataset = sakura("animal", "single")
-    (sample,) = dataset.read(sakura_folder(tmp_path))
-    assert (dataset.name, dataset.cluster, dataset.groups) == (
+    animals = dataset("sakura", "animal", "single")
+    (sample,) = animals.read(sakura_folder(tmp_path))
+    assert (animals.name, animals.cluster, animals.groups) == (
         "sakura/animal/single",
         "recording",
         ("track", "hop", "label"),
@@ -122,32 +120,28 @@ def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
 )
 def test_a_sakura_file_of_another_layout_is_refused(tmp_path, entry, said):
     with pytest.raises(UsageError, match=r"metadata\.json.*cat0\.wav") as error:
-        sakura("animal", "single").read(sakura_folder(tmp_path, **entry))
+        dataset("sakura", "animal", "single").read(sakura_folder(tmp_path, **entry))
     assert said in str(error.value)
-
-
-def test_options_are_those_after_the_last_a():
-    assert split_options("As in (a), which? (a) one (b) two") == ("As in (a), which?", ("one", "two"))
 
 
 def test_unknown_tracks_hops_and_splits_are_refused():
     with pytest.raises(UsageError, match="animal, emotion, gender, language"):
-        sakura("colour", "single")  # type: ignore[arg-type]
+        dataset("sakura", "colour", "single")
     with pytest.raises(UsageError, match="single, multi"):
-        sakura("animal", "double")  # type: ignore[arg-type]
+        dataset("sakura", "animal", "double")
     with pytest.raises(UsageError, match="test-mini"):
-        mmau("test")
+        dataset("mmau", "test")
 
 
-@pytest.mark.parametrize("dataset", [sakura("gender", "multi"), mmau(), mmar()], ids=lambda d: d.name)
-def test_a_set_that_is_not_here_says_where_it_was_looked_for(tmp_path, dataset):
+@pytest.mark.parametrize("name", ["sakura", "mmau", "mmar"])
+def test_a_set_that_is_not_here_says_where_it_was_looked_for(tmp_path, name):
     with pytest.raises(DataNotFound, match="--ab-data"):
-        dataset.read(Places(here=tmp_path, shelves=[tmp_path]))
+        dataset(name).read(Places(here=tmp_path, shelves=[tmp_path]))
 
 
 @needs_data
 def test_every_mmau_row_is_read_as_the_study_read_it(tmp_path):
-    samples = mmau().read(places(tmp_path, mmau=DATA / "mmau"))
+    samples = dataset("mmau").read(places(tmp_path, mmau=DATA / "mmau"))
     ours = {
         s.id: (s.question, " ".join(f"({'ABCDEFGHIJ'[i]}) {c}" for i, c in enumerate(s.choices)), letter(s))
         for s in samples
@@ -159,7 +153,7 @@ def test_every_mmau_row_is_read_as_the_study_read_it(tmp_path):
 
 @needs_data
 def test_mmau_keeps_questions_that_offer_one_text_twice(tmp_path):
-    samples = mmau().read(places(tmp_path, mmau=DATA / "mmau"))
+    samples = dataset("mmau").read(places(tmp_path, mmau=DATA / "mmau"))
     assert sum(len(set(s.choices)) < len(s.choices) for s in samples) == 27
     assert all(s.reference in s.choices for s in samples)
     assert {s.metadata["category"] for s in samples} == {"Reasoning", "Information Extraction"}
@@ -176,7 +170,7 @@ def test_mmau_keeps_a_question_whose_answer_is_not_offered(tmp_path):
         "category": ["Reasoning"],
     }
     (tmp_path / "mmau-test-mini.json").write_text(json.dumps([row]))
-    (sample,) = mmau().read(places(tmp_path, mmau=tmp_path))
+    (sample,) = dataset("mmau").read(places(tmp_path, mmau=tmp_path))
     assert (sample.question, sample.reference, str(sample.clips[0])) == (
         "What?",
         "a cow",
@@ -187,7 +181,7 @@ def test_mmau_keeps_a_question_whose_answer_is_not_offered(tmp_path):
 
 @needs_data
 def test_every_mmar_row_is_read_and_997_were_recorded(tmp_path):
-    samples = mmar().read(places(tmp_path, mmar=DATA / "mmar"))
+    samples = dataset("mmar").read(places(tmp_path, mmar=DATA / "mmar"))
     assert len({s.id for s in samples}) == len({file_name(s) for s in samples}) == len(samples) == 1000
     assert all(s.reference in s.choices for s in samples)
     assert not any(field in s.metadata for s in samples for field in ("thinking", "cue", "rubric"))
@@ -199,7 +193,7 @@ def test_every_mmar_row_is_read_and_997_were_recorded(tmp_path):
 
 @needs_data
 def test_the_study_keyed_13_mmar_questions_to_an_option_that_only_contains_the_answer(tmp_path):
-    samples = {file_name(s): s for s in mmar().read(places(tmp_path, mmar=DATA / "mmar"))}
+    samples = {file_name(s): s for s in dataset("mmar").read(places(tmp_path, mmar=DATA / "mmar"))}
     differing = 0
     for row in recorded("mmar"):
         sample = samples[row["audio_path"].rpartition("/")[2]]
@@ -213,4 +207,4 @@ def test_a_clip_path_that_leaves_the_data_set_is_refused(tmp_path):
     row = {"id": "m1", "audio_path": "../secret.wav", "question": "?", "choices": ["a", "b"], "answer": "a"}
     (tmp_path / "MMAR-meta.jsonl").write_text(json.dumps(row))
     with pytest.raises(UsageError, match="leaves its folder"):
-        mmar().read(places(tmp_path, mmar=tmp_path))
+        dataset("mmar").read(places(tmp_path, mmar=tmp_path))

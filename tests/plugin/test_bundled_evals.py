@@ -35,16 +35,16 @@ def test_the_benchmark_has_these_evals():
     evals = collected("evals")
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "mmar.audiobench.toml": 1,
+        "mmau.audiobench.toml": 1,
+        "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
         "test_bundled.py": 7,
         "test_determinism.py": 1,
         "test_faithfulness.py": 629,
         "test_listening.py": 6,
-        "test_mmar.py": 1,
-        "test_mmau.py": 1,
         "test_noise_bounds.py": 1,
-        "test_sakura.py": 8,
         "test_sound_id.py": 7,
     }
 
@@ -52,10 +52,10 @@ def test_the_benchmark_has_these_evals():
 def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
     chosen = collected("evals", "-k", "emotion")
     assert [one for one in chosen if "test_faithfulness.py" not in one] == [
+        "sakura.audiobench.toml::test_sakura[emotion-single]",
+        "sakura.audiobench.toml::test_sakura[emotion-multi]",
         "test_bundled.py::test_emotion",
         "test_listening.py::test_sakura[emotion]",
-        "test_sakura.py::test_sakura[emotion-single]",
-        "test_sakura.py::test_sakura[emotion-multi]",
     ]
     assert "test_faithfulness.py::test_baseline[emotion]" in chosen
     assert all("emotion" in one for one in chosen)
@@ -72,8 +72,32 @@ def test_the_words_of_a_perturbation_and_a_track_select_it():
 
 def test_k_sakura_and_multi_selects_one_eval_for_each_track():
     assert sorted(collected("evals", "-k", "sakura and multi")) == [
-        f"test_sakura.py::test_sakura[{track}-multi]" for track in ("animal", "emotion", "gender", "language")
+        f"sakura.audiobench.toml::test_sakura[{track}-multi]" for track in ("animal", "emotion", "gender", "language")
     ]
+
+
+def declared(chosen):
+    return {name.partition(".audiobench")[0] for name in chosen if ".audiobench.toml::" in name}
+
+
+@pytest.mark.parametrize(
+    ("expression", "benchmarks"),
+    [
+        ("mmar", {"mmar"}),
+        ("mmau", {"mmau"}),
+        ("sakura", {"sakura"}),
+        ("speech and not sakura", {"mmar", "mmau"}),
+        ("audiobench", set()),
+        ("toml", set()),
+    ],
+)
+def test_the_name_of_a_benchmark_and_its_domain_select_it_and_its_file_s_suffix_none(expression, benchmarks):
+    assert declared(collected("evals", "-k", f"({expression}) or test_digits")) == benchmarks
+
+
+def test_a_domain_and_a_benchmark_are_markers():
+    assert declared(collected("evals", "-m", "music")) == {"mmar", "mmau"}
+    assert declared(collected("evals", "-m", "sakura")) == {"sakura"}
 
 
 def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():

@@ -11,37 +11,32 @@ from pytest_audiobench.plugin.declarative import read_declaration
 
 
 @pytest.fixture
-def mistakes(pytestconfig):
-    def read(path):
-        with pytest.raises(UsageError) as raised:
-            read_declaration(path, pytestconfig)
-        return str(raised.value).splitlines()
+def mistakes(tmp_path, pytestconfig):
+    """What is said of a file, without its path."""
 
-    return read
-
-
-@pytest.fixture
-def declared(tmp_path):
-    def write(text):
+    def refused(text):
         path = tmp_path / "mine.audiobench.toml"
         path.write_text(text)
-        return path
+        with pytest.raises(UsageError) as raised:
+            read_declaration(path, pytestconfig)
+        assert all(sentence.startswith(str(path)) for sentence in str(raised.value).splitlines())
+        return [sentence.removeprefix(str(path)) for sentence in str(raised.value).splitlines()]
 
-    return write
+    return refused
 
 
-def test_all_mistakes_of_a_file_are_named_at_once(declared, mistakes):
-    path = declared(
+def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
+    assert mistakes(
         'manifest = "a.jsonl"\ndataset = "b"\ngroups = "hop"\ncolour = "red"\nclustre = "speaker"\n'
         'protocol = "translation"\ntarget = 3\nrequire = ["acuracy >= 1", "chrf >= 0.1", "bleu"]\n'
-    )
-    assert [sentence.removeprefix(str(path)) for sentence in mistakes(path)] == [
+    ) == [
         ": groups must be a list of strings, not 'hop'",
-        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, cluster, groups, question, id, "
-        "audio, answer, references, choices, require, and for translation target, prompt, system, max_new_tokens",
+        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, perturbations, cluster, "
+        "groups, question, id, audio, answer, references, choices, require, source, data, sample, parameters, "
+        "published, note, and for translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
-        ": name either a manifest or a dataset",
+        ": name either a manifest or a dataset, or declare one in [data] and [sample]",
         ": the threshold 'acuracy >= 1' names what is not measured: no metric is called 'acuracy'; "
         "did you mean 'accuracy'?",
         ": the threshold 'bleu' should have one of >=, >, <=, < at its end; write it as accuracy >= 0.55, wer <= 12%, "
@@ -49,30 +44,86 @@ def test_all_mistakes_of_a_file_are_named_at_once(declared, mistakes):
     ]
 
 
-def test_a_key_that_is_misspelled_is_not_missing_too(declared, mistakes):
-    (sentence,) = mistakes(declared('manifst = "a.jsonl"\n'))
-    assert sentence.endswith("has the unknown key 'manifst'; did you mean 'manifest'?")
+def test_all_mistakes_of_declared_data_are_named_with_their_table_and_key(mistakes):
+    assert mistakes(
+        'cluster = "speaker"\ngroups = ["sped"]\n'
+        '[source]\nlicense = "MIT"\n'
+        '[data]\nrows = ["../rows.csv", "{split}.csv", "rows.xml"]\n'
+        '[sample]\nid = "{id|stm}"\naudio = "{file"\nchoices = ["{a}", "{b?} or so"]\nmetadata = ["speed"]\n'
+    ) == [
+        ", [source] has the unknown key 'license'; did you mean 'licence'?",
+        ", [sample], id, '{id|stm}': it names the transform 'stm'; did you mean 'stem'?",
+        ", [sample], audio, '{file': it has a brace that is no {column}, {column?} or {column|transform}",
+        ", [sample], choices, '{b?} or so': it has {b?} within a text; a column that may be absent stands alone",
+        ", [data], rows, '../rows.csv': it cannot be used: the path '../rows.csv' leaves its folder; write it "
+        "relative to the folder, without ..",
+        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters]",
+        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv",
+        ", [sample] has neither 'answer' nor 'references'; add what is true",
+        ": cluster names 'speaker', which [sample] has not in its metadata; did you mean 'speed'?",
+        ": groups names 'sped', which [sample] has not in its metadata; did you mean 'speed'?",
+    ]
 
 
-def test_options_of_a_protocol_that_there_is_not_are_no_mistakes_of_their_own(declared, mistakes):
-    (sentence,) = mistakes(declared('manifest = "a.jsonl"\nprotocol = "translatio"\ntarget = 3\n'))
-    assert sentence.endswith("unknown protocol 'translatio'; did you mean 'translation'?")
-
-
-def test_a_key_is_seen_to_be_misspelled_where_the_protocol_is_too(declared, mistakes):
-    _, sentence = mistakes(declared('datset = "a"\nprotocol = "translatio"\ntarget = 3\n'))
+def test_a_key_is_seen_to_be_misspelled_where_the_protocol_is_too(mistakes):
+    _, sentence = mistakes('datset = "a"\nprotocol = "translatio"\ntarget = 3\n')
     assert sentence.endswith("has the unknown key 'datset'; did you mean 'dataset'?")
 
 
-def test_keys_of_a_manifest_are_refused_beside_a_dataset(declared, mistakes):
-    first, second = mistakes(declared('dataset = "bundled"\nchoices = 3\naudio = "filename"\nanswer = "label"\n'))
+def test_keys_of_a_manifest_are_refused_beside_a_dataset(mistakes):
+    first, second = mistakes('dataset = "bundled"\nchoices = 3\naudio = "filename"\nanswer = "label"\n')
     assert first.endswith("choices must be a string or a list of strings, not 3")
     assert second.endswith("audio, answer, choices say how a manifest is read; a dataset has its own")
 
 
-def test_arrays_without_end_are_no_toml(declared, mistakes):
-    (sentence,) = mistakes(declared("a = " + "[" * 5000))
-    assert "mine.audiobench.toml is not valid TOML" in sentence
+DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nanswer = "{label}"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (DATA.replace('"rows.csv"', "3"), ", [data]: rows must be a text or a list, not 3"),
+        (DATA.replace("rows =", "row ="), ", [data] has the unknown key 'row'; did you mean 'rows'?"),
+        (DATA.replace('id = "{id}"\n', ""), ", [sample] has no 'id'; add it"),
+        (DATA + "[parameters]\nspeed = []\n", ": parameters, 'speed' must be a list of length at least 1, not of 0"),
+        (
+            DATA + '[parameters]\n"a b" = "c"\n',
+            ", [parameters]: 'a b' is no name; write letters, digits and underscores",
+        ),
+        (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
+        (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
+        ('manifest = "a.jsonl"\n[sample]\nid = "{id}"\n', " has 'sample', which goes with [data]; leave it out"),
+        ('[sample]\nid = "{id}"\n', ": name either a manifest or a dataset, or declare one in [data] and [sample]"),
+        ('[data]\nrows = "rows.csv"\n', " has no table [sample]; add it"),
+        (
+            DATA + '[[task]]\nprompt = "x"\n',
+            ", [[task]] number 1 has no name of letters, digits and underscores; name it",
+        ),
+        (
+            DATA + '[[task]]\nname = "a"\ndata.wher = { x = "y" }\n',
+            "[data] has the unknown key 'wher'; did you mean 'where'?",
+        ),
+        ('perturbations = ["snow"]\n' + DATA, ": no perturbation is named 'snow'"),
+        ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
+    ],
+)
+def test_what_is_wrong_with_declared_data_is_said_where_it_stands(mistakes, text, said):
+    assert any(said in sentence for sentence in mistakes(text)), mistakes(text)
+
+
+def test_a_key_that_is_misspelled_is_not_missing_too(mistakes):
+    (sentence,) = mistakes('manifst = "a.jsonl"\n')
+    assert sentence.endswith("has the unknown key 'manifst'; did you mean 'manifest'?")
+
+
+def test_options_of_a_protocol_that_there_is_not_are_no_mistakes_of_their_own(mistakes):
+    (sentence,) = mistakes('manifest = "a.jsonl"\nprotocol = "translatio"\ntarget = 3\n')
+    assert sentence.endswith("unknown protocol 'translatio'; did you mean 'translation'?")
+
+
+def test_arrays_without_end_are_no_toml(mistakes):
+    (sentence,) = mistakes("a = " + "[" * 5000)
+    assert sentence.startswith(" is not valid TOML")
 
 
 KEYS = [
@@ -82,12 +133,19 @@ KEYS = [
     "scorers",
     "cluster",
     "groups",
-    "choices",
-    "answer",
     "require",
     "prompt",
     "max_new_tokens",
     "mani",
+    "data",
+    "sample",
+    "source",
+    "parameters",
+    "published",
+    "note",
+    "task",
+    "judge",
+    "perturbations",
 ]
 VALUES = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=5) | st.sampled_from(["wer <= 0.1", "judged"])
 
@@ -104,10 +162,10 @@ def test_any_table_is_read_or_refused_in_at_most_ten_lines_that_name_the_file(tm
     # JSON's texts, numbers, booleans and lists are TOML's.
     path.write_text("".join(f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()))
     try:
-        read, _ = read_declaration(path, pytestconfig)
+        tasks = read_declaration(path, pytestconfig)
     except UsageError as error:
         sentences = str(error).splitlines()
         assert 1 <= len(sentences) <= 10
         assert all(sentence.startswith(str(path)) for sentence in sentences)
     else:
-        assert read == table
+        assert tasks[""].table == table

@@ -203,10 +203,10 @@ def test_a_run_in_which_everything_was_skipped_says_so_and_fails_when_gated(suit
     suite.write(
         test_tones="""
 from pytest_audiobench import multiple_choice
-from pytest_audiobench.datasets.sakura import sakura
+from pytest_audiobench import dataset
 
 def test_tones(evaluate):
-    evaluate(sakura("animal", "single"), multiple_choice())
+    evaluate(dataset("sakura", "animal", "single"), multiple_choice())
 """
     )
     result = suite.run(workers, "-rs")
@@ -344,11 +344,11 @@ def test_a_skip_does_not_excuse_what_was_measured_before_it(suite):
     suite.write(
         test_tones="""
 from pytest_audiobench import manifest, multiple_choice
-from pytest_audiobench.datasets.sakura import sakura
+from pytest_audiobench import dataset
 
 def test_tones(evaluate):
     evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")
-    evaluate(sakura("animal", "single"), multiple_choice(), name="b")
+    evaluate(dataset("sakura", "animal", "single"), multiple_choice(), name="b")
 """
     )
     (suite.path / "audiobench.toml").write_text(THRESHOLD)
@@ -378,13 +378,13 @@ def test_a_declarative_file_without_its_data_fails_when_it_declares_thresholds(s
         (suite.path / "conftest.py").read_text()
         + """
 
-from pytest_audiobench.datasets.sakura import sakura
+from pytest_audiobench import dataset
 
 _before = pytest_audiobench_register
 
 def pytest_audiobench_register(registration):
     _before(registration)
-    registration.dataset("animals", sakura("animal", "single"))
+    registration.dataset("animals", dataset("sakura", "animal", "single"))
 """
     )
     (suite.path / "animals.audiobench.toml").write_text('dataset = "animals"\nrequire = ["accuracy >= 0.5"]\n')

@@ -55,7 +55,7 @@ def nulls(run, scorer):
 
 def test_sakura_with_reasoning(replay):
     run = replay(
-        "test_sakura.py",
+        "sakura and (single or multi)",
         "af3,answers=reas",
         scorers=["letters", "faithfulness-recovered", "faithfulness-runtime-af3"],
     )
@@ -71,7 +71,9 @@ def test_sakura_with_reasoning(replay):
 
 
 def test_sakura_without_reasoning(replay):
-    run = replay("test_sakura.py", "af3,answers=no_reas", scorers=["letters", "faithfulness-runtime-af3-direct"])
+    run = replay(
+        "sakura and (single or multi)", "af3,answers=no_reas", scorers=["letters", "faithfulness-runtime-af3-direct"]
+    )
     found = accuracies(run)
     runtime = {"animal": 76.70, "language": 76.30, "emotion": 47.20, "gender": 49.40}
     assert {track: found[track, "faithfulness-runtime-af3-direct"] for track in runtime} == runtime
@@ -79,7 +81,7 @@ def test_sakura_without_reasoning(replay):
 
 def test_qwen_without_reasoning(replay):
     run = replay(
-        "test_sakura.py and (animal or emotion)",
+        "sakura and (single or multi) and (animal or emotion)",
         "qwen2.5-omni,answers=no_reas,crashes=unanswered",
         scorers=["letters", "faithfulness-runtime-qwen"],
     )
@@ -90,7 +92,7 @@ def test_qwen_without_reasoning(replay):
 
 def test_mmar_with_and_without_reasoning(replay):
     run = replay(
-        "test_mmar.py",
+        "test_mmar",
         "af3,answers=reas",
         scorers=["letters", "faithfulness-recovered-mm", "faithfulness-runtime-af3"],
         errors=3,
@@ -103,12 +105,12 @@ def test_mmar_with_and_without_reasoning(replay):
 
 
 def test_mmar_without_reasoning(replay):
-    run = replay("test_mmar.py", "af3,answers=no_reas", scorers=["faithfulness-runtime-af3-direct"], errors=3)
+    run = replay("test_mmar", "af3,answers=no_reas", scorers=["faithfulness-runtime-af3-direct"], errors=3)
     assert accuracies(run)["mmar", "faithfulness-runtime-af3-direct"] == 54.26
 
 
 def test_mmau_with_reasoning(replay):
-    run = replay("test_mmau.py", "af3,answers=reas", scorers=["letters", "faithfulness-recovered-mmau", "mmau-string"])
+    run = replay("test_mmau", "af3,answers=reas", scorers=["letters", "faithfulness-recovered-mmau", "mmau-string"])
     assert accuracies(run)["mmau", "faithfulness-recovered-mmau"] == 67.70
     assert nulls(run, "faithfulness-recovered-mmau") == {"mmau": 71}
 
@@ -137,7 +139,7 @@ def test_the_two_step_check_is_the_studys(replay):
 
 
 def test_without_a_choice_the_prompt_says_which_recorded_answers_are_wanted(replay):
-    run = replay("test_sakura.py and animal", "af3", scorers=["faithfulness-runtime-af3-direct"])
+    run = replay("sakura and (single or multi) and animal", "af3", scorers=["faithfulness-runtime-af3-direct"])
     metrics = [one for item in run["items"] for one in item["metrics"]]
     values = [one["value"] for one in metrics if one["name"] == "accuracy" and not one["group"]]
     assert round(100 * sum(values) / len(values), 2) == 76.70

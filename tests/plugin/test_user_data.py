@@ -259,9 +259,7 @@ def test_all_mistakes_of_a_declarative_file_are_shown(suite):
     (suite.path / "my_set.audiobench.toml").write_text('manifest = "x.jsonl"\ncolour = "red"\nscorer = "x"\n')
     result = suite.run("my_set.audiobench.toml")
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(
-        ["*unknown key 'colour'; allowed: *", "*unknown key 'scorer'; did you mean 'scorers'[?]"]
-    )
+    result.stdout.fnmatch_lines(["*unknown key 'colour'; allowed: *", "*unknown key 'scorer'; did you mean 'scorers'*"])
 
 
 def test_a_manifest_in_another_encoding_is_told(suite):

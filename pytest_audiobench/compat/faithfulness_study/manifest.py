@@ -5,7 +5,7 @@ A manifest is a file of lines: id, question, choices ("(A) dog (B) hen"), choice
 instruction in place of question, choices and letter.
 
 ``faithfulness_letter`` in the metadata is the study's true letter, which is wrong for some of MMAR's questions
-(``datasets/mmar.py``): it is there only so that the study's figures can be repeated under its name.
+(``evals/mmar.audiobench.toml``): it is there only so that the study's figures can be repeated under its name.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.places import Places, relative_path
-from pytest_audiobench.datasets.sakura import split_options
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
+from pytest_audiobench.datasets.transforms import split_options
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 HOME, AUDIO = "faithfulness", "faithfulness-audio"

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.packs.discovery import all_packs, find_pack, pack_from_labels
 from pytest_audiobench.datasets.packs.inspection import inspect_pack, probe_counts
 from pytest_audiobench.datasets.packs.pack import Pack, PackManifest, read_manifest
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -116,7 +116,7 @@ def test_esc50_and_sakuras_animals_are_packs(shared):
 
 
 def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
-    animals = pack_from_labels(sakura("animal", "single"), by="label").read(
+    animals = pack_from_labels(dataset("sakura", "animal", "single"), by="label").read(
         Places(shared, {"sakura": shared / "sakura"})
     )
     assert animals.id == "sakura-animal-single"

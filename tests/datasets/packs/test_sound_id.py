@@ -8,10 +8,10 @@ import pytest
 
 from pytest_audiobench.audio.combining import mixture
 from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.packs.discovery import find_pack, pack_from_labels
 from pytest_audiobench.datasets.packs.sound_id import sound_id
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.datasets.sakura import sakura
 from pytest_audiobench.errors import DataNotFound, UsageError
 
 
@@ -122,7 +122,9 @@ def test_a_pack_with_too_few_labels_for_a_condition_is_skipped(places, manifest)
 
 def test_sakuras_animals_are_mixed_and_heard(shared):
     places = Places(shared, {"sakura": shared / "sakura"})
-    samples = sound_id(pack_from_labels(sakura("animal", "single"), by="label"), "triple", mixtures=2).read(places)
+    samples = sound_id(pack_from_labels(dataset("sakura", "animal", "single"), by="label"), "triple", mixtures=2).read(
+        places
+    )
     assert [sample.reference for sample in samples] == ["yes", "yes", "yes", "no", "no"] * 2
     assert decode(samples[0].clips[0], 16_000, None).duration_s == pytest.approx(5.0, abs=0.01)
 

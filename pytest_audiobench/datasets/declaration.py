@@ -1,0 +1,332 @@
+"""The data of a ``*.audiobench.toml``, typed: where its rows lie, and what of a row is which part of a sample."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import product
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+from msgspec import Meta
+
+from pytest_audiobench.datasets.catalogue import SUFFIX
+from pytest_audiobench.datasets.places import relative_path
+from pytest_audiobench.datasets.transforms import filled, template
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.records import reading
+from pytest_audiobench.records.fields import Record
+
+FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+
+Text: TypeAlias = Annotated[str, Meta(min_length=1)]
+Texts: TypeAlias = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
+
+
+def texts(written: str | Sequence[str] | None) -> Sequence[str]:
+    """The texts of a key that takes one or several."""
+    return (written,) if isinstance(written, str) else written or ()
+
+
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+"""What may stand in a test's id, in a data set's name and as a marker."""
+
+
+class Source(Record, kw_only=True, frozen=True):
+    """Who published it, where it is fetched from, and what it is about; what was not seen is left out."""
+
+    title: Text | None = None
+    citation: Text | None = None
+    repository: Text | None = None
+    """Of git, as a URL."""
+    hub: Text | None = None
+    """A data set of the Hugging Face Hub, as owner/name."""
+    revision: Text | None = None
+    files: tuple[Text, ...] = ()
+    licence: Text | None = None
+    gated: bool = False
+    """Whether its publisher must be asked for it."""
+    task: str | tuple[Text, ...] = ()
+    domain: str | tuple[Text, ...] = ()
+    language: str | tuple[Text, ...] = ()
+
+    @property
+    def keywords(self) -> list[str]:
+        """The words that select it beside its name: tasks, domains, languages."""
+        return [word for words in (self.task, self.domain, self.language) for word in texts(words)]
+
+
+class Layout(Record, kw_only=True, frozen=True):
+    """The table ``[data]``."""
+
+    rows: Texts
+    """A file below the root, or several of which the first that is there is read."""
+    root: Text | None = None
+    """What ``--ab-data`` calls the folder; the file's name unless given."""
+    header: tuple[Text, ...] = ()
+    """The columns of a CSV or TSV whose first line is a row."""
+    key: Text | None = None
+    """The column that ``{key}`` is, where rows are not the members of a JSON object, each under its own."""
+    where: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """The rows to take: those whose column has the value, or one of the values."""
+    labels: Text | None = None
+    """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
+
+
+class Fields(Record, kw_only=True, frozen=True):
+    """The table ``[sample]``: templates, a text of columns each."""
+
+    id: Text
+    audio: Texts
+    question: Text | None = None
+    choices: Texts | None = None
+    answer: Text | None = None
+    references: Texts | None = None
+    metadata: tuple[Text, ...] | dict[str, Text] = ()
+    """By name; a list is of columns, each null where a row has none."""
+
+    @property
+    def metadata_templates(self) -> Mapping[str, str]:
+        if isinstance(self.metadata, dict):
+            return self.metadata
+        return {column: f"{{{column}?}}" for column in self.metadata}
+
+
+class Published(Record, kw_only=True, frozen=True):
+    """A value that somebody published: one of ``[[published]]``."""
+
+    model: Text
+    metric: Text
+    value: float
+    conditions: Text
+    """Which samples, which prompt, which rule."""
+    source: Text
+
+
+class Declaration(Record, kw_only=True, frozen=True):
+    """A benchmark's data, or those of one of its tasks."""
+
+    name: Text
+    """What its data sets are called, before their parameters."""
+    source: Source
+    data: Layout
+    sample: Fields
+    parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
+    """Their values: a list makes an eval of each, a text stands for the only one."""
+    cluster: Text | None = None
+    groups: tuple[Text, ...] | None = None
+    """None is those of few values."""
+    note: str = ""
+    published: tuple[Published, ...] = ()
+
+    @property
+    def root(self) -> str:
+        return self.data.root or self.name.partition("/")[0]
+
+    @property
+    def grid(self) -> Mapping[str, Sequence[str]]:
+        """The parameters whose values are evals each."""
+        return {name: values for name, values in self.parameters.items() if not isinstance(values, str)}
+
+    def cases(self, given: Mapping[str, str]) -> list[dict[str, str]]:
+        """All parameters, with every value of each that is not ``given``."""
+        values = {name: (given[name],) if name in given else texts(known) for name, known in self.parameters.items()}
+        return [dict(zip(values, case, strict=True)) for case in product(*values.values())]
+
+    def files(self, case: Mapping[str, str]) -> list[str]:
+        """The files below the root of which the first that is there holds the rows."""
+        return [filled(file, case) for file in texts(self.data.rows)]
+
+
+_TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
+_PLAIN = ("parameters", "cluster", "groups", "note", "published")
+_TEMPLATES = ("id", "audio", "question", "choices", "answer", "references")
+KEYS = (*_TABLES, *_PLAIN, "task")
+"""Those of a file's keys that are about its data."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The tables of a file. Raises UsageError where it is no TOML."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}") from error
+
+
+def tasks_of(path: Path, table: Mapping[str, Any], mistakes: Mistakes) -> dict[str, Mapping[str, Any]]:
+    """The file's tasks by name, each with all that it shares with the file; "" for a file of one.
+
+    A task has any key of a file; its tables are added to the file's, and what both have is the task's.
+    """
+    tasks = table.get("task")
+    if tasks is None:
+        return {"": table}
+    shared = {key: value for key, value in table.items() if key != "task"}
+    merged: dict[str, Mapping[str, Any]] = {}
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        mistakes.add(f"{path}: task must be tables, each under [[task]]")
+        return {}
+    for number, task in enumerate(tasks, start=1):
+        name = task.get("name")
+        if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z]\w*", name):
+            mistakes.add(f"{path}, [[task]] number {number} has no name of letters, digits and underscores; name it")
+        elif name in merged:
+            mistakes.add(f"{path} has two tasks {name!r}; make their names differ")
+        else:
+            merged[name] = _merged(shared, {key: value for key, value in task.items() if key != "name"})
+    return merged
+
+
+def _merged(table: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    both = {key for key in over if isinstance(table.get(key), dict) and isinstance(over[key], dict)}
+    return {**table, **over, **{key: _merged(table[key], over[key]) for key in both}}
+
+
+def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mistakes) -> Declaration | None:
+    """The data that ``table`` declares for a task of ``path``; None, with all that is wrong, where it is none."""
+    place = f"{path}, [[task]] {task!r}" if task else str(path)
+    own = Mistakes()
+    tables: dict[str, Any] = {}
+    for name, record in _TABLES.items():
+        if name == "source" or name in table:
+            tables[name] = _table(f"{place}, [{name}]", table.get(name, {}), record, own)
+        else:
+            own.add(f"{place} has no table [{name}]; add it")
+    if not task and "name" in table:
+        own.add(f"{place} has the unknown key 'name'; its file's name is its name")
+    suite = path.name.removesuffix(SUFFIX)
+    values = _values(place, table, Declaration, _PLAIN, own)
+    # What is of a wrong type stands as nothing in the checks of all else.
+    source, data, sample = (tables.get(name) for name in _TABLES)
+    declared = Declaration(
+        name=f"{suite}/{task}" if task else suite,
+        source=source or Source(),
+        data=data or Layout(rows=()),
+        sample=sample or Fields(id="", audio=(), answer=""),
+        **values,
+    )
+    usable = _check_parameters(declared, place, own) and ("parameters" in table) == ("parameters" in values)
+    if usable:
+        _check_layout(declared, place, own)
+    if sample is not None:
+        _check_metadata_names(declared, place, own)
+    with mistakes.catching():
+        own.check()
+        return declared
+    return None
+
+
+def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) -> Record | None:
+    """``table`` as a ``record``, or None with every mistake in it."""
+    if not isinstance(table, Mapping):
+        mistakes.add(f"{place} must be a table, not {table!r}")
+        return None
+    fields = _fields(record)
+    likely_keys = mistakes.check_keys(place, table, fields)
+    values = _values(place, table, record, list(fields), mistakes)
+    complete = values.keys() == table.keys()
+    for name, field in fields.items():
+        if field.required and name not in table:
+            complete = False
+            if name not in likely_keys:
+                mistakes.add(f"{place} has no {name!r}; add it")
+    return record(**values) if complete else None
+
+
+def _values(
+    place: str, table: Mapping[str, Any], record: type[Record], names: Sequence[str], mistakes: Mistakes
+) -> dict[str, Any]:
+    """The values of those of the record's fields that ``table`` has; what is of another type is a mistake."""
+    values: dict[str, Any] = {}
+    for name in filter(table.__contains__, names):
+        with mistakes.catching(f"{place}: "):
+            values[name] = _typed(name, table[name], _fields(record)[name].type)
+    return values
+
+
+@cache
+def _fields(record: type[Record]) -> Mapping[str, msgspec.structs.FieldInfo]:
+    return {field.name: field for field in msgspec.structs.fields(record)}
+
+
+def _typed(key: str, value: Any, kind: Any) -> Any:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        says = reading.mistake(str(error), value, kind)
+        raise UsageError(f"{key}{says.removeprefix('it') if says.startswith('it ') else f', {says}'}") from None
+
+
+def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> bool:
+    """Adds what is wrong with names that become tests' ids and markers; whether the parameters can be filled in."""
+    usable = True
+    for name, values in declared.parameters.items():
+        if not name.isidentifier():
+            mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
+            usable = False
+        for value in texts(values):
+            _check_name(f"{place}, [parameters], {name}", value, mistakes)
+    for word in declared.source.keywords:
+        _check_name(f"{place}, [source]", word, mistakes)
+    return usable
+
+
+def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds what is wrong with the templates and the files."""
+    sample, data = declared.sample, declared.data
+    case = declared.cases({})[0]
+
+    def attempt(key: str, check: Callable[[str], object], written: str | Sequence[str] | None) -> None:
+        for text in texts(written):
+            try:
+                check(filled(text, case))
+            except ValueError as error:
+                mistakes.add(f"{place}, {key}, {text!r}: it {error}")
+
+    attempt("[data], labels", template, data.labels)
+    for key in _TEMPLATES:
+        attempt(f"[sample], {key}", template, getattr(sample, key))
+    for name, text in sample.metadata_templates.items():
+        attempt(f"[sample.metadata], {name}", template, text)
+    attempt("[data], rows", _check_rows, data.rows)
+    if sample.answer is None and sample.references is None:
+        mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
+    if data.labels is not None and sample.choices is not None:
+        mistakes.add(f"{place} has choices in [sample] and labels in [data], which are choices too; keep one")
+
+
+def _check_metadata_names(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    known = declared.sample.metadata_templates
+    for key, names in (("cluster", [declared.cluster] if declared.cluster else []), ("groups", declared.groups or ())):
+        for name in names:
+            if name not in known:
+                mistakes.add(f"{place}: {key} names {name!r}, which [sample] has not in its metadata", name, known)
+
+
+def _check_name(place: str, name: str, mistakes: Mistakes) -> None:
+    if not _NAME.fullmatch(name):
+        mistakes.add(f"{place}: {name!r} is no name for a test; write letters, digits, hyphens and underscores")
+
+
+def _check_rows(file: str) -> None:
+    try:
+        relative_path(file)
+    except ValueError as error:
+        raise ValueError(f"cannot be used: {error}") from None
+    if unknown := re.search(r"\{.*?\}", file):
+        raise ValueError(f"names {unknown[0]}, which is none of the [parameters]")
+    if PurePosixPath(file).suffix.lower() not in FORMATS:
+        raise ValueError(f"ends with none of {', '.join(FORMATS)}")
+
+
+def read_declarations(path: Path) -> dict[str, Declaration]:
+    """The data of a file's tasks; of "" for a file of one. Raises UsageError with all that is wrong with them."""
+    mistakes = Mistakes()
+    tasks = tasks_of(path, read_toml(path), mistakes)
+    declared = {task: declaration(path, task, table, mistakes) for task, table in tasks.items()}
+    mistakes.check()
+    return {task: data for task, data in declared.items() if data is not None}

@@ -1,0 +1,235 @@
+"""The data sets that ``*.audiobench.toml`` files declare: one reader for all layouts."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from inspect import Parameter, Signature
+from pathlib import Path
+from typing import Any
+
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
+from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.table_rows import jsonl_rows
+from pytest_audiobench.datasets.table_rows import texts as lines_of_text
+from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import Mistakes
+
+_KEY, _TASK = "key", "task"
+
+
+def declared_loader(path: Path) -> Callable[..., Dataset]:
+    """What makes the data sets of a file. It takes the file's parameters, and before them the task where it has some.
+
+    A parameter that is left out stands for all its values. Raises UsageError with all that is wrong with the file.
+    """
+    tasks: Mapping[str, Declaration] = read_declarations(path)
+    suite = path.name.partition(".")[0]
+
+    def load(*arguments: Any, **options: Any) -> Dataset:
+        given = dict(signature.bind(*arguments, **options).arguments)
+        task = given.pop(_TASK, "")
+        if task not in tasks:
+            raise UsageError(f"{suite} has no task {task!r}; it has {', '.join(tasks)}")
+        return declared_dataset(tasks[task], {name: value for name, value in given.items() if value is not None})
+
+    named = {name: value for declared in tasks.values() for name, value in declared.parameters.items()}
+    defaults = {name: value if isinstance(value, str) and "" in tasks else None for name, value in named.items()}
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    first = [] if "" in tasks else [Parameter(_TASK, kind)]
+    signature = Signature([*first, *(Parameter(name, kind, default=value) for name, value in defaults.items())])
+    load.__signature__ = signature  # type: ignore[attr-defined]
+    return load
+
+
+def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset:
+    """The data set with the parameters ``given``. Raises UsageError for what it does not have."""
+    for name, value in given.items():
+        if name not in declared.parameters:
+            raise UsageError(
+                f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
+            )
+        if value not in (known := texts(declared.parameters[name])):
+            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(known)}")
+    constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
+    chosen = {**constants, **given}
+    parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
+    read = partial(_read, declared, declared.cases(given))
+    return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
+
+
+def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> list[Sample]:
+    mistakes = Mistakes()
+    samples: list[Sample] = []
+    for case in cases:
+        files = declared.files(case)
+        root = places.find(declared.root, *files)
+        file = next(root.folder / file for file in files if (root.folder / file).exists())
+        with mistakes.catching():
+            samples += _samples(declared, case, root, list(_entries(declared, case, file)), mistakes)
+    mistakes.check()
+    return samples
+
+
+def _samples(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry], mistakes: Mistakes
+) -> Iterator[Sample]:
+    make = _Maker(declared, case, root, _labels(declared.data.labels, case, root, entries))
+    for entry in entries:
+        with mistakes.catching():
+            yield make(entry)
+
+
+def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
+    """The rows of ``file`` that are taken."""
+    wanted = {
+        filled(column, case): {filled(value, case) for value in texts(values)}
+        for column, values in declared.data.where.items()
+    }
+    for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
+        entry.set_default(
+            _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
+        )
+        if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
+            yield entry
+
+
+def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    content = read_json(file)
+    if not isinstance(content, dict | list):
+        raise UsageError(f"{file} is neither a list nor an object of rows; fetch it again")
+    pairs = content.items() if isinstance(content, dict) else ((str(i), row) for i, row in enumerate(content))
+    return ((key, Entry(f"{file}, {key if isinstance(content, list) else repr(key)}", row)) for key, row in pairs)
+
+
+def _jsonl_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    return ((str(number), Entry(f"{file}, line {number}", row)) for number, row in jsonl_rows(file))
+
+
+def _csv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            rows = csv.DictReader(lines, fieldnames=header or None, strict=True)
+            for row in rows:
+                entry = Entry(f"{file}, line {rows.line_num}", row)
+                if None in row:
+                    raise entry.wrong(f"has more than its {len(rows.fieldnames or ())} cells")
+                yield str(rows.line_num), entry
+    except (OSError, ValueError, csv.Error) as error:
+        raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
+
+
+def _tsv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, header), start=1))
+
+
+_READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, Entry]]]] = {
+    ".json": _json_entries,
+    ".jsonl": _jsonl_entries,
+    ".ndjson": _jsonl_entries,
+    ".csv": _csv_entries,
+    ".tsv": _tsv_entries,
+}
+
+
+def _labels(
+    written: str | None, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry]
+) -> tuple[str, ...] | None:
+    """The choices of all samples: the different values of a column, sorted, or the lines of a file."""
+    if written is None:
+        return None
+    column = template(filled(written, case))
+    if column.holes:
+        return tuple(sorted({_joined(column, entry, ()) for entry in entries}))
+    return tuple(line.strip() for _, line in lines_of_text(root.folder / filled(written, case)) if line.strip())
+
+
+class _Maker:
+    """Samples of entries, by templates that are read once."""
+
+    def __init__(
+        self, declared: Declaration, case: Mapping[str, str], root: DataRoot, labels: tuple[str, ...] | None
+    ) -> None:
+        def one(written: str | None) -> Template | None:
+            return None if written is None else template(filled(written, case))
+
+        def templates(written: str | Sequence[str] | None) -> list[Template]:
+            return [template(filled(text, case)) for text in texts(written)]
+
+        fields = declared.sample
+        self._root, self._labels = root, labels
+        self._id, self._question, self._answer = (
+            template(filled(fields.id, case)),
+            one(fields.question),
+            one(fields.answer),
+        )
+        self._audio, self._choices = templates(fields.audio), templates(fields.choices)
+        self._references = templates(fields.references)
+        self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
+
+    def __call__(self, entry: Entry) -> Sample:
+        choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
+        references = _listed(self._references, entry, choices)
+        if not (references or self._answer):
+            raise entry.wrong("has no reference")
+        return Sample(
+            id=_joined(self._id, entry, choices),
+            clips=tuple(entry.clip(self._root, path) for path in _listed(self._audio, entry, choices)),
+            question=_joined(self._question, entry, choices) if self._question else "",
+            choices=choices,
+            reference=_joined(self._answer, entry, choices) if self._answer else references[0],
+            metadata={name: _field(field, entry, choices) for name, field in self._metadata.items()},
+            references=references if len(references) > 1 else (),
+        )
+
+
+def _listed(templates: Sequence[Template], entry: Entry, choices: Sequence[str]) -> tuple[str, ...]:
+    """The texts of several templates; one that is a column alone may hold a list of them, or none."""
+    values = [
+        _value(one.holes[0], entry, choices) if one.is_hole else _joined(one, entry, choices) for one in templates
+    ]
+    return tuple(
+        text for value in values if value is not None for text in (value if isinstance(value, tuple) else (str(value),))
+    )
+
+
+def _joined(written: Template, entry: Entry, choices: Sequence[str]) -> str:
+    joined = written.literals[0]
+    for hole, literal in zip(written.holes, written.literals[1:], strict=True):
+        value = _value(hole, entry, choices)
+        if isinstance(value, tuple):
+            raise entry.wrong(f"has a list in {hole.column!r}")
+        joined += f"{value}{literal}"
+    return joined.strip()
+
+
+def _field(written: Template, entry: Entry, choices: Sequence[str]) -> Field:
+    value = _value(written.holes[0], entry, choices) if written.is_hole else _joined(written, entry, choices)
+    if isinstance(value, tuple):
+        raise entry.wrong(f"has a list in {written.holes[0].column!r}")
+    return value
+
+
+def _value(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[str, ...]:
+    if not entry.has(hole.column):
+        if hole.optional:
+            return None
+        raise entry.wrong(f"has no {hole.column!r}")
+    if hole.transform is None:
+        return entry.field(hole.column)
+    text = _text(entry, hole.column)
+    try:
+        return TRANSFORMS[hole.transform](text, choices)
+    except ValueError as error:
+        raise entry.wrong(f"has {text[:200]!r} in {hole.column!r}, which is no {hole.transform}: {error}") from None
+
+
+def _text(entry: Entry, column: str) -> str:
+    value = entry.field(column)
+    return value if isinstance(value, str) else entry.text(column) if isinstance(value, tuple) else str(value)

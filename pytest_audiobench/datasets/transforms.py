@@ -1,0 +1,105 @@
+"""The texts with ``{columns}`` in a declaration, and the transforms that they may name: ``{file|stem}``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from string import ascii_uppercase
+from typing import NamedTuple, TypeAlias
+
+from pytest_audiobench.io.mistakes import nearest
+
+Transform: TypeAlias = Callable[[str, Sequence[str]], str | tuple[str, ...] | None]
+"""Of a column's text and the sample's choices. Raises ValueError, as a predicate, for a text that it cannot read."""
+
+_OPTION = re.compile(r"\s*\(([a-z])\)\s*")
+_HOLE = re.compile(r"\{([^{}|?]+)(\?)?(?:\|(\w+))?\}")
+_PARAMETER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
+
+
+def split_options(instruction: str) -> tuple[str, tuple[str, ...]]:
+    """A question and its options, from an instruction such as ``Which animal? (a) dog (b) hen``.
+
+    The options are those from the last "(a)" on. Raises ValueError when they are not lettered a, b, c, … in order.
+    """
+    start = instruction.rfind("(a)")
+    if start < 0:
+        raise ValueError("it has no option (a)")
+    parts = _OPTION.split(instruction[start:].strip())
+    letters, options = parts[1::2], tuple(parts[2::2])
+    if letters != [chr(ord("a") + i) for i in range(len(letters))] or not all(options):
+        raise ValueError(f"its options are lettered {', '.join(letters)}")
+    return instruction[:start].strip(), options
+
+
+def _option_text(answer: str, choices: Sequence[str]) -> str:
+    lettered = {f"({chr(ord('a') + i)}) {choice}": choice for i, choice in enumerate(choices)}
+    if answer not in lettered:
+        raise ValueError("it is none of its options")
+    return lettered[answer]
+
+
+def _faithfulness_letter(answer: str, choices: Sequence[str]) -> str | None:
+    lettered = zip(ascii_uppercase, choices, strict=False)
+    return next((letter for letter, choice in lettered if answer.lower() in choice.lower()), None)
+
+
+TRANSFORMS: Mapping[str, Transform] = {
+    "basename": lambda text, _: text.rpartition("/")[2],
+    "before_options": lambda text, _: split_options(text)[0],
+    "capitalize": lambda text, _: text.capitalize(),
+    # The letter that the faithfulness study (Mousavi et al., arXiv 2509.22363) took for true: the first option that
+    # contains the answer, whatever its case. It is wrong where "Affected" lies in "Not affected".
+    "faithfulness_letter": _faithfulness_letter,
+    "option_text": _option_text,
+    "options": lambda text, _: split_options(text)[1],
+    "stem": lambda text, _: text.rpartition(".")[0] or text,
+}
+"""The only ways from a declaration into Python. At most ten: what needs more is a data set in code."""
+
+
+class Hole(NamedTuple):
+    """A place in a template that a column of the row fills."""
+
+    column: str
+    optional: bool
+    """Written ``{column?}``: null where the row has none."""
+    transform: str | None
+
+
+class Template(NamedTuple):
+    """A text with holes. One that is nothing but a hole stands for the column's value, which need not be a text."""
+
+    literals: tuple[str, ...]
+    """Those before, between and after the holes."""
+    holes: tuple[Hole, ...]
+
+    @property
+    def is_hole(self) -> bool:
+        return self.literals == ("", "")
+
+
+def template(text: str) -> Template:
+    """The template that ``text`` is, without parameters. Raises ValueError, as a predicate, for what is none."""
+    parts = _HOLE.split(text)
+    literals = tuple(parts[::4])
+    holes = tuple(Hole(*hole) for hole in zip(parts[1::4], map(bool, parts[2::4]), parts[3::4], strict=True))
+    if any("{" in literal or "}" in literal for literal in literals):
+        raise ValueError("has a brace that is no {column}, {column?} or {column|transform}")
+    for hole in holes:
+        if hole.transform is not None and hole.transform not in TRANSFORMS:
+            raise ValueError(f"names the transform {hole.transform!r}; {nearest(hole.transform, TRANSFORMS)}")
+        if hole.optional and len(text) > len(f"{{{hole.column}?}}") + len(f"|{hole.transform}" * bool(hole.transform)):
+            raise ValueError(f"has {{{hole.column}?}} within a text; a column that may be absent stands alone")
+    return Template(literals, holes)
+
+
+def filled(text: str, parameters: Mapping[str, str]) -> str:
+    """``text`` with its parameters in place, through the transform that they name: ``data/{track|capitalize}``."""
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in parameters or (match[2] and match[2] not in TRANSFORMS):
+            return match[0]
+        return str(TRANSFORMS[match[2]](parameters[match[1]], ())) if match[2] else parameters[match[1]]
+
+    return _PARAMETER.sub(value, text)

@@ -1,0 +1,212 @@
+"""Declared data sets: every layout, and what a row may be, read by the one reader; and rows that break."""
+
+import csv
+import json
+
+import pytest
+
+from pytest_audiobench.datasets.declared import declared_loader
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.transforms import TRANSFORMS, split_options
+from pytest_audiobench.errors import DataNotFound, UsageError
+
+ROWS = [{"file": f"clip{i}.wav", "label": ("dog", "cat", "hen")[i % 3], "speaker": f"s{i // 2}"} for i in range(20)]
+SAMPLE = '[sample]\nid = "{file|stem}"\naudio = "audio/{file}"\nanswer = "{label}"\nmetadata = ["speaker"]\n'
+
+
+def written(path, rows):
+    """``rows`` in the format of the path's suffix, as publishers write it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with path.open("w", newline="") as file:
+            table = csv.writer(file, delimiter="," if path.suffix == ".csv" else "\t", lineterminator="\n")
+            table.writerow(rows[0])
+            table.writerows(["" if cell is None else cell for cell in row.values()] for row in rows)
+
+
+@pytest.fixture
+def declared(tmp_path):
+    """What makes the data sets of a file of ``text``."""
+
+    def loader(text):
+        (tmp_path / "zoo.audiobench.toml").write_text(text)
+        return declared_loader(tmp_path / "zoo.audiobench.toml")
+
+    return loader
+
+
+@pytest.fixture
+def read(tmp_path, declared):
+    """The samples of a data set that ``text`` declares over ``rows``."""
+
+    def samples(text, rows=ROWS, file="rows.csv", **given):
+        written(tmp_path / "zoo" / file, rows)
+        return declared(text)(**given).read(Places(here=tmp_path, shelves=[tmp_path]))
+
+    return samples
+
+
+@pytest.mark.parametrize("file", ["rows.json", "rows.jsonl", "rows.csv", "rows.tsv"])
+def test_every_format_gives_the_same_samples(read, file):
+    samples = read(f'[data]\nrows = "{file}"\n{SAMPLE}', file=file)
+    assert [sample.id for sample in samples] == [f"clip{i}" for i in range(20)]
+    assert str(samples[1].clips[0]) == "zoo:audio/clip1.wav"
+    assert (samples[1].reference, samples[1].metadata) == ("cat", {"speaker": "s0"})
+
+
+def test_members_of_an_object_have_their_names_as_key(read):
+    rows = {f"audio/{row['file']}": row for row in ROWS}
+    text = '[data]\nrows = "rows.json"\n[sample]\nid = "{key|basename}"\naudio = "{key}"\nanswer = "{label}"\n'
+    assert str(read(text, rows, "rows.json")[3].clips[0]) == "zoo:audio/clip3.wav"
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_a_table_without_a_header_has_the_columns_that_are_declared(read, tmp_path, suffix):
+    between = {"csv": ",", "tsv": "\t"}[suffix]
+    text = f'[data]\nrows = "bare.{suffix}"\nheader = ["file", "label"]\n' + SAMPLE
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / f"bare.{suffix}").write_text(f"a.wav{between}dog\nb.wav{between}cat\n")
+    assert [sample.reference for sample in read(text)] == ["dog", "cat"]
+
+
+def test_rows_are_taken_by_a_value_or_by_one_of_several(read):
+    assert len(read('[data]\nrows = "rows.csv"\nwhere = { label = "dog" }\n' + SAMPLE)) == 7
+    both = '[data]\nrows = "rows.csv"\nwhere = { label = ["dog", "cat"], speaker = "s0" }\n'
+    assert [sample.id for sample in read(both + SAMPLE)] == ["clip0", "clip1"]
+
+
+def test_labels_of_a_column_are_every_sample_s_choices_even_those_of_rows_that_have_others(read):
+    samples = read('[data]\nrows = "rows.csv"\nlabels = "{label}"\n' + SAMPLE)
+    assert {sample.choices for sample in samples} == {("cat", "dog", "hen")}
+
+
+def test_labels_of_a_file_stand_in_its_order(read, tmp_path):
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / "labels.txt").write_text("hen\ndog\n\ncat\nowl\n")
+    samples = read('[data]\nrows = "rows.csv"\nlabels = "labels.txt"\n' + SAMPLE)
+    assert samples[0].choices == ("hen", "dog", "cat", "owl")
+
+
+def test_a_sample_has_several_clips_options_and_references_in_columns_or_in_a_list(read):
+    row = {"id": 7, "a": "1.wav", "b": "2.wav", "x": "dog", "y": "cat", "z": None, "said": ["bark", "woof"]}
+    fields = '[sample]\nid = "pair-{id}"\nchoices = ["{x}", "{y}", "{z?}"]\nreferences = "{said}"\n'
+    text = f'[data]\nrows = "rows.jsonl"\n{fields}audio = ["{{a}}", "{{b}}"]\n'
+    (sample,) = read(text, [row], "rows.jsonl")
+    assert (sample.id, [str(clip) for clip in sample.clips]) == ("pair-7", ["zoo:1.wav", "zoo:2.wav"])
+    assert (sample.choices, sample.reference, sample.references) == (("dog", "cat"), "bark", ("bark", "woof"))
+    text = f'[data]\nrows = "rows.jsonl"\n{fields}audio = "{{clips}}"\n'
+    (listed,) = read(text, [{**row, "clips": ["1.wav", "2.wav"]}], "rows.jsonl")
+    assert listed.clips == sample.clips
+
+
+def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_values(read):
+    text = (
+        '[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n'
+        '[data]\nrows = "{split}.csv"\nwhere = { label = "{kind}" }\n'
+        '[sample]\nid = "{kind}-{file}"\naudio = "{split}/{file}"\nanswer = "{label}"\n'
+    )
+    assert {sample.id for sample in read(text, file="test.csv", kind="dog")} == {
+        f"dog-clip{i}.wav" for i in range(0, 20, 3)
+    }
+    assert len(read(text, file="test.csv")) == 14
+
+
+def test_a_data_set_is_called_by_its_file_and_the_parameters_that_are_given_or_the_only_ones(declared):
+    load = declared('[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n[data]\nrows = "r.csv"\n' + SAMPLE)
+    assert [load().name, load("dog").name, load(split="test", kind="cat").name] == [
+        "zoo/test",
+        "zoo/dog/test",
+        "zoo/cat/test",
+    ]
+    with pytest.raises(UsageError, match="zoo has no kind 'cow'; it has dog, cat"):
+        load("cow")
+
+
+def test_a_task_has_the_file_s_layout_and_its_own_rows(read):
+    text = (
+        f'groups = ["speaker"]\n[data]\nrows = "rows.csv"\n{SAMPLE}'
+        '[[task]]\nname = "dogs"\ndata.where = { label = "dog" }\n'
+        '[[task]]\nname = "who"\nsample.answer = "{speaker}"\n'
+    )
+    assert {sample.reference for sample in read(text, task="dogs")} == {"dog"}
+    assert len({sample.reference for sample in read(text, task="who")}) == 10
+    with pytest.raises(UsageError, match="zoo has no task 'cats'; it has dogs, who"):
+        read(text, task="cats")
+
+
+def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared):
+    with pytest.raises(DataNotFound, match="--ab-data shelter=FOLDER"):
+        declared('[data]\nroot = "shelter"\nrows = ["a.csv", "b.csv"]\n' + SAMPLE)().read(Places(here=tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"file": "a.wav", "label": None}, "line 21 has no 'label'"),
+        ({"file": "a.wav", "label": {"en": "dog"}}, "line 21 has no text in 'label'"),
+        ({"file": "a.wav", "label": ["dog", 3]}, "line 21 has no list of texts in 'label'"),
+        ({"file": "a.wav", "label": ["dog", "cat"]}, "line 21 has a list in 'label'"),
+        ({"file": "../a.wav", "label": "dog"}, "line 21 has an audio path that cannot be used: .*leaves its folder"),
+        ({"file": "a.wav", "label": "dog", "speaker": ["s1", "s2"]}, "line 21 has a list in 'speaker'"),
+    ],
+)
+def test_a_row_that_is_not_as_declared_is_named(read, row, said):
+    with pytest.raises(UsageError, match=said):
+        read('[data]\nrows = "rows.jsonl"\n' + SAMPLE, [*ROWS, row], "rows.jsonl")
+
+
+def test_all_broken_rows_are_named_at_once(read):
+    rows = [*ROWS, {"file": "a.wav"}, {"label": "dog"}]
+    with pytest.raises(UsageError) as raised:
+        read('[data]\nrows = "rows.jsonl"\n' + SAMPLE, rows, "rows.jsonl")
+    assert [sentence.partition("line ")[2][:20] for sentence in str(raised.value).splitlines()] == [
+        "21 has no 'label', w",
+        "22 has no 'file', wh",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "said"),
+    [
+        ("rows.json", "3", "neither a list nor an object"),
+        ("rows.json", '[{"file": "a.wav"}', "cannot be read as JSON"),
+        ("rows.csv", "file,label\na.wav,dog,more\n", "more than its 2 cells"),
+        ("rows.csv", 'file,label\n"a.wav,dog\n', "cannot be read"),
+        ("rows.tsv", "file\tlabel\na.wav\tdog\tmore\n", "3 cells in 2 columns"),
+    ],
+)
+def test_a_file_that_is_cut_or_of_another_form_is_refused(tmp_path, declared, file, content, said):
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "zoo" / file).write_text(content)
+    with pytest.raises(UsageError, match=said):
+        declared(f'[data]\nrows = "{file}"\n' + SAMPLE)().read(Places(here=tmp_path, shelves=[tmp_path]))
+
+
+def test_transforms_are_ten_at_most():
+    assert len(TRANSFORMS) <= 10
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("basename", "a/b/c.wav", "c.wav"),
+        ("before_options", "Which? (a) dog (b) cat", "Which?"),
+        ("capitalize", "animal", "Animal"),
+        ("faithfulness_letter", "Affected", "A"),
+        ("faithfulness_letter", "Unheard", None),
+        ("option_text", "(b) Affected", "Affected"),
+        ("options", "Which? (a) dog (b) cat", ("dog", "cat")),
+        ("stem", "a.b.wav", "a.b"),
+        ("stem", "bare", "bare"),
+    ],
+)
+def test_a_transform_reads_a_column_beside_the_choices(name, text, value):
+    assert TRANSFORMS[name](text, ("Not affected", "Affected")) == value
+
+
+def test_options_are_those_after_the_last_a():
+    assert split_options("As in (a), which? (a) one (b) two") == ("As in (a), which?", ("one", "two"))

@@ -1,0 +1,134 @@
+"""Benchmarks in files: which items they are, what selects them, and what becomes of them where their data is absent."""
+
+import json
+
+import pytest
+
+BENCHMARK = """
+cluster = "tone"
+groups = ["half"]
+[source]
+title = "Tones"
+domain = ["sound", "music"]
+language = "english"
+[parameters]
+half = ["low", "high"]
+form = ["short", "long"]
+[data]
+rows = "{half}.jsonl"
+where = { form = "{form}" }
+labels = "{label}"
+[sample]
+id = "{form}-{id}"
+audio = "{file}"
+question = "Which tone is it?"
+answer = "{label}"
+metadata = { half = "{half}", tone = "{id}" }
+"""
+FREQUENCIES = ["300 Hz", "500 Hz", "800 Hz", "1200 Hz"]
+
+
+@pytest.fixture
+def pitch(suite):
+    """A benchmark of four evals over forty tones."""
+    suite.tones()
+    (suite.path / "data").rename(suite.path / "pitch")
+    tones = [json.loads(line) for line in (suite.path / "pitch" / "tones.jsonl").read_text().splitlines()]
+    for half, rows in (("low", tones[:20]), ("high", tones[20:])):
+        lines = [
+            {"id": tone["id"], "file": tone["audio"], "label": tone["answer"], "form": ("short", "long")[number % 2]}
+            for number, tone in enumerate(rows)
+        ]
+        (suite.path / "pitch" / f"{half}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (suite.path / "pitch.audiobench.toml").write_text(BENCHMARK)
+    return suite
+
+
+HERE = "--ab-data=pitch=pitch"
+IDS = [f"pitch[{half}-{form}]" for half in ("low", "high") for form in ("short", "long")]
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_each_value_of_the_grid_is_an_eval_of_the_file_s_suite(pitch, workers):
+    result = pitch.run(HERE, workers)
+    result.assert_outcomes(passed=4)
+    run, _ = pitch.last()
+    assert [(item["eval"], item["suite"], item["dataset"]) for item in run["items"]] == [
+        (id_, "pitch", id_.replace("[", "/").replace("-", "/").removesuffix("]")) for id_ in IDS
+    ]
+    assert all(item["n"] == 10 for item in run["items"])
+
+
+@pytest.mark.parametrize(
+    ("args", "count"),
+    [
+        (["-k", "pitch"], 4),
+        (["-k", "low"], 2),
+        (["-k", "music"], 4),
+        (["-m", "english"], 4),
+        (["-m", "pitch and sound"], 4),
+        (["--strict-markers", "-m", "music"], 4),
+        (["-k", "audiobench"], 0),
+        (["-k", "toml"], 0),
+        (["-m", "speech"], 0),
+        (["pitch.audiobench.toml"], 4),
+        (["pitch.audiobench.toml::test_pitch[high-long]"], 1),
+    ],
+)
+def test_words_of_a_benchmark_select_it(pitch, args, count):
+    result = pitch.run("--collect-only", "-q", *args)
+    assert sum("::" in line for line in result.outlines) == count
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_benchmark_whose_data_is_absent_is_one_skipped_item(pitch, workers):
+    result = pitch.run(workers, "-rs")
+    result.assert_outcomes(skipped=1, deselected=4 - 1 if workers == "-n0" else 0)
+    result.stdout.fnmatch_lines(["SKIPPED * pitch is not on this machine*--ab-data pitch=FOLDER*"])
+    pitch.run(workers, "-k", "high").assert_outcomes(skipped=1, deselected=3 if workers == "-n0" else 0)
+    pitch.run(workers, "pitch.audiobench.toml::test_pitch[high-long]").assert_outcomes(skipped=1)
+
+
+def test_evals_of_which_something_is_required_are_not_left_out_where_their_data_is_absent(pitch):
+    (pitch.path / "audiobench.toml").write_text('[[threshold]]\neval = "pitch[high*]"\nrequire = ["accuracy >= 0.9"]\n')
+    result = pitch.run()
+    result.assert_outcomes(skipped=2, deselected=2)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_part_of_the_data_is_enough_to_ask_about_it(pitch):
+    (pitch.path / "pitch" / "high.jsonl").unlink()
+    pitch.run(HERE).assert_outcomes(passed=2, skipped=2)
+
+
+def test_a_file_s_thresholds_hold_for_each_of_its_evals(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text('require = ["accuracy >= 0.9"]\n' + BENCHMARK)
+    pitch.run(HERE).assert_outcomes(passed=4)
+    pitch.run(HERE, deaf="yes").assert_outcomes(failed=4)
+
+
+def test_a_perturbation_is_one_more_value_of_the_grid(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["clean", "reverb"]\n' + BENCHMARK)
+    result = pitch.run("--collect-only", "-q", "-k", "low-short")
+    assert [line.partition("[")[2] for line in result.outlines if "::" in line] == [
+        "low-short-clean]",
+        "low-short-reverb]",
+    ]
+    pitch.run(HERE, "-k", "low-short-reverb").assert_outcomes(passed=1, deselected=7)
+    assert pitch.last()[0]["items"][0]["dataset"] == "pitch/low/short+reverb"
+
+
+def test_tasks_of_a_file_are_its_test_functions(pitch):
+    tasks = (
+        '[[task]]\nname = "naming"\nscorers = ["mmau-string"]\nsource.task = "tone-naming"\n'
+        '[[task]]\nname = "lows"\nrequire = ["accuracy >= 0.5"]\nparameters.half = "low"\n'
+    )
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + tasks)
+    pitch.run(HERE).assert_outcomes(passed=6)
+    items = pitch.last()[0]["items"]
+    assert [item["eval"] for item in items[:1] + items[-1:]] == ["pitch/naming[low-short]", "pitch/lows[long]"]
+    assert items[-1]["dataset"] == "pitch/lows/low/long"
+    result = pitch.run("--collect-only", "-q", "-m", "naming or music and not pitch")
+    assert not [line for line in result.outlines if "::" in line]
+    result = pitch.run("--collect-only", "-q", "-k", "tone-naming")
+    assert sum("::" in line for line in result.outlines) == 4
