@@ -21,7 +21,7 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.records import reading
 from pytest_audiobench.records.fields import Record
 
-FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv")
+FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Texts: TypeAlias = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -64,7 +64,8 @@ class Layout(Record, kw_only=True, frozen=True):
     """The table ``[data]``."""
 
     rows: Texts
-    """A file below the root, or several of which the first that is there is read."""
+    """A file below the root, or several of which the first that is there is read; of shards a pattern,
+    ``data/test-*.parquet``."""
     root: Text | None = None
     """What ``--ab-data`` calls the folder; the file's name unless given."""
     header: tuple[Text, ...] = ()

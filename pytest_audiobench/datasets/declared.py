@@ -9,10 +9,10 @@ from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any
 
-from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.audio.clip import Clip, DataRoot
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
-from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
@@ -64,15 +64,21 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
     return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
 
 
-def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> list[Sample]:
+def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
     samples: list[Sample] = []
     for case in cases:
         files = declared.files(case)
         root = places.find(declared.root, *files)
-        file = next(root.folder / file for file in files if (root.folder / file).exists())
+        file = next(file for file in files if holds(root.folder, file))
+        if file.endswith(".parquet"):
+            shards = _parquet_samples(declared, case, root, file)
+            if len(cases) == 1:
+                return shards
+            samples += shards
+            continue
         with mistakes.catching():
-            samples += _samples(declared, case, root, list(_entries(declared, case, file)), mistakes)
+            samples += _samples(declared, case, root, list(_entries(declared, case, root.folder / file)), mistakes)
     mistakes.check()
     return samples
 
@@ -98,6 +104,38 @@ def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iter
         )
         if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
             yield entry
+
+
+def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str) -> Sequence[Sample]:
+    """Samples of the rows of shards, made when they are asked for; audio in a column's cells waits there."""
+    from pytest_audiobench.datasets.parquet_rows import ParquetSamples, column_names, distinct_values, parquet_files
+
+    files = parquet_files(root, pattern)
+    where = {
+        filled(column, case): [filled(one, case) for one in texts(value)]
+        for column, value in declared.data.where.items()
+    }
+    labels = None
+    if written := declared.data.labels:
+        column = template(filled(written, case))
+        labels = (
+            tuple(map(str, distinct_values(files, column.holes[0].column, where)))
+            if column.is_hole
+            else _labels(written, case, root, ())
+        )
+    make = _Maker(declared, case, root, labels)
+    present = column_names(files)
+    columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
+    if declared.data.key:
+        columns.add(declared.data.key)
+
+    def sample(place: object, row: Mapping[str, Any]) -> Sample:
+        entry = Entry(str(place), row)
+        if declared.data.key:
+            entry.set_default(_KEY, entry.text(declared.data.key))
+        return make(entry)
+
+    return ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
 
 
 def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
@@ -173,6 +211,27 @@ class _Maker:
         self._references = templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
 
+    @property
+    def holes(self) -> Iterator[Hole]:
+        """The columns of a row that a sample is made of, but for those of audio."""
+        single = (self._id, self._question, self._answer)
+        listed = (*self._choices, *self._references, *self._metadata.values())
+        audio = (one for one in self._audio if not one.is_hole)
+        return (hole for one in (*single, *listed, *audio) if one is not None for hole in one.holes)
+
+    @property
+    def audio_columns(self) -> list[str]:
+        """The columns that hold audio, or paths of it, and nothing else."""
+        return [one.holes[0].column for one in self._audio if one.is_hole and one.holes[0].transform is None]
+
+    def _clips(self, entry: Entry, choices: Sequence[str]) -> Iterator[Clip]:
+        for one in self._audio:
+            clip = entry.made_clip(one.holes[0].column) if one.is_hole else None
+            if clip is not None:
+                yield clip
+            else:
+                yield from (entry.clip(self._root, path) for path in _listed([one], entry, choices))
+
     def __call__(self, entry: Entry) -> Sample:
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
         references = _listed(self._references, entry, choices)
@@ -180,7 +239,7 @@ class _Maker:
             raise entry.wrong("has no reference")
         return Sample(
             id=_joined(self._id, entry, choices),
-            clips=tuple(entry.clip(self._root, path) for path in _listed(self._audio, entry, choices)),
+            clips=tuple(self._clips(entry, choices)),
             question=_joined(self._question, entry, choices) if self._question else "",
             choices=choices,
             reference=_joined(self._answer, entry, choices) if self._answer else references[0],

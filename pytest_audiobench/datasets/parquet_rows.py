@@ -178,6 +178,12 @@ def _between(positions: Sequence[int], first: int, end: int) -> Sequence[int]:
     return positions[bisect_left(positions, first) : bisect_left(positions, end)]
 
 
+def column_names(files: Sequence[FileSource]) -> frozenset[str]:
+    """The columns of the first of ``files``."""
+    with _Shard(files[0]) as shard:
+        return frozenset(shard.column_names)
+
+
 def distinct_values(files: Sequence[FileSource], column: str, where: Where | None = None) -> list[Any]:
     """The values of ``column`` in those rows, sorted, without null. Raises UsageError, also for lists and structs."""
     values: set[Any] = set()
@@ -243,6 +249,10 @@ class _Shard:
                     helpers.append(needed)
         mistakes.check()
         return _Plan(columns, filters, clips, helpers)
+
+    @property
+    def column_names(self) -> list[str]:
+        return list(self._schema().names)
 
     def _schema(self) -> Any:
         try:

@@ -39,7 +39,7 @@ class Places:
         """
         candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
         for folder in candidates:
-            if any(_holds(folder, landmark) for landmark in landmarks):
+            if any(holds(folder, landmark) for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
         searched = (
             ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
@@ -68,7 +68,8 @@ def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, 
     return named, shelves
 
 
-def _holds(folder: Path, landmark: str) -> bool:
+def holds(folder: Path, landmark: str) -> bool:
+    """Whether a file of that path, or of that pattern, lies in the folder."""
     return (folder / landmark).exists() or ("*" in landmark and any(folder.glob(landmark)))
 
 

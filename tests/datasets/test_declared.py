@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from pytest_audiobench.audio.index import AudioIndex
+from pytest_audiobench.datasets.bundled import bundled, bundled_folder
 from pytest_audiobench.datasets.declared import declared_loader
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.transforms import TRANSFORMS, split_options
@@ -210,3 +212,68 @@ def test_a_transform_reads_a_column_beside_the_choices(name, text, value):
 
 def test_options_are_those_after_the_last_a():
     assert split_options("As in (a), which? (a) one (b) two") == ("As in (a), which?", ("one", "two"))
+
+
+@pytest.fixture
+def shards(tmp_path):
+    """Puts rows with audio in their cells into the folder ``zoo`` as two shards with row groups of five."""
+    pa = pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    digits = bundled("digits").read(Places(here=bundled_folder()))[:20]
+
+    def put(audio=True):
+        cells = [{"bytes": each.clips[0].source.location.read_bytes(), "path": None} for each in digits]
+        rows = {
+            "id": [each.id for each in digits],
+            "split": [("test", "dev")[number % 4 == 3] for number in range(20)],
+            "context": pa.array(cells, pa.struct([("bytes", pa.binary()), ("path", pa.string())])),
+            "file": [each.clips[0].source.location.name for each in digits],
+            "label": [each.reference for each in digits],
+            "choices": pa.array([list(each.choices) for each in digits]),
+        }
+        table = pa.table(rows if audio else {name: rows[name] for name in rows if name != "context"})
+        folder = tmp_path / "zoo" / "data"
+        folder.mkdir(parents=True)
+        for number, part in enumerate((table.slice(0, 8), table.slice(8))):
+            pq.write_table(part, folder / f"rows-{number:05d}-of-00002.parquet", row_group_size=5)
+        return digits
+
+    return put
+
+
+PARQUET = (
+    '[data]\nrows = "data/rows-*.parquet"\nwhere = { split = "test" }\n'
+    '[sample]\nid = "{id}"\naudio = "{context}"\nchoices = "{choices}"\nanswer = "{label}"\n'
+    'metadata = ["split", "age"]\n'
+)
+
+
+def test_audio_in_the_cells_of_shards_is_the_audio_of_the_same_bytes_in_files(tmp_path, declared, shards):
+    taken = [each for number, each in enumerate(shards()) if number % 4 != 3]
+    samples = list(declared(PARQUET)().read(Places(here=tmp_path, shelves=[tmp_path])))
+    assert [(each.id, each.reference, each.choices) for each in samples] == [
+        (each.id, each.reference, each.choices) for each in taken
+    ]
+    assert samples[0].metadata == {"split": "test", "age": None}
+    with AudioIndex(tmp_path / "index.sqlite") as index:
+        in_cells, in_files = (index.facts_of([each.clips[0] for each in some]) for some in (samples, taken))
+    assert in_cells == in_files
+
+
+def test_labels_of_shards_are_the_distinct_values_of_their_column(tmp_path, declared, shards):
+    digits = shards(audio=False)
+    text = PARQUET.replace('"{context}"', '"audio/{file}"').replace('choices = "{choices}"\n', "")
+    text = text.replace('where = { split = "test" }', 'labels = "{label}"')
+    samples = list(declared(text)().read(Places(here=tmp_path, shelves=[tmp_path])))
+    assert {each.choices for each in samples} == {tuple(sorted({each.reference for each in digits}))}
+    assert str(samples[0].clips[0]).startswith("zoo:audio/")
+
+
+def test_a_column_that_the_shards_lack_and_a_shard_that_is_lacking_are_named(tmp_path, declared, shards):
+    shards()
+    places = Places(here=tmp_path, shelves=[tmp_path])
+    with pytest.raises(UsageError, match=r"rows-00000-of-00002.parquet.*'lable'"):
+        list(declared(PARQUET.replace("{label}", "{lable}"))().read(places))
+    (tmp_path / "zoo" / "data" / "rows-00001-of-00002.parquet").unlink()
+    with pytest.raises(UsageError, match=r"lacks data/rows-00001-of-00002\.parquet: 1 of 2 shards; fetch them"):
+        list(declared(PARQUET)().read(places))
