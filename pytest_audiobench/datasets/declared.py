@@ -72,18 +72,15 @@ def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Pla
         root = places.find(declared.root, *files)
         file = next(root.folder / file for file in files if (root.folder / file).exists())
         with mistakes.catching():
-            samples += _samples(declared, case, root, list(_entries(declared, case, file)), mistakes)
+            make = _Maker(declared, case, root, _labels(declared, case, root, file))
+            before = len(samples)
+            for entry in _entries(declared, case, file):
+                with mistakes.catching():
+                    samples.append(make(entry))
+            if len(samples) == before and not mistakes:
+                mistakes.add(f"{file} has no row that {declared.name} takes; correct [data], where, or fetch it again")
     mistakes.check()
     return samples
-
-
-def _samples(
-    declared: Declaration, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry], mistakes: Mistakes
-) -> Iterator[Sample]:
-    make = _Maker(declared, case, root, _labels(declared.data.labels, case, root, entries))
-    for entry in entries:
-        with mistakes.catching():
-            yield make(entry)
 
 
 def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
@@ -138,16 +135,18 @@ _READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, Entry
 }
 
 
-def _labels(
-    written: str | None, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry]
-) -> tuple[str, ...] | None:
+def _labels(declared: Declaration, case: Mapping[str, str], root: DataRoot, file: Path) -> tuple[str, ...] | None:
     """The choices of all samples: the different values of a column, sorted, or the lines of a file."""
-    if written is None:
+    if declared.data.labels is None:
         return None
-    column = template(filled(written, case))
+    written = filled(declared.data.labels, case)
+    column = template(written)
     if column.holes:
-        return tuple(sorted({_joined(column, entry, ()) for entry in entries}))
-    return tuple(line.strip() for _, line in lines_of_text(root.folder / filled(written, case)) if line.strip())
+        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, file)}))
+    labels = root.folder / written
+    if not labels.is_file():
+        raise UsageError(f"{labels} is not there, which has the labels of {declared.name}; fetch it again")
+    return tuple(line.strip() for _, line in lines_of_text(labels) if line.strip())
 
 
 class _Maker:

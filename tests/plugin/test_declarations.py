@@ -93,6 +93,10 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
             "[data] has the unknown key 'wher'; did you mean 'where'?",
         ),
         ('perturbations = ["snow"]\n' + DATA, ": no perturbation is named 'snow'"),
+        (
+            DATA.replace("[sample]", 'labels = "../l.txt"\n[sample]'),
+            "labels, '../l.txt': it the path '../l.txt' leaves",
+        ),
         ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
     ],
 )
