@@ -288,7 +288,9 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
             except ValueError as error:
                 mistakes.add(f"{place}, {key}, {text!r}: it {error}")
 
-    attempt("[data], labels", template, data.labels)
+    attempt(
+        "[data], labels", template if data.labels and "{" in filled(data.labels, case) else relative_path, data.labels
+    )
     for key in _TEMPLATES:
         attempt(f"[sample], {key}", template, getattr(sample, key))
     for name, text in sample.metadata_templates.items():

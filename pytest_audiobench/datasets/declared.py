@@ -78,18 +78,16 @@ def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Pla
             samples += shards
             continue
         with mistakes.catching():
-            samples += _samples(declared, case, root, list(_entries(declared, case, root.folder / file)), mistakes)
+            path = root.folder / file
+            make = _Maker(declared, case, root, _labels(declared, case, root, path))
+            before = len(samples)
+            for entry in _entries(declared, case, path):
+                with mistakes.catching():
+                    samples.append(make(entry))
+            if len(samples) == before and not mistakes:
+                mistakes.add(f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again")
     mistakes.check()
     return samples
-
-
-def _samples(
-    declared: Declaration, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry], mistakes: Mistakes
-) -> Iterator[Sample]:
-    make = _Maker(declared, case, root, _labels(declared.data.labels, case, root, entries))
-    for entry in entries:
-        with mistakes.catching():
-            yield make(entry)
 
 
 def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
@@ -115,14 +113,15 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
         filled(column, case): [filled(one, case) for one in texts(value)]
         for column, value in declared.data.where.items()
     }
-    labels = None
-    if written := declared.data.labels:
-        column = template(filled(written, case))
-        labels = (
-            tuple(map(str, distinct_values(files, column.holes[0].column, where)))
-            if column.is_hole
-            else _labels(written, case, root, ())
+    column = template(filled(declared.data.labels or "", case))
+    if column.holes and not (column.is_hole and column.holes[0].transform is None):
+        raise UsageError(
+            f"{declared.name}: the labels of Parquet rows are those of one column; write labels = '{{column}}'"
         )
+    if column.holes:
+        labels: tuple[str, ...] | None = tuple(map(str, distinct_values(files, column.holes[0].column, where)))
+    else:
+        labels = _labels(declared, case, root, root.folder / pattern)
     make = _Maker(declared, case, root, labels)
     present = column_names(files)
     columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
@@ -135,7 +134,11 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
             entry.set_default(_KEY, entry.text(declared.data.key))
         return make(entry)
 
-    return ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
+    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
+    if not samples:
+        place = root.folder / pattern
+        raise UsageError(f"{place} has no row that {declared.name} takes; correct [data], where, or fetch it again")
+    return samples
 
 
 def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
@@ -176,16 +179,18 @@ _READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, Entry
 }
 
 
-def _labels(
-    written: str | None, case: Mapping[str, str], root: DataRoot, entries: Sequence[Entry]
-) -> tuple[str, ...] | None:
+def _labels(declared: Declaration, case: Mapping[str, str], root: DataRoot, file: Path) -> tuple[str, ...] | None:
     """The choices of all samples: the different values of a column, sorted, or the lines of a file."""
-    if written is None:
+    if declared.data.labels is None:
         return None
-    column = template(filled(written, case))
+    written = filled(declared.data.labels, case)
+    column = template(written)
     if column.holes:
-        return tuple(sorted({_joined(column, entry, ()) for entry in entries}))
-    return tuple(line.strip() for _, line in lines_of_text(root.folder / filled(written, case)) if line.strip())
+        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, file)}))
+    labels = root.folder / written
+    if not labels.is_file():
+        raise UsageError(f"{labels} is not there, which has the labels of {declared.name}; fetch it again")
+    return tuple(line.strip() for _, line in lines_of_text(labels) if line.strip())
 
 
 class _Maker:

@@ -161,6 +161,18 @@ def test_a_row_that_is_not_as_declared_is_named(read, row, said):
         read('[data]\nrows = "rows.jsonl"\n' + SAMPLE, [*ROWS, row], "rows.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("layout", "said"),
+    [
+        ('where = { label = "cow" }\n', "has no row that zoo takes"),
+        ('labels = "labels.txt"\n', "labels.txt is not there"),
+    ],
+)
+def test_nothing_to_ask_is_a_mistake(read, layout, said):
+    with pytest.raises(UsageError, match=said):
+        read(f'[data]\nrows = "rows.csv"\n{layout}{SAMPLE}')
+
+
 def test_all_broken_rows_are_named_at_once(read):
     rows = [*ROWS, {"file": "a.wav"}, {"label": "dog"}]
     with pytest.raises(UsageError) as raised:

@@ -58,7 +58,7 @@ def test_all_mistakes_of_declared_data_are_named_with_their_table_and_key(mistak
         ", [data], rows, '../rows.csv': it cannot be used: the path '../rows.csv' leaves its folder; write it "
         "relative to the folder, without ..",
         ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters]",
-        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv",
+        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .parquet",
         ", [sample] has neither 'answer' nor 'references'; add what is true",
         ": cluster names 'speaker', which [sample] has not in its metadata; did you mean 'speed'?",
         ": groups names 'sped', which [sample] has not in its metadata; did you mean 'speed'?",
@@ -104,6 +104,10 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
             "[data] has the unknown key 'wher'; did you mean 'where'?",
         ),
         ('perturbations = ["snow"]\n' + DATA, ": no perturbation is named 'snow'"),
+        (
+            DATA.replace("[sample]", 'labels = "../l.txt"\n[sample]'),
+            "labels, '../l.txt': it the path '../l.txt' leaves",
+        ),
         ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
     ],
 )

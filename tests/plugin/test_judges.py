@@ -300,6 +300,13 @@ def test_a_scorer_of_a_judge_can_be_chosen_from_outside(evals):
     assert names == ["beans-yes-no", "yes-no-kept"]
 
 
+def test_a_file_without_code_adds_a_judge_to_its_protocol(evals):
+    (evals.path / "toned.audiobench.toml").write_text('manifest = "data/tones.jsonl"\njudge = "yes-no"\n')
+    evals.run("toned.audiobench.toml", "--ab-judge=j=judge:one").assert_outcomes(passed=1)
+    names = [one["name"] for one in evals.last()[0]["items"][0]["scorers"]]
+    assert names[:2] == ["letters", "yes-no"]
+
+
 HOSTILE = "</script><script>alert(1)</script>\\x1b[31m YES \\u202e"
 
 
