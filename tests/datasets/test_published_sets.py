@@ -192,6 +192,17 @@ def test_every_mmar_row_is_read_and_997_were_recorded(tmp_path):
 
 
 @needs_data
+def test_mmar_as_the_hub_has_it_is_the_same_set(tmp_path):
+    rows = [json.loads(line) for line in (DATA / "mmar" / "MMAR-meta.jsonl").read_text().splitlines()]
+    (tmp_path / "MMAR-meta.json").write_text(json.dumps(rows))
+    hub = dataset("mmar").read(places(tmp_path, mmar=tmp_path))
+    git = dataset("mmar").read(places(tmp_path, mmar=DATA / "mmar"))
+    assert len(hub) == len(git) > 900
+    for first, second in zip(hub, git, strict=True):
+        assert (first.id, str(first.clips[0]), first.choices) == (second.id, str(second.clips[0]), second.choices)
+        assert (first.reference, first.metadata) == (second.reference, second.metadata)
+
+
 def test_the_study_keyed_13_mmar_questions_to_an_option_that_only_contains_the_answer(tmp_path):
     samples = {file_name(s): s for s in dataset("mmar").read(places(tmp_path, mmar=DATA / "mmar"))}
     differing = 0
