@@ -192,6 +192,7 @@ def test_every_mmar_row_is_read_and_997_were_recorded(tmp_path):
 
 
 @needs_data
+@needs_data
 def test_mmar_as_the_hub_has_it_is_the_same_set(tmp_path):
     rows = [json.loads(line) for line in (DATA / "mmar" / "MMAR-meta.jsonl").read_text().splitlines()]
     (tmp_path / "MMAR-meta.json").write_text(json.dumps(rows))
