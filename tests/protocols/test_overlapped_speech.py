@@ -175,7 +175,7 @@ def test_the_prompt_is_salmonns_unless_the_sample_asks_itself() -> None:
 
 
 def test_an_unknown_scorer_is_a_usage_error() -> None:
-    with pytest.raises(UsageError, match="it has best-permutation, cpwer, exactly-two-sentences"):
+    with pytest.raises(UsageError, match=r"no scorer 'wer'; did you mean 'cpwer'\?"):
         overlapped_speech("wer")
 
 
