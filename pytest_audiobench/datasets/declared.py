@@ -85,17 +85,26 @@ def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Pla
                 with mistakes.catching():
                     samples.append(make(entry))
             if len(samples) == before and not mistakes:
-                mistakes.add(f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again")
+                mistakes.add(_no_row(declared, path))
     mistakes.check()
     return samples
 
 
-def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
-    """The rows of ``file`` that are taken."""
-    wanted = {
-        filled(column, case): {filled(value, case) for value in texts(values)}
+def _wanted(declared: Declaration, case: Mapping[str, str]) -> dict[str, list[str]]:
+    """The values of which a row's columns must have one, for it to be taken."""
+    return {
+        filled(column, case): [filled(value, case) for value in texts(values)]
         for column, values in declared.data.where.items()
     }
+
+
+def _no_row(declared: Declaration, path: Path) -> str:
+    return f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again"
+
+
+def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
+    """The rows of ``file`` that are taken."""
+    wanted = {column: frozenset(values) for column, values in _wanted(declared, case).items()}
     for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
         entry.set_default(
             _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
@@ -109,10 +118,7 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
     from pytest_audiobench.datasets.parquet_rows import ParquetSamples, column_names, distinct_values, parquet_files
 
     files = parquet_files(root, pattern)
-    where = {
-        filled(column, case): [filled(one, case) for one in texts(value)]
-        for column, value in declared.data.where.items()
-    }
+    where = _wanted(declared, case)
     column = template(filled(declared.data.labels or "", case))
     if column.holes and not (column.is_hole and column.holes[0].transform is None):
         raise UsageError(
@@ -136,8 +142,7 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
 
     samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
     if not samples:
-        place = root.folder / pattern
-        raise UsageError(f"{place} has no row that {declared.name} takes; correct [data], where, or fetch it again")
+        raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
 
 
