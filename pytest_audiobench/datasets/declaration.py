@@ -168,7 +168,7 @@ def tasks_of(path: Path, table: Mapping[str, Any], mistakes: Mistakes) -> dict[s
         return {"": table}
     shared = {key: value for key, value in table.items() if key != "task"}
     merged: dict[str, Mapping[str, Any]] = {}
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+    if not isinstance(tasks, list) or not tasks or not all(isinstance(task, dict) for task in tasks):
         mistakes.add(f"{path}: task must be tables, each under [[task]]")
         return {}
     for number, task in enumerate(tasks, start=1):

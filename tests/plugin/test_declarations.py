@@ -108,6 +108,7 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
             DATA.replace("[sample]", 'labels = "../l.txt"\n[sample]'),
             "labels, '../l.txt': it the path '../l.txt' leaves",
         ),
+        ("task = []\n" + DATA, ": task must be tables, each under [[task]]"),
         ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
     ],
 )
