@@ -39,6 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
+    if any(str(argument).startswith("--ab-") for argument in config.invocation_params.args):
+        from pytest_audiobench.plugin.root_folder import check_root
+
+        check_root(config)
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -104,7 +108,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if SESSION in session.config.stash:
+    if SESSION in session.config.stash or session.config.getoption("--ab-baseline") is not None:
         from pytest_audiobench.plugin import collection
 
         collection.finish(session)

@@ -15,6 +15,7 @@ import pytest
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
@@ -59,6 +60,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             return
         shared = session_of(config)
         shared.check_models()
+        _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
         if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(shared, evals)
@@ -68,6 +70,20 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
+
+
+def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> None:
+    """Raises UsageError for thresholds beside the evals, or where pytest was called, that are not those in force."""
+    config = shared.config
+    if shared.options.config is not None:
+        return
+    for folder in dict.fromkeys([config.invocation_params.dir, *(item.path.parent for item in items)]):
+        file = folder / RULES_FILE
+        if folder != config.rootpath and file.is_file():
+            raise UsageError(
+                f"the thresholds of {file} are not in force: pytest's root is {config.rootpath}, and those are read; "
+                f"move the file there, or name it with --ab-config={file}"
+            )
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
@@ -87,6 +103,9 @@ def finish(session: pytest.Session) -> None:
     selected = [item for item in session.items if ITEM in item.stash]
     # pytest finishes a collection that ended in a usage error, too.
     idle = config.option.collectonly or config.getoption("setuponly", False)
+    if not selected and not idle and not session.testsfailed and config.getoption("--ab-baseline") is not None:
+        what = f"the {len(session.items)} tests selected are none" if session.items else "no test is selected"
+        _refuse(config, session.items, UsageError(f"--ab-baseline compares evals, and {what}; name or select evals"))
     if not selected or not shared.checked or idle:
         return
     expected = _expected_evals(shared, session, selected)
