@@ -14,8 +14,8 @@ import pytest
 
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
-from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.gate.config import RULES_FILE
+from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
