@@ -110,32 +110,34 @@ def finish(session: pytest.Session) -> None:
         return
     expected = _expected_evals(shared, session, selected)
     left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])
-    cautions, baseline = shared.rules.cautions(), None
+    cautions, missing, baseline = shared.rules.cautions(), list[str](), None
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
         shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
-            cautions += shared.gate.notes([eval_.eval for eval_ in expected], shared.collected, _is_whole(config))
+            selected_evals = [eval_.eval for eval_ in expected]
+            notes, missing = shared.gate.coverage(selected_evals, shared.collected, *_narrowing(config))
+            cautions += notes
         except FatalError as error:
             _refuse(config, session.items, error)
             return
+    announcement = Announcement(expected, left_out, cautions, missing, baseline)
     if RUN not in worker_input(config):
         controller = controller_of(config)
-        controller.expect(expected, left_out, cautions, baseline)
+        controller.expect(announcement)
         controller.register(config)
     else:
         shared.place.open()
-        announcement = Announcement(expected, left_out, cautions, baseline)
         shared.place.announce(process_name(config), announcement)
 
 
-def _is_whole(config: pytest.Config) -> bool:
-    """Whether nothing on the command line leaves evals out, so that one that is not there is there no more."""
-    narrowing = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "stepwise")
-    by_name = config.args_source == pytest.Config.ArgsSource.ARGS
-    return not by_name and not any(config.getoption(name, None) for name in narrowing)
+def _narrowing(config: pytest.Config) -> tuple[bool, bool]:
+    """Whether the command line deselects evals, and whether it leaves out files, other than by naming paths."""
+    deselecting, ignoring = ("keyword", "markexpr", "deselect", "stepwise"), ("lf", "ignore", "ignore_glob")
+    some, files = (any(config.getoption(name, None) for name in names) for names in (deselecting, ignoring))
+    return some or files, files
 
 
 def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:
@@ -176,7 +178,10 @@ def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
     in_file = item.stash.get(DECLARED, DeclaredEval())
     lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
     thresholds = declared + in_file.thresholds - in_file.lines
-    return Expected(eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines)
+    in_baseline = shared.gate.evaluations_of(eval_item.eval, alias) if shared.gate else ()
+    return Expected(
+        eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines, in_baseline
+    )
 
 
 def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:
