@@ -99,7 +99,9 @@ class Controller:
             self._devices.start(config, [config.rootpath / name for name in sorted(files)])
 
     def close(self) -> None:
-        """End the processes of this run."""
+        """End the processes of this run; where its workers had no eval to run, nothing is left of it."""
+        if self._workers and not self.expected:
+            self.place.discard()
         if self._devices is not None:
             self._devices.close()
             self._devices = None
@@ -141,6 +143,11 @@ class Controller:
         """The measured evals that failed as their tests expect, which pytest's exit code takes for no failure."""
         names = [self.expected[nodeid].eval for nodeid in self.xfailed if nodeid in self.measured]
         return [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
+
+    def write_cautions(self, reporter: Any) -> None:
+        """Say them in the terminal where no table does."""
+        for caution in self.cautions:
+            reporter.write_line(f"note: {caution}", yellow=True)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
