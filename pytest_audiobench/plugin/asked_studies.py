@@ -5,9 +5,11 @@ What asks is on the command line, in pytest's cache or in the baseline, so every
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
-from pathlib import Path
+from contextlib import suppress
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,7 +31,7 @@ class AskedStudies:
         self._gate = gate
         self._all = MARKER in _wanted_words(config.option.markexpr)
         self._words = [word.lower() for word in _wanted_words(config.option.keyword)]
-        self._places: Sequence[str] = config.option.file_or_dir
+        self._places = [_place(config, argument) for argument in config.option.file_or_dir]
         again = config.getoption("lf", False) or config.getoption("failedfirst", False)
         cache = config.cache if again else None
         self._failed = frozenset(cache.get("cache/lastfailed", {}) if cache else ())
@@ -43,7 +45,7 @@ class AskedStudies:
         return (
             item.nodeid in self._failed
             or any(word in name for name in _names(item) for word in self._words)
-            or (item.session.isinitpath(item.path) and any(_is_at(item, place) for place in self._places))
+            or any(_is_at(item, *place) for place in self._places)
             or (self._gate is not None and self._gate.knows(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
         )
 
@@ -62,12 +64,23 @@ def _names(item: pytest.Item) -> list[str]:
     return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name)]
 
 
-def _is_at(item: pytest.Item, argument: str) -> bool:
-    """Whether a path, a module's name or a node id on the command line names the item's file, or the item in it."""
+def _place(config: pytest.Config, argument: str) -> tuple[str, str]:
+    """The path that an argument of the command line names, and what in that file. pytest keeps none within another's
+    folder, so its own list lacks them.
+    """
     place, _, part = argument.partition("::")
+    path = str(config.invocation_params.dir / place)
+    if config.option.pyargs:
+        with suppress(ImportError, ValueError):
+            spec = find_spec(place)
+            path = spec.origin if spec is not None and spec.origin else path
+    return os.path.realpath(path), part
+
+
+def _is_at(item: pytest.Item, path: str, part: str) -> bool:
     own = item.nodeid.partition("::")[2]
-    is_own = not part or own == part or own.startswith((f"{part}::", f"{part}["))
-    return is_own and Path(place).name.endswith((item.path.name, item.path.stem))
+    is_part = not part or own == part or own.startswith((f"{part}::", f"{part}["))
+    return is_part and os.path.realpath(item.path) == path
 
 
 def _wanted_words(expression: str) -> list[str]:
