@@ -16,7 +16,6 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
-from pytest_audiobench.plugin.asked_studies import AskedStudies, note
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval, EvalItem, name_evals
@@ -24,6 +23,7 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
@@ -88,16 +88,17 @@ def finish(session: pytest.Session) -> None:
     # pytest finishes a collection that ended in a usage error, too.
     if not shared.checked:
         return
-    unasked = AskedStudies(config, shared.gate).unasked(session.items, next(iter(shared.specs)))
-    _deselect(session, set(unasked))
-    studies = [note(unasked)] if unasked else []
+    studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs)))
+    _deselect(session, set(studies))
+    notes = [note(studies)] if studies else []
     selected = [item for item in session.items if ITEM in item.stash]
     if not selected or config.option.collectonly or config.getoption("setuponly", False):
-        _say_why_nothing_runs(shared, studies)
+        if notes:
+            _announce(shared, Announcement(cautions=notes))
         return
     expected = _expected_evals(shared, session, selected)
-    left_out = _rules_left_out(shared, expected, unasked)
-    cautions, baseline = [*studies, *shared.rules.cautions()], None
+    left_out = _rules_left_out(shared, expected, studies)
+    cautions, baseline = [*notes, *shared.rules.cautions()], None
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
@@ -108,34 +109,27 @@ def finish(session: pytest.Session) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    if RUN not in worker_input(config):
-        controller = controller_of(config)
-        controller.expect(expected, left_out, cautions, baseline)
-        controller.register(config)
-    else:
+    _announce(shared, Announcement(expected, left_out, cautions, baseline))
+
+
+def _announce(shared: EvalSession, announcement: Announcement) -> None:
+    if RUN in worker_input(shared.config):
         shared.place.open()
-        announcement = Announcement(expected, left_out, cautions, baseline)
-        shared.place.announce(process_name(config), announcement)
+        shared.place.announce(process_name(shared.config), announcement)
+        return
+    controller = controller_of(shared.config)
+    controller.expect(announcement)
+    if announcement.expected:
+        controller.register(shared.config)
 
 
-def _say_why_nothing_runs(shared: EvalSession, studies: Sequence[str]) -> None:
-    """Leave the controller what its summary says where there is no run."""
-    if RUN not in worker_input(shared.config):
-        controller_of(shared.config).cautions = [*studies]
-    elif studies:
-        shared.place.open()
-        shared.place.announce(process_name(shared.config), Announcement(cautions=studies))
-
-
-def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], unasked: Sequence[pytest.Item]) -> list[str]:
+def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: Sequence[pytest.Item]) -> list[str]:
     """The rules that cover nothing selected, and why where they are about studies that nothing asked for."""
     pairs = [(eval_.eval, eval_.alias) for eval_ in expected]
-    studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in unasked]
-    others = shared.rules.left_out([*pairs, *studies])
-    return [
-        text if text in others else f"{text}, for its studies were not asked for"
-        for text in shared.rules.left_out(pairs)
-    ]
+    of_studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]
+    others = shared.rules.left_out([*pairs, *of_studies])
+    reason = "; its evals are of studies that were not asked for"
+    return [text if text in others else f"{text}{reason}" for text in shared.rules.left_out(pairs)]
 
 
 def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
-from pytest_audiobench.plugin.run_folder import Expected, RunFolder, new_run_name
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
 
@@ -57,16 +56,11 @@ class Controller:
         self._workers = 0
         self._last: str | None = None
 
-    def expect(
-        self,
-        evals: Sequence[Expected],
-        left_out: Sequence[str],
-        cautions: Sequence[str],
-        baseline: BaselineRecord | None,
-    ) -> None:
+    def expect(self, collected: Announcement) -> None:
         """Every eval that will run; each of them must report."""
-        self.expected.update((expected.nodeid, expected) for expected in evals)
-        self.left_out, self.cautions, self.baseline = list(left_out), list(cautions), baseline
+        self.expected.update((expected.nodeid, expected) for expected in collected.expected)
+        self.left_out, self.cautions = list(collected.left_out), list(collected.cautions)
+        self.baseline = collected.baseline
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -272,7 +266,7 @@ def node_collected(config: pytest.Config) -> None:
                 f"{source_text(controller.baseline.source)} changed while the run went on, so that its workers "
                 "compare their evals with different ones: run again"
             )
-        controller.expect(collected.expected, collected.left_out, collected.cautions, collected.baseline)
+        controller.expect(collected)
     if controller.expected:
         try:
             controller.start_devices(config)

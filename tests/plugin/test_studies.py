@@ -161,7 +161,7 @@ def test_a_rule_about_a_study_asks_for_nothing_and_is_listed_as_not_checked(grid
     unchecked, studies = grid.last()[0]["notes"]
     assert unchecked.startswith("not checked: audiobench.toml")
     assert unchecked.endswith(
-        "nothing selected matches eval = 'grid/*', model = '*', for its studies were not asked for"
+        "nothing selected matches eval = 'grid/*', model = '*'; its evals are of studies that were not asked for"
     )
     assert studies == not_run(4)
     assert grid.run("-m", "study", *workers).ret == 0

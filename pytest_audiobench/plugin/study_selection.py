@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from pytest_audiobench.plugin.regression_gate import Gate
 
 MARKER = "study"
-_TOKEN = re.compile(r"\"[^\"]*\"|'[^']*'|[()]|[^\s()]+")
+_TOKEN = re.compile(r"[()]|[^\s()]+")
 
 
-class AskedStudies:
+class StudySelection:
     """What a run asks for by name: the words of ``-k`` and ``-m``, paths, failures of the last run, a baseline."""
 
     def __init__(self, config: pytest.Config, gate: Gate | None) -> None:
@@ -36,7 +36,7 @@ class AskedStudies:
         cache = config.cache if again else None
         self._failed = frozenset(cache.get("cache/lastfailed", {}) if cache else ())
 
-    def unasked(self, items: Sequence[pytest.Item], alias: str) -> list[pytest.Item]:
+    def left_out(self, items: Sequence[pytest.Item], alias: str) -> list[pytest.Item]:
         """The evals of studies that nothing asks for; ``alias`` is that of the model where there is only one."""
         studies = [item for item in items if ITEM in item.stash and item.get_closest_marker(MARKER)]
         return [] if self._all else [item for item in studies if not self._includes(item, alias)]
@@ -50,17 +50,17 @@ class AskedStudies:
         )
 
 
-def note(unasked: Sequence[pytest.Item]) -> str:
+def note(items: Sequence[pytest.Item]) -> str:
     """How many evals of studies were not run, of which, and how to ask for them."""
-    files = dict.fromkeys(item.path.name.partition(".")[0].removeprefix("test_") for item in unasked)
-    were = "was" if len(unasked) == 1 else "were"
-    evals = counted(len(unasked), "eval")
+    files = dict.fromkeys(item.path.name.partition(".")[0].removeprefix("test_") for item in items)
+    were = "was" if len(items) == 1 else "were"
+    evals = counted(len(items), "eval")
     return f"{evals} of studies {were} not run ({', '.join(files)}): ask for them by name, or with -m {MARKER}"
 
 
 def _names(item: pytest.Item) -> list[str]:
     """What ``-k`` may call a study by: its file, its class, its function."""
-    above = [node.name for node in item.listchain() if isinstance(node, (pytest.File, pytest.Class))]
+    above = [node.name for node in item.listchain() if isinstance(node, pytest.File | pytest.Class)]
     return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name)]
 
 
