@@ -98,7 +98,9 @@ class Controller:
             self._devices.start(config, [config.rootpath / name for name in sorted(files)])
 
     def close(self) -> None:
-        """End the processes of this run."""
+        """End the processes of this run; where its workers had no eval to run, nothing is left of it."""
+        if self._workers and not self.expected:
+            self.place.discard()
         if self._devices is not None:
             self._devices.close()
             self._devices = None
@@ -123,6 +125,11 @@ class Controller:
         """Whether thresholds were declared, in a file or in a test's code, or a baseline given."""
         declared = self._required or any(expected.thresholds for expected in self.expected.values())
         return declared or self.baseline is not None
+
+    def write_cautions(self, reporter: Any) -> None:
+        """Say them in the terminal where no table does."""
+        for caution in self.cautions:
+            reporter.write_line(f"note: {caution}", yellow=True)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

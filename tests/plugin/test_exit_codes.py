@@ -47,9 +47,7 @@ def test_an_eval_of_the_baseline_that_is_not_measured_fails_the_run_and_stands_i
     suite = two(second, body)
     result = suite.run(workers, *args, "--ab-baseline=main")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(
-        ["not measured (*1 required and not measured). Tones/two*, which * holds, was not *"]
-    )
+    result.stdout.fnmatch_lines(["not measured (*1 required and not measured). Tones/two*, which * holds, was not *"])
     assert [text for text in suite.last()[0]["unmeasured"] if text.startswith("tones/two")]
 
 
