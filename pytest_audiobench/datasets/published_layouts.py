@@ -63,8 +63,9 @@ class Entry:
             raise self.wrong(f"has no text in {field!r}")
         return value.strip()
 
-    def set_default(self, field: str, value: str) -> None:
-        self._values = {field: value, **self._values}
+    def set_default(self, values: Mapping[str, Any]) -> None:
+        """``values`` for the fields that are not there."""
+        self._values = {**values, **self._values}
 
     def has(self, field: str) -> bool:
         """Whether there is something in the field; an empty cell of a table is nothing."""
@@ -77,27 +78,16 @@ class Entry:
             return value
         return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)
 
-    def optional(self, field: str) -> str | None:
-        return None if self._values.get(field) is None else self.text(field)
-
-    def optional_texts(self, *fields: str) -> dict[str, str]:
-        """Those of ``fields`` that say something."""
-        return {field: text for field in fields if (text := self.optional(field))}
-
-    def entries(self, field: str) -> Iterator[Entry]:
-        """The objects of a list."""
+    def within(self, field: str) -> Iterator[Entry]:
+        """The objects of a list, each with the other fields of this entry that it does not have itself."""
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
+        around = {name: value for name, value in self._values.items() if name != field}
         for number, content in enumerate(value, start=1):
-            yield Entry(f"{self.where}, {field} {number}", content)
-
-    def number(self, field: str) -> float:
-        """A finite number, no boolean."""
-        value = self._values.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f"has no number in {field!r}")
-        return float(value)
+            entry = Entry(f"{self.where}, {field} {number}", content)
+            entry.set_default(around)
+            yield entry
 
     def texts(self, field: str) -> tuple[str, ...]:
         value = self._values.get(field)
