@@ -119,8 +119,12 @@ class Fields(Record, kw_only=True, frozen=True):
     @property
     def templates(self) -> list[tuple[str, str]]:
         """All of them, each with its table and key."""
-        written = [(f"[sample], {key}", text) for key in _TEMPLATES for text in texts(getattr(self, key))]
-        written += [("[sample], audio", path) for paths in self.clips for path in texts(paths)]
+        written = [
+            (f"[sample], {key}", text)
+            for key in _TEMPLATES
+            for several in (self.clips if key == "audio" else [getattr(self, key)])
+            for text in texts(several)
+        ]
         written += [(f"[sample.metadata], {name}", text) for name, text in self.metadata_templates.items()]
         return [*written, *(("[sample], optional", f"{{{column}?}}") for column in self.optional)]
 
@@ -201,7 +205,7 @@ class Declaration(Record, kw_only=True, frozen=True):
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
 _PLAIN = ("parameters", "cluster", "groups", "note", "published")
-_TEMPLATES = ("id", "question", "choices", "answer", "references", "start", "end")
+_TEMPLATES = ("id", "audio", "question", "choices", "answer", "references", "start", "end")
 KEYS = (*_TABLES, *_PLAIN, "task")
 """Those of a file's keys that are about its data."""
 

@@ -57,8 +57,8 @@ TRANSFORMS: Mapping[str, Transform] = {
     # The letter that the faithfulness study (Mousavi et al., arXiv 2509.22363) took for true: the first option that
     # contains the answer, whatever its case. It is wrong where "Affected" lies in "Not affected".
     "faithfulness_letter": _faithfulness_letter,
-    # As GigaSpeech's gigaspeech_data_prep.sh for Kaldi: punctuation tags are deleted, a segment with a garbage tag is left
-    # out.
+    # As GigaSpeech's gigaspeech_data_prep.sh for Kaldi: punctuation tags are deleted; a segment with a garbage tag
+    # is left out.
     "gigaspeech_text": _gigaspeech_text,
     "option_text": _option_text,
     "options": lambda text, _: split_options(text)[1],
