@@ -16,7 +16,7 @@ from msgspec import Meta
 from pytest_audiobench.datasets.catalogue import SUFFIX
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.recordings import ENDINGS
-from pytest_audiobench.datasets.row_files import captures_in
+from pytest_audiobench.datasets.row_files import captures_in, landmark
 from pytest_audiobench.datasets.transforms import filled, template
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
@@ -198,9 +198,9 @@ class Declaration(Record, kw_only=True, frozen=True):
         }
         return [dict(zip(values, case, strict=True)) for case in product(*values.values())]
 
-    def files(self, case: Mapping[str, str]) -> list[str]:
-        """The files below the root of which the first that is there holds the rows."""
-        return [filled(file, case) for file in texts(self.data.rows)]
+    def files(self, case: Mapping[str, str]) -> Mapping[str, str]:
+        """The files below the root of which the first that is there holds the rows, by what shows that it is there."""
+        return {landmark(file): file for file in (filled(file, case) for file in texts(self.data.rows))}
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}

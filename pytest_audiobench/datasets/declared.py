@@ -13,11 +13,10 @@ from typing import Any
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.declaration import Declaration, Layout, OpenParameter, read_declarations, texts
-from pytest_audiobench.datasets.long_json import elements
 from pytest_audiobench.datasets.places import Places, holds
-from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
+from pytest_audiobench.datasets.published_layouts import Entry, elements, read_json, tsv_entries
 from pytest_audiobench.datasets.recordings import ENDINGS
-from pytest_audiobench.datasets.row_files import RowFile, landmark, row_files
+from pytest_audiobench.datasets.row_files import RowFile, row_files
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
@@ -74,7 +73,7 @@ def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Pla
     mistakes = Mistakes()
     samples: list[Sample] = []
     for case in cases:
-        patterns = {landmark(pattern): pattern for pattern in declared.files(case)}
+        patterns = declared.files(case)
         root = places.find(declared.root, *patterns)
         pattern = next(patterns[mark] for mark in patterns if holds(root.folder, mark))
         if pattern.endswith(".parquet"):

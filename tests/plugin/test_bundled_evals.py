@@ -35,6 +35,10 @@ def test_the_benchmark_has_these_evals():
     evals = collected("evals")
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "common_voice.audiobench.toml": 1,
+        "fleurs.audiobench.toml": 1,
+        "gigaspeech.audiobench.toml": 1,
+        "librispeech.audiobench.toml": 2,
         "mmar.audiobench.toml": 1,
         "mmau.audiobench.toml": 1,
         "sakura.audiobench.toml": 8,
@@ -76,6 +80,9 @@ def test_k_sakura_and_multi_selects_one_eval_for_each_track():
     ]
 
 
+CORPORA = {"common_voice", "fleurs", "gigaspeech", "librispeech"}
+
+
 def declared(chosen):
     return {name.partition(".audiobench")[0] for name in chosen if ".audiobench.toml::" in name}
 
@@ -86,7 +93,10 @@ def declared(chosen):
         ("mmar", {"mmar"}),
         ("mmau", {"mmau"}),
         ("sakura", {"sakura"}),
-        ("speech and not sakura", {"mmar", "mmau"}),
+        ("speech and not sakura", {"mmar", "mmau", *CORPORA}),
+        ("librispeech and clean", {"librispeech"}),
+        ("fleurs or common_voice", {"fleurs", "common_voice"}),
+        ("asr", CORPORA),
         ("audiobench", set()),
         ("toml", set()),
     ],
@@ -98,6 +108,7 @@ def test_the_name_of_a_benchmark_and_its_domain_select_it_and_its_file_s_suffix_
 def test_a_domain_and_a_benchmark_are_markers():
     assert declared(collected("evals", "-m", "music")) == {"mmar", "mmau"}
     assert declared(collected("evals", "-m", "sakura")) == {"sakura"}
+    assert declared(collected("evals", "-m", "asr")) == CORPORA
 
 
 def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():
