@@ -299,6 +299,8 @@ class _Maker:
         """The sample; None for a row of whose answer a transform makes nothing."""
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
         hole = self._answer.holes[0] if self._answer and self._answer.is_hole else None
+        if hole and hole.optional and not entry.has_name(hole.column):
+            raise entry.wrong(f"has no {hole.column!r}")
         if hole and hole.transform and _value(hole, entry, choices) is None:
             return None
         references = _listed(self._references, entry, choices)
@@ -351,7 +353,7 @@ def _joined(written: Template, entry: Entry, choices: Sequence[str]) -> str:
         value = _value(hole, entry, choices)
         if isinstance(value, tuple):
             raise entry.wrong(f"has a list in {hole.column!r}")
-        joined += f"{value}{literal}"
+        joined += f"{'' if value is None else value}{literal}"
     return joined.strip()
 
 

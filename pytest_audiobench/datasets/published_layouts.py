@@ -76,6 +76,10 @@ class Entry:
         """Whether there is something in the field; an empty cell of a table is nothing."""
         return self._values.get(field) not in (None, "")
 
+    def has_name(self, field: str) -> bool:
+        """Whether there is such a field, with something in it or not."""
+        return field in self._values
+
     def field(self, field: str) -> Field | tuple[str, ...]:
         """What is in the field: a text without outer white space, the texts of a list, or another plain value."""
         value = self._values.get(field)

