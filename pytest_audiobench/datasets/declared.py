@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot
-from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.dataset import Dataset, Submission
 from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
 from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
@@ -18,7 +19,7 @@ from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
 _KEY, _TASK = "key", "task"
@@ -55,39 +56,100 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
             raise UsageError(
                 f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
             )
-        if value not in (known := texts(declared.parameters[name])):
+        if value not in (known := [*texts(declared.parameters[name]), *declared.withheld.get(name, ())]):
             raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(known)}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
     chosen = {**constants, **given}
     parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
-    read = partial(_read, declared, declared.cases(given))
-    return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
+    cases = declared.cases(given)
+    wanted, submission = declared.submission, None
+    if withheld := wanted is not None and all(map(declared.is_withheld, cases)):
+        rows = partial(_published_rows, declared, cases)
+        submission = Submission(rows, tuple(texts(wanted.prediction)), wanted.format)
+    return Dataset(
+        "/".join(parts),
+        partial(_read, declared, cases),
+        declared.cluster,
+        declared.groups,
+        declared.note,
+        withheld=withheld,
+        submission=submission,
+    )
 
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
     samples: list[Sample] = []
     for case in cases:
-        files = declared.files(case)
-        root = places.find(declared.root, *files)
-        file = next(file for file in files if holds(root.folder, file))
+        layout, root, file = _there(declared, case, places)
         if file.endswith(".parquet"):
-            shards = _parquet_samples(declared, case, root, file)
+            shards = _parquet_samples(layout, case, root, file)
             if len(cases) == 1:
                 return shards
             samples += shards
             continue
         with mistakes.catching():
             path = root.folder / file
-            make = _Maker(declared, case, root, _labels(declared, case, root, path))
+            make = _Maker(layout, case, root, _labels(layout, case, root, path))
             before = len(samples)
-            for entry in _entries(declared, case, path):
+            for entry in _entries(layout, case, path):
                 with mistakes.catching():
                     samples.append(make(entry))
             if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(declared, path))
+                mistakes.add(_no_row(layout, path))
     mistakes.check()
     return samples
+
+
+def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
+    """The layout that is on this machine, its folder, and the file of its rows. Raises DataNotFound for none."""
+    root = places.find(declared.root, *declared.files(case))
+    layout, file = next(
+        (layout, file)
+        for layout in declared.of_layouts(case)
+        for file in (filled(file, case) for file in texts(layout.data.rows))
+        if holds(root.folder, file)
+    )
+    for folder, archive in layout.data.archives.items():
+        packed = root.folder / filled(archive, case)
+        if packed.is_file() and not (root.folder / filled(folder, case)).exists():
+            command = f"tar -xf {shlex.quote(str(packed))} -C {shlex.quote(str(root.folder))}"
+            if packed.suffix == ".zip":
+                command = f"python -m zipfile -e {shlex.quote(str(packed))} {shlex.quote(str(root.folder))}"
+            raise DataNotFound(
+                f"the audio of {declared.root} is still packed in {packed.name}, and {root.folder} has no "
+                f"{filled(folder, case)}; unpack it: {command}"
+            )
+    return layout, root, file
+
+
+def _published_rows(
+    declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows that are taken, as they were published but for audio in them, by their samples' ids."""
+    for case in cases:
+        layout, root, file = _there(declared, case, places)
+        id_ = template(filled(layout.sample.id, case))
+        if file.endswith(".parquet"):
+            from pytest_audiobench.datasets.parquet_rows import parquet_files, parquet_rows, plain_columns
+
+            files = parquet_files(root, file)
+            for place, row in parquet_rows(files, plain_columns(files), _wanted(layout, case)):
+                yield _joined(id_, _unfolded(layout, Entry(str(place), row)), ()), row
+        else:
+            for entry in _entries(layout, case, root.folder / file):
+                yield _joined(id_, entry, ()), entry.published
+
+
+def _unfolded(declared: Declaration, entry: Entry, key: str | None = None) -> Entry:
+    """``entry`` with the members of its columns of JSON, and its ``{key}``."""
+    for column in declared.data.json:
+        entry.unfold(column)
+    if declared.data.key and entry.has(declared.data.key):
+        key = entry.text(declared.data.key)
+    if key is not None:
+        entry.set_default(_KEY, key)
+    return entry
 
 
 def _wanted(declared: Declaration, case: Mapping[str, str]) -> dict[str, list[str]]:
@@ -106,9 +168,7 @@ def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iter
     """The rows of ``file`` that are taken."""
     wanted = {column: frozenset(values) for column, values in _wanted(declared, case).items()}
     for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
-        entry.set_default(
-            _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
-        )
+        _unfolded(declared, entry, key)
         if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
             yield entry
 
@@ -130,15 +190,15 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
         labels = _labels(declared, case, root, root.folder / pattern)
     make = _Maker(declared, case, root, labels)
     present = column_names(files)
-    columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
+    holes = {hole.column: hole.optional for hole in make.holes}
     if declared.data.key:
-        columns.add(declared.data.key)
+        holes[declared.data.key] = False
+    texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in declared.data.json}
+    columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
+    columns = (columns | {*texts_of_json.values()}) - {_KEY}
 
     def sample(place: object, row: Mapping[str, Any]) -> Sample:
-        entry = Entry(str(place), row)
-        if declared.data.key:
-            entry.set_default(_KEY, entry.text(declared.data.key))
-        return make(entry)
+        return make(_unfolded(declared, Entry(str(place), row)))
 
     samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
     if not samples:
@@ -212,13 +272,14 @@ class _Maker:
 
         fields = declared.sample
         self._root, self._labels = root, labels
+        self._withheld = declared.is_withheld(case)
         self._id, self._question, self._answer = (
             template(filled(fields.id, case)),
             one(fields.question),
-            one(fields.answer),
+            None if self._withheld else one(fields.answer),
         )
         self._audio, self._choices = templates(fields.audio), templates(fields.choices)
-        self._references = templates(fields.references)
+        self._references = [] if self._withheld else templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
 
     @property
@@ -245,14 +306,14 @@ class _Maker:
     def __call__(self, entry: Entry) -> Sample:
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
         references = _listed(self._references, entry, choices)
-        if not (references or self._answer):
+        if not (references or self._answer or self._withheld):
             raise entry.wrong("has no reference")
         return Sample(
             id=_joined(self._id, entry, choices),
             clips=tuple(self._clips(entry, choices)),
             question=_joined(self._question, entry, choices) if self._question else "",
             choices=choices,
-            reference=_joined(self._answer, entry, choices) if self._answer else references[0],
+            reference=_joined(self._answer, entry, choices) if self._answer else next(iter(references), ""),
             metadata={name: _field(field, entry, choices) for name, field in self._metadata.items()},
             references=references if len(references) > 1 else (),
         )
@@ -290,9 +351,19 @@ def _value(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[st
         if hole.optional:
             return None
         raise entry.wrong(f"has no {hole.column!r}")
+    value = entry.field(hole.column)
     if hole.transform is None:
-        return entry.field(hole.column)
-    text = _text(entry, hole.column)
+        return value
+    if isinstance(value, tuple):
+        each = [_transformed(hole, text, entry, choices) for text in value]
+        if not all(isinstance(text, str) for text in each):
+            raise entry.wrong(f"has a list in {hole.column!r}, and {hole.transform} makes no text of a text")
+        return tuple(map(str, each))
+    return _transformed(hole, str(value), entry, choices)
+
+
+def _transformed(hole: Hole, text: str, entry: Entry, choices: Sequence[str]) -> str | tuple[str, ...] | None:
+    assert hole.transform is not None
     try:
         return TRANSFORMS[hole.transform](text, choices)
     except ValueError as error:
