@@ -173,7 +173,7 @@ class Declaration(Record, kw_only=True, frozen=True):
         """Whether the answers of a case are withheld."""
         return any(case.get(name) in values for name, values in self.withheld.items())
 
-    def ids(self) -> list[Mapping[str, str]]:
+    def ids(self) -> list[dict[str, str]]:
         """The evals of the file: their values of the parameters that make their ids; those withheld come last."""
         grid = self.grid
         cases = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
@@ -292,7 +292,7 @@ def _layouts(place: str, tables: object, mistakes: Mistakes) -> dict[str, Altern
     if not isinstance(tables, list):
         mistakes.add(f"{place}: layout must be tables, each under [[layout]]")
         return {}
-    layouts = {}
+    layouts: dict[str, Any] = {}
     for number, table in enumerate(tables, start=1):
         where = f"{place}, [[layout]] number {number}"
         parts: dict[str, Any] = {}
@@ -368,7 +368,7 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
             usable = False
         for value in texts(values):
             _check_name(f"{place}, [parameters], {name}", value, mistakes)
-    for name, values in declared.withheld.items():
+    for name, further in declared.withheld.items():
         where = f"{place}, [{_SUBMISSION}], parameters"
         if name not in declared.parameters:
             mistakes.add(f"{where}: {name!r} is none of [parameters]", name, declared.parameters)

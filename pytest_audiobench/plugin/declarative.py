@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -93,12 +92,11 @@ def _function(name: str) -> str:
 
 
 def _test(task: DeclaredTask) -> Callable[..., None]:
-    grid = task.data.grid if task.data else {}
     perturbations: Sequence[str] = task.table.get("perturbations", ())
-    cases = [
-        pytest.param(dict(zip([*grid, "perturbation"], values, strict=False)), id="-".join(values))
-        for values in product(*grid.values(), *([perturbations] if perturbations else []))
-    ]
+    changes = [{"perturbation": name} for name in perturbations] or [{}]
+    named = [{**case, **change} for case in (task.data.ids() if task.data else [{}]) for change in changes]
+    # The id of the only case that has no parameter is no id: the item is called by its function alone.
+    cases = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in named]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
@@ -113,7 +111,7 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
             asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
         evaluate(_dataset(task, case), asked, scorers=task.table.get("scorers"))
 
-    if len(cases) == 1 and not cases[0].id:
+    if named == [{}]:
 
         def test(evaluate: Any) -> None:
             test_case(evaluate, {})
