@@ -373,7 +373,7 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
         if name not in declared.parameters:
             mistakes.add(f"{where}: {name!r} is none of [parameters]", name, declared.parameters)
             usable = False
-        for value in values:
+        for value in further:
             _check_name(f"{where}, {name}", value, mistakes)
             if value in texts(declared.parameters.get(name)):
                 mistakes.add(f"{where}: {name} has {value!r} in [parameters], too, whose answers are published")

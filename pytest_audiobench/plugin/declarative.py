@@ -37,7 +37,7 @@ _KEYS = {
     "require": _TEXTS,
 }
 """The file's own keys that are no tables, and what each takes."""
-_TABLES = ("source", "data", "sample", "parameters", "published", "note")
+_TABLES = ("source", "data", "sample", "layout", "submission", "parameters", "published", "note")
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
 
