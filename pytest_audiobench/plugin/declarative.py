@@ -192,10 +192,16 @@ def _checked(
             perturbations("named", name)
     lines = 0
     for text in typed.get("require", ()):
+        from pytest_audiobench.evaluation.scoring import SHARES
         from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
         with mistakes.catching(f"{place}: "):
-            lines += isinstance(parse_threshold(text), Line)
+            threshold = parse_threshold(text)
+            lines += isinstance(threshold, Line)
+            if declared is not None and declared.withheld and (threshold.metric or SHARES[0]) not in SHARES:
+                kept = ", ".join(value for values in declared.withheld.values() for value in values)
+                why = f"cannot be required of withheld answers ({kept}); require it in audiobench.toml of the others"
+                mistakes.add(f"{place}: {text} {why}")
     return DeclaredTask(table, declared, lines)
 
 

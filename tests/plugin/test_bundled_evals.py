@@ -36,7 +36,7 @@ def test_the_benchmark_has_these_evals():
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
         "mmar.audiobench.toml": 1,
-        "mmau.audiobench.toml": 1,
+        "mmau.audiobench.toml": 2,
         "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
