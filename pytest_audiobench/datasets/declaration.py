@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -86,6 +86,10 @@ class Layout(Record, kw_only=True, frozen=True):
     """The rows to take: those whose column has the value, or one of the values; a list has what is in it."""
     labels: Text | None = None
     """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
+    json: tuple[Text, ...] = ()
+    """The columns of texts that are JSON: ``{column.member}`` is a member of an object."""
+    archives: dict[str, Text] = msgspec.field(default_factory=dict)
+    """By the folder below the root that each unpacks to."""
 
 
 class Fields(Record, kw_only=True, frozen=True):
@@ -155,6 +159,25 @@ def values_of(parameter: Parameter) -> Sequence[str]:
     return parameter.values if isinstance(parameter, OpenParameter) else texts(parameter)
 
 
+class Alternative(Record, kw_only=True, frozen=True):
+    """One of ``[[layout]]``: the same samples as they are distributed elsewhere."""
+
+    data: Layout
+    sample: Fields
+    parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
+    """The values that are distributed so, where others are not."""
+
+
+class Withheld(Record, kw_only=True, frozen=True):
+    """The table ``[submission]``: what its publisher wants to score answers whose references are not published."""
+
+    parameters: Annotated[dict[str, Texts], Meta(min_length=1)]
+    """Further values of parameters: those whose answers are withheld."""
+    prediction: Texts
+    """The key, or several, that is put to each row as it was published."""
+    format: Literal["json", "jsonl"] = "json"
+
+
 class Published(Record, kw_only=True, frozen=True):
     """A value that somebody published: one of ``[[published]]``."""
 
@@ -181,6 +204,9 @@ class Declaration(Record, kw_only=True, frozen=True):
     """None is those of few values."""
     note: str = ""
     published: tuple[Published, ...] = ()
+    layouts: tuple[Alternative, ...] = ()
+    """Read in this order, where nothing of ``data`` is there."""
+    submission: Withheld | None = None
 
     @property
     def root(self) -> str:
@@ -198,15 +224,46 @@ class Declaration(Record, kw_only=True, frozen=True):
         }
         return [dict(zip(values, case, strict=True)) for case in product(*values.values())]
 
-    def files(self, case: Mapping[str, str]) -> Mapping[str, str]:
-        """The files below the root of which the first that is there holds the rows, by what shows that it is there."""
-        return {landmark(file): file for file in (filled(file, case) for file in texts(self.data.rows))}
+    @property
+    def withheld(self) -> Mapping[str, Sequence[str]]:
+        """The values of parameters, beside those of ``parameters``, whose answers are withheld."""
+        return {name: texts(values) for name, values in self.submission.parameters.items()} if self.submission else {}
+
+    def is_withheld(self, case: Mapping[str, str]) -> bool:
+        """Whether the answers of a case are withheld."""
+        return any(case.get(name) in values for name, values in self.withheld.items())
+
+    def ids(self) -> list[dict[str, str]]:
+        """The evals of the file: their values of the parameters that make their ids; those withheld come last."""
+        grid = self.grid
+        cases = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        for name, values in self.withheld.items():
+            further = {other: values if other == name else grid[other] for other in {**grid, name: ()}}
+            cases += [dict(zip(further, case, strict=True)) for case in product(*further.values())]
+        return cases
+
+    def of_layouts(self, case: Mapping[str, str]) -> list[Declaration]:
+        """The same as each layout has it that a case is distributed in, the file's own first."""
+        fitting = (
+            layout
+            for layout in self.layouts
+            if all(case.get(name) in texts(values) for name, values in layout.parameters.items())
+        )
+        return [self, *(msgspec.structs.replace(self, data=each.data, sample=each.sample) for each in fitting)]
+
+    def files(self, case: Mapping[str, str]) -> Mapping[str, tuple[Declaration, str]]:
+        """The files below the root of which the first that is there holds the rows, each with its layout, by what shows
+        that it is there.
+        """
+        layouts = [(each, filled(file, case)) for each in self.of_layouts(case) for file in texts(each.data.rows)]
+        return {landmark(file): (each, file) for each, file in layouts}
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
 _PLAIN = ("parameters", "cluster", "groups", "note", "published")
+_LAYOUT, _SUBMISSION = "layout", "submission"
 _TEMPLATES = ("id", "audio", "question", "choices", "answer", "references", "start", "end")
-KEYS = (*_TABLES, *_PLAIN, "task")
+KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
 """Those of a file's keys that are about its data."""
 
 
@@ -261,6 +318,10 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
         own.add(f"{place} has the unknown key 'name'; its file's name is its name")
     suite = path.name.removesuffix(SUFFIX)
     values = _values(place, table, Declaration, _PLAIN, own)
+    layouts = _layouts(place, table.get(_LAYOUT, []), own)
+    submission: Any = None
+    if _SUBMISSION in table:
+        submission = _table(f"{place}, [{_SUBMISSION}]", table[_SUBMISSION], Withheld, own)
     # What is of a wrong type stands as nothing in the checks of all else.
     source, data, sample = (tables.get(name) for name in _TABLES)
     declared = Declaration(
@@ -268,17 +329,57 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
         source=source or Source(),
         data=data or Layout(rows=()),
         sample=sample or Fields(id="", audio=(), answer=""),
+        layouts=tuple(layouts.values()),
+        submission=submission,
         **values,
     )
     usable = _check_parameters(declared, place, own) and ("parameters" in table) == ("parameters" in values)
     if usable:
         _check_layout(declared, place, own)
+        _check_parameters_are_used(declared, place, own)
     if sample is not None:
         _check_metadata_names(declared, place, own)
+    for where, layout in layouts.items():
+        other = msgspec.structs.replace(declared, data=layout.data, sample=layout.sample)
+        if usable:
+            _check_layout(other, where, own)
+            _check_values(declared, where, layout.parameters, own)
+        _check_metadata_names(other, where, own)
     with mistakes.catching():
         own.check()
         return declared
     return None
+
+
+def _layouts(place: str, tables: object, mistakes: Mistakes) -> dict[str, Alternative]:
+    """What ``[[layout]]`` holds, each by its place, without those that are wrong."""
+    if not isinstance(tables, list):
+        mistakes.add(f"{place}: layout must be tables, each under [[layout]]")
+        return {}
+    layouts: dict[str, Any] = {}
+    for number, table in enumerate(tables, start=1):
+        where = f"{place}, [[layout]] number {number}"
+        parts: dict[str, Any] = {}
+        for name in ("data", "sample"):
+            if isinstance(table, Mapping) and name in table:
+                parts[name] = _table(f"{where}, [{name}]", table[name], _TABLES[name], mistakes)
+        if None not in parts.values() and (layout := _table(where, {**table, **parts}, Alternative, mistakes)):
+            layouts[where] = layout
+    return layouts
+
+
+def _check_values(
+    declared: Declaration, place: str, parameters: Mapping[str, str | Sequence[str]], mistakes: Mistakes
+) -> None:
+    """Adds the ``parameters`` that the file does not have, and their values."""
+    for name, values in parameters.items():
+        if name not in declared.parameters:
+            mistakes.add(f"{place}, parameters: {name!r} is none of the file's", name, declared.parameters)
+            continue
+        known = [*values_of(declared.parameters[name]), *declared.withheld.get(name, ())]
+        for value in texts(values):
+            if value not in known:
+                mistakes.add(f"{place}, parameters: {name} has no value {value!r}", value, known)
 
 
 def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) -> Record | None:
@@ -337,6 +438,15 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
             except re.error as error:
                 mistakes.add(f"{place}, [parameters], {name}: others, {values.others!r}, is no pattern: {error}")
                 usable = False
+    for name, further in declared.withheld.items():
+        where = f"{place}, [{_SUBMISSION}], parameters"
+        if name not in declared.parameters:
+            mistakes.add(f"{where}: {name!r} is none of [parameters]", name, declared.parameters)
+            usable = False
+        for value in further:
+            _check_name(f"{where}, {name}", value, mistakes)
+            if name in declared.parameters and value in values_of(declared.parameters[name]):
+                mistakes.add(f"{where}: {name} has {value!r} in [parameters], too, whose answers are published")
     for word in declared.source.keywords:
         _check_name(f"{place}, [source]", word, mistakes)
     return usable
@@ -360,7 +470,7 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     for key, text in sample.templates:
         attempt(key, template, text)
     attempt("[data], rows", _check_rows, data.rows)
-    _check_names_are_used(declared, place, mistakes)
+    _check_captures(declared, place, mistakes)
     if (sample.start is None) != (sample.end is None):
         mistakes.add(f"{place}, [sample] has only one of 'start' and 'end'; a clip in a recording has both")
     suffixes = {PurePosixPath(file).suffix.lower() for file in texts(data.rows)}
@@ -368,20 +478,32 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
         mistakes.add(f"{place}, [data], list: only a .json file has an array of that name")
     if data.each is not None and ".parquet" in suffixes:
         mistakes.add(f"{place}, [data], each: rows of Parquet have no rows inside")
+    for folder, archive in data.archives.items():
+        attempt("[data], archives", relative_path, (folder, archive))
     if sample.answer is None and sample.references is None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
     if data.labels is not None and sample.choices is not None:
         mistakes.add(f"{place} has choices in [sample] and labels in [data], which are choices too; keep one")
 
 
-def _check_names_are_used(declared: Declaration, place: str, mistakes: Mistakes) -> None:
-    """Adds the parameters and the names in the files' paths that nothing is made of: most often one is misspelled."""
-    data, case = declared.data, declared.cases({})[0]
-    shown = [data.labels or "", *data.where, *(text for _, text in declared.sample.templates)]
-    used = "".join([*texts(data.rows), *(text for values in data.where.values() for text in texts(values)), *shown])
+def _check_parameters_are_used(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds the parameters that nothing is made of, in any layout: most often one is misspelled."""
+    layouts = [(declared.data, declared.sample), *((layout.data, layout.sample) for layout in declared.layouts)]
+    used = [text for data, sample in layouts for text in _texts_of_rows(data, sample)]
     for name in declared.parameters:
-        if not re.search(rf"\{{{name}[|}}]", used):
+        if not any(re.search(rf"\{{{name}[|}}]", text) for text in used):
             mistakes.add(f"{place}, [parameters]: nothing is made of {name!r}; write {{{name}}} where it belongs")
+
+
+def _texts_of_rows(data: Layout, sample: Fields) -> list[str]:
+    wanted = [text for values in data.where.values() for text in texts(values)]
+    return [*texts(data.rows), *data.where, *wanted, data.labels or "", *(text for _, text in sample.templates)]
+
+
+def _check_captures(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds the names in the files' paths that nothing is made of."""
+    data, case = declared.data, declared.cases({})[0]
+    shown = [data.labels or "", *(text for _, text in declared.sample.templates)]
     columns = {name for text in shown for name in re.findall(r"\{(\w+)[?|}]", filled(text, case))} | set(data.where)
     for file in texts(data.rows):
         for name in sorted(captures_in(filled(file, case)) - columns):

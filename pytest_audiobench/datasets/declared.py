@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
@@ -11,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
-from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.dataset import Dataset, Submission
 from pytest_audiobench.datasets.declaration import Declaration, Layout, OpenParameter, read_declarations, texts
 from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry, elements, read_json, tsv_entries
@@ -21,7 +22,7 @@ from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
 _FOLDER, _KEY, _TASK = "folder", "key", "task"
@@ -58,42 +59,99 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
             raise UsageError(
                 f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
             )
-        known = declared.parameters[name]
-        if value not in (known if isinstance(known, OpenParameter) else texts(known)):
-            listed = str(known) if isinstance(known, OpenParameter) else ", ".join(texts(known))
-            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {listed}")
+        known, kept = declared.parameters[name], declared.withheld.get(name, ())
+        if value not in kept and value not in (known if isinstance(known, OpenParameter) else texts(known)):
+            listed = [str(known)] if isinstance(known, OpenParameter) else texts(known)
+            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join([*listed, *kept])}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
     chosen = {**constants, **given}
     parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
-    read = partial(_read, declared, declared.cases(given))
-    return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
+    cases = declared.cases(given)
+    wanted, submission = declared.submission, None
+    if withheld := wanted is not None and all(map(declared.is_withheld, cases)):
+        rows = partial(_published_rows, declared, cases)
+        submission = Submission(rows, tuple(texts(wanted.prediction)), wanted.format)
+    return Dataset(
+        "/".join(parts),
+        partial(_read, declared, cases),
+        declared.cluster,
+        declared.groups,
+        declared.note,
+        withheld=withheld,
+        submission=submission,
+    )
 
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
     samples: list[Sample] = []
     for case in cases:
-        patterns = declared.files(case)
-        root = places.find(declared.root, *patterns)
-        pattern = next(patterns[mark] for mark in patterns if holds(root.folder, mark))
-        if pattern.endswith(".parquet"):
-            shards = _parquet_samples(declared, case, root, pattern)
+        layout, root, file = _there(declared, case, places)
+        if file.endswith(".parquet"):
+            shards = _parquet_samples(layout, case, root, file)
             if len(cases) == 1:
                 return shards
             samples += shards
             continue
         with mistakes.catching():
-            files = row_files(root.folder, pattern)
-            make = _Maker(declared, case, root, _labels(declared, case, root, files))
+            files = row_files(root.folder, file)
+            make = _Maker(layout, case, root, _labels(layout, case, root, files))
             before = len(samples)
-            for entry in _entries(declared, case, root, files):
+            for entry in _entries(layout, case, root, files):
                 with mistakes.catching():
                     if (sample := make(entry)) is not None:
                         samples.append(sample)
             if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(declared, root.folder / pattern))
+                mistakes.add(_no_row(layout, root.folder / file))
     mistakes.check()
     return samples
+
+
+def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
+    """The layout that is on this machine, its folder, and the file of its rows. Raises DataNotFound for none."""
+    files = declared.files(case)
+    root = places.find(declared.root, *files)
+    layout, file = next(files[mark] for mark in files if holds(root.folder, mark))
+    for folder, archive in layout.data.archives.items():
+        packed = root.folder / filled(archive, case)
+        if packed.is_file() and not (root.folder / filled(folder, case)).exists():
+            command = f"tar -xf {shlex.quote(str(packed))} -C {shlex.quote(str(root.folder))}"
+            if packed.suffix == ".zip":
+                command = f"python -m zipfile -e {shlex.quote(str(packed))} {shlex.quote(str(root.folder))}"
+            raise DataNotFound(
+                f"the audio of {declared.root} is still packed in {packed.name}, and {root.folder} has no "
+                f"{filled(folder, case)}; unpack it: {command}"
+            )
+    return layout, root, file
+
+
+def _published_rows(
+    declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows that are taken, as they were published but for audio in them, by their samples' ids."""
+    for case in cases:
+        layout, root, file = _there(declared, case, places)
+        id_ = template(filled(layout.sample.id, case))
+        if file.endswith(".parquet"):
+            from pytest_audiobench.datasets.parquet_rows import parquet_files, parquet_rows, plain_columns
+
+            files = parquet_files(root, file)
+            for place, row in parquet_rows(files, plain_columns(files), _wanted(layout, case)):
+                yield _joined(id_, _unfolded(layout, Entry(str(place), row)), ()), row
+        else:
+            for entry in _entries(layout, case, root, row_files(root.folder, file)):
+                yield _joined(id_, entry, ()), entry.published
+
+
+def _unfolded(declared: Declaration, entry: Entry, key: str | None = None) -> Entry:
+    """``entry`` with the members of its columns of JSON, and its ``{key}``."""
+    for column in declared.data.json:
+        entry.unfold(column)
+    if declared.data.key and entry.has(declared.data.key):
+        key = entry.text(declared.data.key)
+    if key is not None:
+        entry.set_default({_KEY: key})
+    return entry
 
 
 def _wanted(declared: Declaration, case: Mapping[str, str]) -> dict[str, list[str]]:
@@ -123,8 +181,7 @@ def _entries(
             rows = _READERS[path.suffix.lower()](path, data)
         for key, row in rows:
             for entry in row.within(data.each) if data.each else (row,):
-                own = entry.text(data.key) if data.key and entry.has(data.key) else key
-                entry.set_default({_KEY: own, **around})
+                _unfolded(declared, entry, key).set_default(around)
                 if all(entry.has(column) and _is_one_of(entry, column, values) for column, values in wanted.items()):
                     yield entry
 
@@ -152,14 +209,15 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
         labels = _labels(declared, case, root, ())
     make = _Maker(declared, case, root, labels)
     present = column_names(files)
-    columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
+    holes = {hole.column: hole.optional for hole in make.holes}
     if declared.data.key:
-        columns.add(declared.data.key)
+        holes[declared.data.key] = False
+    texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in declared.data.json}
+    columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
+    columns = (columns | {*texts_of_json.values()}) - {_KEY}
 
     def sample(place: object, row: Mapping[str, Any]) -> Sample:
-        entry = Entry(str(place), row)
-        if declared.data.key:
-            entry.set_default({_KEY: entry.text(declared.data.key)})
+        entry = _unfolded(declared, Entry(str(place), row))
         if (made := make(entry)) is None:
             raise entry.wrong("has no answer")
         return made
@@ -250,15 +308,16 @@ class _Maker:
 
         fields = declared.sample
         self._root, self._labels = root, labels
+        self._withheld = declared.is_withheld(case)
         self._id, self._question, self._answer = (
             template(filled(fields.id, case)),
             one(fields.question),
-            one(fields.answer),
+            None if self._withheld else one(fields.answer),
         )
         self._audio, self._choices = [templates(paths) for paths in fields.clips], templates(fields.choices)
         self._start, self._end = one(fields.start), one(fields.end)
         self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
-        self._references = templates(fields.references)
+        self._references = [] if self._withheld else templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
 
     @property
@@ -304,7 +363,7 @@ class _Maker:
         if hole and hole.transform and _value(hole, entry, choices) is None:
             return None
         references = _listed(self._references, entry, choices)
-        if not (references or self._answer):
+        if not (references or self._answer or self._withheld):
             raise entry.wrong("has no reference")
         part = self._part(entry, choices)
         optional = {name: _field(field, entry, choices) for name, field in self._optional.items()}
@@ -313,7 +372,7 @@ class _Maker:
             clips=tuple(clip.edited(*part) if part else clip for clip in self._clips(entry, choices)),
             question=_joined(self._question, entry, choices) if self._question else "",
             choices=choices,
-            reference=_joined(self._answer, entry, choices) if self._answer else references[0],
+            reference=_joined(self._answer, entry, choices) if self._answer else next(iter(references), ""),
             metadata={
                 **{name: _field(field, entry, choices) for name, field in self._metadata.items()},
                 **{name: value for name, value in optional.items() if value not in (None, "")},
@@ -369,9 +428,19 @@ def _value(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[st
         if hole.optional:
             return None
         raise entry.wrong(f"has no {hole.column!r}")
+    value = entry.field(hole.column)
     if hole.transform is None:
-        return entry.field(hole.column)
-    text = _text(entry, hole.column)
+        return value
+    if isinstance(value, tuple):
+        each = [_transformed(hole, text, entry, choices) for text in value]
+        if not all(isinstance(text, str) for text in each):
+            raise entry.wrong(f"has a list in {hole.column!r}, and {hole.transform} makes no text of a text")
+        return tuple(map(str, each))
+    return _transformed(hole, str(value), entry, choices)
+
+
+def _transformed(hole: Hole, text: str, entry: Entry, choices: Sequence[str]) -> str | tuple[str, ...] | None:
+    assert hole.transform is not None
     try:
         return TRANSFORMS[hole.transform](text, choices)
     except ValueError as error:

@@ -184,6 +184,12 @@ def column_names(files: Sequence[FileSource]) -> frozenset[str]:
         return frozenset(shard.column_names)
 
 
+def plain_columns(files: Sequence[FileSource]) -> list[str]:
+    """The columns of the first of ``files`` that JSON has a form for and that are no audio."""
+    with _Shard(files[0]) as shard:
+        return shard.plain_columns
+
+
 def distinct_values(files: Sequence[FileSource], column: str, where: Where | None = None) -> list[Any]:
     """The values of ``column`` in those rows, sorted, without null. Raises UsageError, also for lists and structs."""
     values: set[Any] = set()
@@ -253,6 +259,15 @@ class _Shard:
     @property
     def column_names(self) -> list[str]:
         return list(self._schema().names)
+
+    @property
+    def plain_columns(self) -> list[str]:
+        schema = self._schema()
+        return [
+            name
+            for name in schema.names
+            if _is_json(schema.field(name).type) and audio_column(schema, name).kind == "other"
+        ]
 
     def _schema(self) -> Any:
         try:

@@ -58,6 +58,8 @@ class Entry:
         if not isinstance(values, Mapping):
             raise UsageError(f"{where} is no object; fetch the file again")
         self.where, self._values = where, values
+        self.published: Mapping[str, Any] = values
+        """As it stands in the file."""
 
     def text(self, field: str) -> str:
         """The field's text without outer white space; the sole text of a list of one."""
@@ -71,6 +73,21 @@ class Entry:
     def set_default(self, values: Mapping[str, Any]) -> None:
         """``values`` for the fields that are not there."""
         self._values = {**values, **self._values}
+
+    def unfold(self, column: str) -> None:
+        """Take the text in ``column`` for the JSON that it is: an object's members become ``column.member``."""
+        text = self._values.get(column)
+        if text is None:
+            return
+        try:
+            if not isinstance(text, str):
+                raise ValueError("it is no text")
+            content = json.loads(text)
+            json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise self.wrong(f"has no JSON in {column!r} ({error})") from None
+        members = content.items() if isinstance(content, dict) else ()
+        self._values = {**self._values, column: content, **{f"{column}.{name}": value for name, value in members}}
 
     def has(self, field: str) -> bool:
         """Whether there is something in the field; an empty cell of a table is nothing."""

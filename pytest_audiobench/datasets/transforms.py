@@ -12,6 +12,7 @@ from pytest_audiobench.io.mistakes import nearest
 Transform: TypeAlias = Callable[[str, Sequence[str]], str | tuple[str, ...] | None]
 """Of a column's text and the sample's choices. Raises ValueError, as a predicate, for a text that it cannot read."""
 
+_LETTER = re.compile(r"\A\s*\([A-Za-z]\)\s*")
 _OPTION = re.compile(r"\s*\(([a-z])\)\s*")
 _HOLE = re.compile(r"\{([^{}|?]+)(\?)?(?:\|(\w+))?\}")
 _GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
@@ -63,6 +64,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     "option_text": _option_text,
     "options": lambda text, _: split_options(text)[1],
     "stem": lambda text, _: text.rpartition(".")[0] or text,
+    "unlettered": lambda text, _: _LETTER.sub("", text),
     "upper": lambda text, _: text.upper(),
 }
 """The only ways from a declaration into Python. At most ten: what needs more is a data set in code."""

@@ -105,6 +105,65 @@ def test_a_sample_has_several_clips_options_and_references_in_columns_or_in_a_li
     assert listed.clips == sample.clips
 
 
+def test_a_text_that_is_json_has_its_members_as_columns_or_is_a_list(read):
+    row = {
+        "file": "a.wav",
+        "about": json.dumps({"id": 7, "said": ["bark", "woof"]}),
+        "options": '["(a) dog", "(b) cat"]',
+    }
+    text = (
+        '[data]\nrows = "rows.csv"\njson = ["about", "options"]\nwhere = { "about.id" = "7" }\n'
+        '[sample]\nid = "{about.id}"\naudio = "{file}"\nchoices = "{options|unlettered}"\nreferences = "{about.said}"\n'
+        'metadata = ["about.age"]\n'
+    )
+    (sample,) = read(text, [row, {**row, "about": '{"id": 8}'}])
+    assert (sample.id, sample.choices, sample.references) == ("7", ("dog", "cat"), ("bark", "woof"))
+    assert sample.metadata == {"about.age": None}
+    with pytest.raises(UsageError, match=r"line 2 has no JSON in 'about' \(Expecting"):
+        read(text, [{**row, "about": "{'id': 7}"}])
+
+
+LAYOUTS = """
+[parameters]
+kind = ["dog", "cat"]
+[data]
+rows = "{kind}.jsonl"
+[sample]
+id = "{id}"
+audio = "{file}"
+answer = "{label}"
+[[layout]]
+parameters = { kind = "cat" }
+[layout.data]
+rows = ["all.json", "all.csv"]
+where = { kind = "{kind}" }
+[layout.sample]
+id = "{name}"
+audio = "{sound}"
+answer = "{called}"
+"""
+
+
+def test_the_first_layout_whose_rows_are_there_is_read_and_none_that_is_of_other_parameters(read, tmp_path):
+    rows = [{"name": f"n{i}", "sound": "s.wav", "called": "tom", "kind": ("dog", "cat")[i % 2]} for i in range(20)]
+    assert [sample.id for sample in read(LAYOUTS, rows, "all.csv", kind="cat")] == [f"n{i}" for i in range(1, 20, 2)]
+    with pytest.raises(DataNotFound, match=r"has no dog\.jsonl\)"):
+        read(LAYOUTS, rows, "all.csv", kind="dog")
+    (sample,) = read(LAYOUTS, [{"id": "c", "file": "c.wav", "label": "cat"}], "cat.jsonl", kind="cat")
+    assert (sample.id, str(sample.clips[0])) == ("c", "zoo:c.wav")
+
+
+def test_a_value_whose_answers_are_withheld_is_no_part_of_the_others(read, declared):
+    text = '[parameters]\nsplit = ["dev"]\n[data]\nrows = "rows.jsonl"\n' + SAMPLE.replace("{file|", "{split}-{file|")
+    text += '[submission]\nparameters = { split = ["test", "later"] }\nprediction = "said"\nformat = "jsonl"\n'
+    rows = [{**row, "label": ""} for row in ROWS]
+    assert {sample.reference for sample in read(text, rows, "rows.jsonl", split="later")} == {""}
+    with pytest.raises(UsageError, match="line 1 has no 'label'"):
+        read(text, rows, "rows.jsonl")
+    assert [declared(text)(split=split).withheld for split in ("dev", "test", "later")] == [False, True, True]
+    assert declared(text)().submission is None
+
+
 def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_values(read):
     text = (
         '[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n'
@@ -323,6 +382,8 @@ def test_transforms_are_ten_at_most():
         ("options", "Which? (a) dog (b) cat", ("dog", "cat")),
         ("stem", "a.b.wav", "a.b"),
         ("stem", "bare", "bare"),
+        ("unlettered", "(B) (a) dog", "(a) dog"),
+        ("unlettered", "Not affected", "Not affected"),
         ("upper", "xl", "XL"),
     ],
 )

@@ -40,7 +40,7 @@ def test_the_benchmark_has_these_evals():
         "gigaspeech.audiobench.toml": 1,
         "librispeech.audiobench.toml": 2,
         "mmar.audiobench.toml": 1,
-        "mmau.audiobench.toml": 1,
+        "mmau.audiobench.toml": 2,
         "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,

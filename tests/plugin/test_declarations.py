@@ -32,8 +32,8 @@ def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
     ) == [
         ": groups must be a list of strings, not 'hop'",
         " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, perturbations, cluster, "
-        "groups, question, id, audio, answer, references, choices, require, source, data, sample, parameters, "
-        "published, note, and for translation target, prompt, system, max_new_tokens",
+        "groups, question, id, audio, answer, references, choices, require, source, data, sample, layout, submission, "
+        "parameters, published, note, and for translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset, or declare one in [data] and [sample]",
@@ -79,6 +79,13 @@ def test_keys_of_a_manifest_are_refused_beside_a_dataset(mistakes):
 
 
 DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nanswer = "{label}"\n'
+
+
+OTHER = (
+    '[parameters]\nsplit = ["dev"]\n[[layout]]\nparameters = { split = "dev" }\n[layout.data]\nrows = "rows.json"\n'
+    '[layout.sample]\nid = "{id}"\naudio = "{sound}"\nanswer = "{label}"\n'
+)
+WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_output"\n'
 
 
 @pytest.mark.parametrize(
@@ -129,6 +136,28 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
         ),
         ("task = []\n" + DATA, ": task must be tables, each under [[task]]"),
         ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
+        ("layout = 3\n" + DATA, ": layout must be tables, each under [[layout]]"),
+        (DATA + "[[layout]]\nsample = 3\n", ", [[layout]] number 1, [sample] must be a table, not 3"),
+        (DATA + OTHER.replace("[layout.data]", "[layout.date]"), ", [[layout]] number 1 has the unknown key 'date'"),
+        (DATA + OTHER.replace("{id}", "{id|stm}"), ", [[layout]] number 1, [sample], id, '{id|stm}': it names"),
+        (DATA + OTHER.replace("{ split", "{ splt"), ", [[layout]] number 1, parameters: 'splt' is none of the file's"),
+        (
+            DATA + OTHER.replace('= "dev"', '= "dve"'),
+            ", [[layout]] number 1, parameters: split has no value 'dve'; did you",
+        ),
+        ('groups = ["x"]\n' + DATA + OTHER, ", [[layout]] number 1: groups names 'x', which [sample] has not"),
+        (DATA + "[submission]\n", ", [submission] has no 'prediction'; add it"),
+        (DATA + "[submission]\nparameters = {}\n", ", [submission]: parameters must be"),
+        (DATA + WITHHELD.replace("split", "splt"), ", [submission], parameters: 'splt' is none of [parameters]"),
+        (
+            DATA + WITHHELD.replace("test", "dev") + OTHER,
+            ", [submission], parameters: split has 'dev' in [parameters], too",
+        ),
+        (DATA + WITHHELD + 'format = "xml"\n' + OTHER, ", [submission]: format must be"),
+        (
+            'require = ["coverage >= 0.9", "accuracy >= 0.5"]\n' + DATA.replace("{id}", "{split}") + WITHHELD + OTHER,
+            ": accuracy >= 0.5 cannot be required of withheld answers (test); require it in audiobench.toml",
+        ),
     ],
 )
 def test_what_is_wrong_with_declared_data_is_said_where_it_stands(mistakes, text, said):
