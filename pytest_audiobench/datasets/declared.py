@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from pytest_audiobench.datasets.declaration import Declaration, read_declaration
 from pytest_audiobench.datasets.places import Places, holds
 from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
@@ -66,28 +68,37 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
-    samples: list[Sample] = []
-    for case in cases:
-        files = declared.files(case)
-        root = places.find(declared.root, *files)
-        file = next(file for file in files if holds(root.folder, file))
-        if file.endswith(".parquet"):
-            shards = _parquet_samples(declared, case, root, file)
-            if len(cases) == 1:
-                return shards
-            samples += shards
-            continue
-        with mistakes.catching():
-            path = root.folder / file
-            make = _Maker(declared, case, root, _labels(declared, case, root, path))
-            before = len(samples)
-            for entry in _entries(declared, case, path):
-                with mistakes.catching():
-                    samples.append(make(entry))
-            if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(declared, path))
+    parts = [_samples(declared, case, places, mistakes) for case in cases]
+    samples = parts[0] if len(parts) == 1 else spooled(chain.from_iterable(parts))
+    samples = spooled(samples) if isinstance(samples, Iterator) else samples
     mistakes.check()
     return samples
+
+
+def _samples(
+    declared: Declaration, case: Mapping[str, str], places: Places, mistakes: Mistakes
+) -> Sequence[Sample] | Iterator[Sample]:
+    """Those of one case; what is wrong with its rows is added to ``mistakes`` when they are made."""
+    files = declared.files(case)
+    root = places.find(declared.root, *files)
+    file = next(file for file in files if holds(root.folder, file))
+    if file.endswith(".parquet"):
+        return _parquet_samples(declared, case, root, file)
+    return _row_samples(declared, case, root, root.folder / file, mistakes)
+
+
+def _row_samples(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, path: Path, mistakes: Mistakes
+) -> Iterator[Sample]:
+    with mistakes.catching():
+        make, count = _Maker(declared, case, root, _labels(declared, case, root, path)), 0
+        for entry in _entries(declared, case, path):
+            with mistakes.catching():
+                sample = make(entry)
+                count += 1
+                yield sample
+        if not count and not mistakes:
+            mistakes.add(_no_row(declared, path))
 
 
 def _wanted(declared: Declaration, case: Mapping[str, str]) -> dict[str, list[str]]:
