@@ -116,10 +116,12 @@ class _Pickler(pickle.Pickler):
         return None
 
     def reducer_override(self, value: Any) -> Any:
-        """A data class as a call of it: three times as fast as the state that it would give."""
+        """A data class or named tuple as a call of it: three times as fast as the state that it would give."""
         kind = type(value)
         if kind is MappingProxyType:
             return dict, (dict(value),)
+        if hasattr(kind, "_fields"):
+            return kind, tuple(value)
         if not hasattr(kind, "__dataclass_fields__"):
             return NotImplemented
         if kind not in self._values_of:
@@ -150,5 +152,5 @@ class IdDigests:
 
     def repeated(self) -> frozenset[bytes]:
         """Those that were added more than once."""
-        ordered = np.sort(np.frombuffer(self._content, dtype="V16").view([("high", "u8"), ("low", "u8")]))
-        return frozenset(each.tobytes() for each in ordered[1:][ordered[1:] == ordered[:-1]])
+        digests = np.sort(np.frombuffer(self._content, dtype="S16"))
+        return frozenset(each.ljust(16, b"\0") for each in digests[1:][digests[1:] == digests[:-1]].tolist())

@@ -61,26 +61,26 @@ def packed_hashes(sample_ids: Iterable[str]) -> Hashes:
     return np.fromiter(map(sample_hash, sample_ids), dtype="S32")
 
 
-def hash_order(hashes: Hashes) -> list[int]:
+def hash_order(hashes: Hashes) -> npt.NDArray[np.intp]:
     """The positions of all samples in the order of their hashes."""
-    return [*map(int, np.argsort(np.asarray(hashes, dtype="S32"), kind="stable"))]
+    return np.argsort(np.asarray(hashes, dtype="S32"), kind="stable")
 
 
-def first_repeated(hashes: Hashes, order: list[int]) -> int | None:
+def first_repeated(hashes: Hashes, order: npt.NDArray[np.intp]) -> int | None:
     """The first position whose hash another has too; ``order`` is the :func:`hash_order`."""
     ordered = np.asarray(hashes, dtype="S32")[order]
     repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
-    return min((order[position] for position in repeated), default=None)
+    return min((int(order[position]) for position in repeated), default=None)
 
 
 def limited_positions(
-    hashes: Hashes, limit: int | None, whole_windows: bool, order: list[int] | None = None
-) -> list[int]:
+    hashes: Hashes, limit: int | None, whole_windows: bool, order: npt.NDArray[np.intp] | None = None
+) -> Sequence[int]:
     """The positions of the samples that a run takes, in hash order: all without a limit, else the first ``limit``, with
     ``whole_windows`` (where batches are planned) to the end of the last one's window, so that batches are a full run's.
     ``order`` is the :func:`hash_order` where that is known.
     """
-    order = hash_order(hashes) if order is None else order
+    order = hash_order(hashes).tolist() if order is None else order
     if limit is None or limit >= len(order):
         return order
     end = limit
