@@ -102,7 +102,7 @@ def select(
 
 def _selected(
     samples: Sequence[Sample],
-    positions: Sequence[int],
+    positions: batch_plan.Positions,
     hashes: batch_plan.Hashes,
     index: AudioIndex,
     handle: ModelHandle,
