@@ -14,7 +14,6 @@ from pytest_audiobench.datasets.spool import MOST_IN_MEMORY
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batch_plan import (
-    Digests,
     PlannedRequest,
     PlannedRequests,
     duration_bucket,
@@ -151,14 +150,17 @@ class _StageRun:
         open_ = self._open(stage)
         if stage.role == "rewriter":
             open_ = self._rewritable(stage, open_, request_of)
-        keys = Digests(bytes.fromhex(request_of(i).key) for i in open_)
-        # Samples come in hash order, so a repeated request belongs to the first window that holds it.
-        unique = array("L", (open_[position] for position in keys.first_of_each))
         planned = PlannedRequests()
-        for i in unique:
+        for i in open_:
             planned.append(_planned_request(request_of(i), as_played(self._selected(i)[1], stage)))
+        # Samples come in hash order, so a repeated request belongs to the first window that holds it.
+        unique = planned.keys.first_of_each()
+        if len(unique) < len(planned):
+            planned = PlannedRequests(planned[position] for position in unique)
         batches = plan(planned) if plan else None
-        responses = executor.execute(_Requests(request_of, unique), planned, batches)
+        responses = executor.execute(
+            _Requests(request_of, array("L", (open_[position] for position in unique))), planned, batches
+        )
         for i in open_:
             request = request_of(i)
             response = responses[request.key]

@@ -104,10 +104,11 @@ class BatchExecutor:
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
         """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
-        keys = Digests(request.key for request in planned)
         positions = [] if batches is None else [list(batch) for batch in batches]
         if self.handle.planned:
             positions = positions or planned_batches(planned, self.handle.limits)
+        keys = Digests(request.key for request in planned)
+        if self.handle.planned:
             for batch in positions:
                 self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
                 whole = batch_key([planned[i].key for i in batch])

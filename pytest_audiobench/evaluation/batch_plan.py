@@ -46,7 +46,9 @@ class Digests(Sequence[bytes]):
 
     def __init__(self, digests: Iterable[bytes] = (), size: int = 32) -> None:
         self._size = size
-        self._content = bytearray(b"".join(digests))
+        self._content = bytearray()
+        for digest in digests:
+            self.append(digest)
 
     def append(self, digest: bytes) -> None:
         self._content += digest
@@ -67,7 +69,6 @@ class Digests(Sequence[bytes]):
     def __setitem__(self, position: int, digest: bytes) -> None:
         self._content[position * self._size : (position + 1) * self._size] = digest
 
-    @property
     def first_of_each(self) -> npt.NDArray[np.intp]:
         """Where each digest stands first, ascending."""
         _, first = np.unique(np.frombuffer(self._content, dtype=f"S{self._size}"), return_index=True)
@@ -77,19 +78,21 @@ class Digests(Sequence[bytes]):
 class PlannedRequests(Sequence[PlannedRequest]):
     """Requests as the plan sees them, in arrays."""
 
-    def __init__(self) -> None:
-        self._keys, self._id_hashes = Digests(), Digests(size=_ID_BYTES)
+    def __init__(self, requests: Iterable[PlannedRequest] = ()) -> None:
+        self.keys, self._id_hashes = Digests(), Digests(size=_ID_BYTES)
         self._buckets, self._windows, self._durations = array("h"), array("L"), array("d")
+        for request in requests:
+            self.append(request)
 
     def append(self, request: PlannedRequest) -> None:
-        self._keys.append(request.key)
+        self.keys.append(request.key)
         self._id_hashes.append(request.id_hash[:_ID_BYTES])
         self._buckets.append(request.bucket)
         self._windows.append(request.window)
         self._durations.append(request.duration_s)
 
     def __len__(self) -> int:
-        return len(self._keys)
+        return len(self.keys)
 
     @overload
     def __getitem__(self, position: int) -> PlannedRequest: ...
@@ -99,7 +102,7 @@ class PlannedRequests(Sequence[PlannedRequest]):
         if isinstance(position, slice):
             return [self[place] for place in range(*position.indices(len(self)))]
         return PlannedRequest(
-            self._keys[position],
+            self.keys[position],
             self._buckets[position],
             self._windows[position],
             self._durations[position],
