@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
+from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,6 +20,7 @@ from pytest_audiobench.datasets.published_layouts import Entry, elements, read_j
 from pytest_audiobench.datasets.recordings import ENDINGS
 from pytest_audiobench.datasets.row_files import RowFile, row_files
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
@@ -84,27 +86,36 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
-    samples: list[Sample] = []
-    for case in cases:
-        layout, root, file = _there(declared, case, places)
-        if file.endswith(".parquet"):
-            shards = _parquet_samples(layout, case, root, file)
-            if len(cases) == 1:
-                return shards
-            samples += shards
-            continue
-        with mistakes.catching():
-            files = row_files(root.folder, file)
-            make = _Maker(layout, case, root, _labels(layout, case, root, files))
-            before = len(samples)
-            for entry in _entries(layout, case, root, files):
-                with mistakes.catching():
-                    if (sample := make(entry)) is not None:
-                        samples.append(sample)
-            if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(layout, root.folder / file))
+    parts = [_samples(declared, case, places, mistakes) for case in cases]
+    samples = parts[0] if len(parts) == 1 else spooled(chain.from_iterable(parts))
+    samples = spooled(samples) if isinstance(samples, Iterator) else samples
     mistakes.check()
     return samples
+
+
+def _samples(
+    declared: Declaration, case: Mapping[str, str], places: Places, mistakes: Mistakes
+) -> Sequence[Sample] | Iterator[Sample]:
+    """Those of one case; what is wrong with its rows is added to ``mistakes`` when they are made."""
+    layout, root, file = _there(declared, case, places)
+    if file.endswith(".parquet"):
+        return _parquet_samples(layout, case, root, file)
+    return _row_samples(layout, case, root, file, mistakes)
+
+
+def _row_samples(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str, mistakes: Mistakes
+) -> Iterator[Sample]:
+    with mistakes.catching():
+        files = row_files(root.folder, pattern)
+        make, count = _Maker(declared, case, root, _labels(declared, case, root, files)), 0
+        for entry in _entries(declared, case, root, files):
+            with mistakes.catching():
+                if (sample := make(entry)) is not None:
+                    count += 1
+                    yield sample
+        if not count and not mistakes:
+            mistakes.add(_no_row(declared, root.folder / pattern))
 
 
 def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:

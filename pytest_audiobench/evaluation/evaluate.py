@@ -92,7 +92,7 @@ def evaluate(
         protocol = protocol.without_references()
     _check_feasible(handle, dataset, protocol)
     selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
-    protocol = protocol.fitting([selected.sample for selected in selection.samples])
+    protocol = protocol.fitting(selected.sample for selected in selection.samples)
     spec.ready(selection, protocol)
     executor = BatchExecutor(handle, context.store, context.locks, spec.progress)
     judges = judge_executors(context, protocol, spec.progress)

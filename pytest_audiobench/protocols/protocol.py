@@ -340,15 +340,19 @@ class Protocol:
         """Whether no scorer asks anything of the samples."""
         return all(scorer.sample_problem is no_sample_problem for scorer in self.scorers)
 
-    def fitting(self, samples: Sequence[Sample]) -> Protocol:
+    def fitting(self, samples: Iterable[Sample]) -> Protocol:
         """Without those scorers chosen by "all" that cannot read every one of ``samples``; a note says why.
 
         Raises UsageError for a named scorer that cannot, and where none is left.
         """
         if self.fits_any_sample:
             return self
-        problems = {scorer.name: next(filter(None, map(scorer.sample_problem, samples)), "") for scorer in self.scorers}
-        problems = {name: why for name, why in problems.items() if why}
+        first: dict[str, str] = {}
+        for sample in samples:
+            for scorer in self.scorers:
+                if scorer.name not in first and (why := scorer.sample_problem(sample)):
+                    first[scorer.name] = why
+        problems = {scorer.name: first[scorer.name] for scorer in self.scorers if scorer.name in first}
         scorers = tuple(scorer for scorer in self.scorers if scorer.name not in problems)
         for name, why in problems.items():
             if name not in self.swept or not scorers:
