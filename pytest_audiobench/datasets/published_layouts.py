@@ -116,10 +116,11 @@ class Entry:
             yield entry
 
     def texts(self, field: str) -> tuple[str, ...]:
+        """The texts of a list; a number among them, as options are at times, is the text that JSON has for it."""
         value = self._values.get(field)
-        if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+        if not isinstance(value, list) or not value or not all(type(text) in (str, int, float) for text in value):
             raise self.wrong(f"has no list of texts in {field!r}")
-        return tuple(text.strip() for text in value)
+        return tuple(text.strip() if isinstance(text, str) else json.dumps(text) for text in value)
 
     def made_clip(self, field: str) -> Clip | None:
         """The clip that the field is, where its audio lies in the row; None for a path."""

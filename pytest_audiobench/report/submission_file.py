@@ -50,7 +50,11 @@ def write_submission(folder: Path, evaluation: Evaluation, places: Places) -> st
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.writelines(_encoded(wanted, _filled(wanted, predictions, places)))
-    _check(path, wanted, predictions, places)
+    try:
+        _check(path, wanted, predictions, places)
+    except FatalError:
+        path.unlink()
+        raise
     return f"{coverage}, submission file {path}"
 
 

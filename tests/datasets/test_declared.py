@@ -164,6 +164,12 @@ def test_a_value_whose_answers_are_withheld_is_no_part_of_the_others(read, decla
     assert declared(text)().submission is None
 
 
+def test_an_option_that_is_a_number_is_its_text(read):
+    row = {"file": "a.wav", "label": "3", "options": [2, 3, "four", 5.5]}
+    (sample,) = read('[data]\nrows = "rows.jsonl"\n' + SAMPLE + 'choices = "{options}"\n', [row], "rows.jsonl")
+    assert sample.choices == ("2", "3", "four", "5.5")
+
+
 def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_values(read):
     text = (
         '[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n'
@@ -314,7 +320,7 @@ def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared)
     [
         ({"file": "a.wav", "label": None}, "line 21 has no 'label'"),
         ({"file": "a.wav", "label": {"en": "dog"}}, "line 21 has no text in 'label'"),
-        ({"file": "a.wav", "label": ["dog", 3]}, "line 21 has no list of texts in 'label'"),
+        ({"file": "a.wav", "label": ["dog", None]}, "line 21 has no list of texts in 'label'"),
         ({"file": "a.wav", "label": ["dog", "cat"]}, "line 21 has a list in 'label'"),
         ({"file": "../a.wav", "label": "dog"}, "line 21 has an audio path that cannot be used: .*leaves its folder"),
         ({"file": "a.wav", "label": "dog", "speaker": ["s1", "s2"]}, "line 21 has a list in 'speaker'"),

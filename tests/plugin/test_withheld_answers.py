@@ -182,6 +182,100 @@ def test_a_sample_that_could_not_be_asked_keeps_its_file_from_being_written(mmau
     assert not (mmau.last()[1] / "submissions").exists()
 
 
+def test_a_split_whose_rows_alone_are_here_is_asked_and_the_other_is_skipped(mmau):
+    (mmau.path / "data" / "mmau-test-mini.json").unlink()
+    result = mmau.run(HERE, "-rs")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED *data, which has no mmau-test-mini.json and no test_mini.parquet*"])
+    (mmau.path / "data" / "mmau-test.json").unlink()
+    mmau.run(HERE).assert_outcomes(skipped=1, deselected=1)
+
+
+def test_where_only_the_extra_for_parquet_is_lacking_one_sentence_says_what_to_install(mmau):
+    (mmau.path / "data" / "mmau-test-mini.json").unlink()
+    (mmau.path / "data" / "test_mini.parquet").write_bytes(b"PAR1")
+    mmau.write(without="import sys\nsys.modules['pyarrow'] = sys.modules['pyarrow.parquet'] = None\n")
+    result = mmau.run(HERE, "-p", "without")
+    result.assert_outcomes(failed=1, passed=1)
+    result.stdout.fnmatch_lines(["Parquet files need pyarrow: pip install 'pytest-audiobench[[]parquet[]]'"])
+
+
+def test_withheld_answers_are_compared_with_a_baseline_by_their_coverage(mmau):
+    test = "mmau.audiobench.toml::test_mmau[test]"
+    mmau.write(silent=SILENT)
+    mmau.run(HERE, test, "--ab-run", "before").assert_outcomes(passed=1)
+    silent = "--ab-model=one=silent:one"
+    result = mmau.run(HERE, test, silent, "-p", "silent", "--ab-baseline", "reports/before", model=None)
+    result.assert_outcomes(passed=1, warnings=1)
+    (line,) = mmau.last()[0]["items"][0]["regressions"]
+    assert (line["metric"], line["baseline"], line["worse"], line["pairs"]) == ("coverage", 1.0, 3, 70)
+
+
+def test_withheld_answers_have_no_true_labels_to_be_confused_with(mmau):
+    mmau.write(
+        test_labels="""
+import pytest
+from pytest_audiobench import dataset, multiple_choice
+from pytest_audiobench.ext import UsageError
+
+def test_labels(evaluate):
+    result = evaluate(dataset("mmau", "test"), multiple_choice())
+    assert result.keys()[0] == "coverage" and result["coverage"] == 1.0
+    with pytest.raises(UsageError, match="publisher withholds the answers"):
+        result.confusion()
+"""
+    )
+    mmau.run(HERE, "test_labels.py").assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(
+    ("second", "said"),
+    [
+        ("rows[:-1]", "*has 70 rows of 69 samples, and 70 were asked*"),
+        ("[*rows[:-1], (rows[-1][0], {**rows[-1][1], 'task': 'speech?'})]", "*row 69 is not that of tone-69 with its*"),
+        ("[*rows, rows[0]]", "*row 70 is not that of tone-0 with its prediction*"),
+    ],
+)
+def test_a_file_that_has_not_every_row_once_as_it_was_published_is_refused(mmau, second, said):
+    mmau.write(
+        test_changing=f"""
+from dataclasses import replace
+from pytest_audiobench import dataset, multiple_choice
+
+def test_changing(evaluate):
+    data, reads = dataset("mmau", "test"), []
+
+    def changing(places):
+        rows = list(data.submission.rows(places))
+        reads.append(1)
+        return iter({second} if len(reads) > 1 else rows)
+
+    evaluate(replace(data, submission=replace(data.submission, rows=changing)), multiple_choice())
+"""
+    )
+    result = mmau.run(HERE, "test_changing.py")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([said])
+    assert not list(mmau.path.glob("reports/*/submissions/*"))
+
+
+def test_a_row_that_was_never_asked_is_in_no_file(mmau):
+    mmau.write(
+        test_strange="""
+from dataclasses import replace
+from pytest_audiobench import dataset, multiple_choice
+
+def test_strange(evaluate):
+    data = dataset("mmau", "test")
+    strange = lambda places: iter([*data.submission.rows(places), ("tone-900", {})])
+    evaluate(replace(data, submission=replace(data.submission, rows=strange)), multiple_choice())
+"""
+    )
+    result = mmau.run(HERE, "test_strange.py")
+    result.stdout.fnmatch_lines(["*the row of tone-900 was not asked: the data set changed*"])
+    assert not list(mmau.last()[1].glob("submissions/*"))
+
+
 def test_perturbed_clips_are_no_submission(mmau):
     mmau.write(
         test_noisy="""
