@@ -76,6 +76,8 @@ class Layout(Record, kw_only=True, frozen=True):
     """The rows to take: those whose column has the value, or one of the values."""
     labels: Text | None = None
     """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
+    rate: Annotated[int, Meta(ge=1)] | Text | None = None
+    """Of waveforms in Parquet that do not say it (BEANS-Zero): in Hz, or the column that has it."""
 
 
 class Fields(Record, kw_only=True, frozen=True):
@@ -296,6 +298,8 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     for name, text in sample.metadata_templates.items():
         attempt(f"[sample.metadata], {name}", template, text)
     attempt("[data], rows", _check_rows, data.rows)
+    if data.rate is not None and not any(file.endswith(".parquet") for file in declared.files(case)):
+        mistakes.add(f"{place}, [data], rate is of waveforms in Parquet files, and its rows are in none; leave it out")
     if sample.answer is None and sample.references is None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
     if data.labels is not None and sample.choices is not None:

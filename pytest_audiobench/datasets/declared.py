@@ -140,7 +140,7 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
             entry.set_default(_KEY, entry.text(declared.data.key))
         return make(entry)
 
-    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
+    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns, declared.data.rate))
     if not samples:
         raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
@@ -236,11 +236,8 @@ class _Maker:
 
     def _clips(self, entry: Entry, choices: Sequence[str]) -> Iterator[Clip]:
         for one in self._audio:
-            clip = entry.made_clip(one.holes[0].column) if one.is_hole else None
-            if clip is not None:
-                yield clip
-            else:
-                yield from (entry.clip(self._root, path) for path in _listed([one], entry, choices))
+            made = entry.made_clips(one.holes[0].column) if one.is_hole else ()
+            yield from made or (entry.clip(self._root, path) for path in _listed([one], entry, choices))
 
     def __call__(self, entry: Entry) -> Sample:
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels

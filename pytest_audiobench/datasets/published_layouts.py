@@ -105,10 +105,10 @@ class Entry:
             raise self.wrong(f"has no list of texts in {field!r}")
         return tuple(text.strip() for text in value)
 
-    def made_clip(self, field: str) -> Clip | None:
-        """The clip that the field is, where its audio lies in the row; None for a path."""
+    def made_clips(self, field: str) -> tuple[Clip, ...]:
+        """The clips that the field is, where its reader made them; none for a path."""
         value = self._values.get(field)
-        return value if isinstance(value, Clip) else None
+        return (value,) if isinstance(value, Clip) else value if isinstance(value, tuple) else ()
 
     def clip(self, root: DataRoot, written: str) -> Clip:
         """The clip at ``written``, a path inside ``root``."""
