@@ -151,7 +151,8 @@ def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
     if not isinstance(content, dict | list):
         raise UsageError(f"{file} is neither a list nor an object of rows; fetch it again")
     pairs = content.items() if isinstance(content, dict) else ((str(i), row) for i, row in enumerate(content))
-    return ((key, Entry(f"{file}, {key if isinstance(content, list) else repr(key)}", row)) for key, row in pairs)
+    called = f"{file}, row " if isinstance(content, list) else f"{file}, "
+    return ((key, Entry(called + (key if isinstance(content, list) else repr(key)), row)) for key, row in pairs)
 
 
 def _jsonl_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
@@ -166,6 +167,8 @@ def _csv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry
                 entry = Entry(f"{file}, line {rows.line_num}", row)
                 if None in row:
                     raise entry.wrong(f"has more than its {len(rows.fieldnames or ())} cells")
+                if None in row.values():
+                    raise entry.wrong(f"has fewer than its {len(rows.fieldnames or ())} cells")
                 yield str(rows.line_num), entry
     except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
