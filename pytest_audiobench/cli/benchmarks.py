@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.declaration import Declaration
+    from pytest_audiobench.datasets.declaration import Declaration, Parameter
 
 HELP = "list the published benchmarks that are declared: their evals, their source, where their data is looked for"
 
@@ -73,7 +73,7 @@ def _section(file: Path) -> str:
         ("access", "its publisher must be asked for it" if source.gated else ""),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
         ("data", f"`--ab-data {data.root}=FOLDER`, with {' or '.join(f'`{file}`' for file in texts(data.data.rows))}"),
-        *((key, ", ".join(f"`{value}`" for value in texts(values))) for key, values in data.parameters.items()),
+        *((key, _values(values)) for key, values in data.parameters.items()),
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
         ("evals", str(sum(_count(task) for task in tasks.values()))),
         ("protocol", f"`{table.get('protocol', 'multiple_choice')}`"),
@@ -88,6 +88,16 @@ def _section(file: Path) -> str:
         lines += ["\n| published | metric | value | conditions | source |\n|---|---|---|---|---|"]
         lines += [f"| {p.model} | {p.metric} | {p.value:g} | {p.conditions} | {p.source} |" for p in data.published]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _values(parameter: Parameter) -> str:
+    from pytest_audiobench.datasets.declaration import OpenParameter, texts, values_of
+
+    said = ", ".join(f"`{value}`" for value in values_of(parameter))
+    if isinstance(parameter, OpenParameter):
+        pattern = "what matches " if isinstance(parameter.others, str) else ""
+        said += f"; for `dataset(…)` also {pattern}{', '.join(f'`{other}`' for other in texts(parameter.others))}"
+    return said
 
 
 def _comment(file: Path) -> list[str]:

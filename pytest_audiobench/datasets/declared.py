@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_audiobench.audio.clip import Clip, DataRoot
+from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
+from pytest_audiobench.datasets.declaration import Declaration, Layout, OpenParameter, read_declarations, texts
 from pytest_audiobench.datasets.places import Places, holds
-from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
+from pytest_audiobench.datasets.published_layouts import Entry, elements, read_json, tsv_entries
+from pytest_audiobench.datasets.recordings import ENDINGS
+from pytest_audiobench.datasets.row_files import RowFile, row_files
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
@@ -21,7 +24,7 @@ from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, fi
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
-_KEY, _TASK = "key", "task"
+_FOLDER, _KEY, _TASK = "folder", "key", "task"
 
 
 def declared_loader(path: Path) -> Callable[..., Dataset]:
@@ -55,8 +58,10 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
             raise UsageError(
                 f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
             )
-        if value not in (known := texts(declared.parameters[name])):
-            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(known)}")
+        known = declared.parameters[name]
+        if value not in (known if isinstance(known, OpenParameter) else texts(known)):
+            listed = str(known) if isinstance(known, OpenParameter) else ", ".join(texts(known))
+            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {listed}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
     chosen = {**constants, **given}
     parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
@@ -68,24 +73,25 @@ def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Pla
     mistakes = Mistakes()
     samples: list[Sample] = []
     for case in cases:
-        files = declared.files(case)
-        root = places.find(declared.root, *files)
-        file = next(file for file in files if holds(root.folder, file))
-        if file.endswith(".parquet"):
-            shards = _parquet_samples(declared, case, root, file)
+        patterns = declared.files(case)
+        root = places.find(declared.root, *patterns)
+        pattern = next(patterns[mark] for mark in patterns if holds(root.folder, mark))
+        if pattern.endswith(".parquet"):
+            shards = _parquet_samples(declared, case, root, pattern)
             if len(cases) == 1:
                 return shards
             samples += shards
             continue
         with mistakes.catching():
-            path = root.folder / file
-            make = _Maker(declared, case, root, _labels(declared, case, root, path))
+            files = row_files(root.folder, pattern)
+            make = _Maker(declared, case, root, _labels(declared, case, root, files))
             before = len(samples)
-            for entry in _entries(declared, case, path):
+            for entry in _entries(declared, case, root, files):
                 with mistakes.catching():
-                    samples.append(make(entry))
+                    if (sample := make(entry)) is not None:
+                        samples.append(sample)
             if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(declared, path))
+                mistakes.add(_no_row(declared, root.folder / pattern))
     mistakes.check()
     return samples
 
@@ -102,15 +108,43 @@ def _no_row(declared: Declaration, path: Path) -> str:
     return f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again"
 
 
-def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
-    """The rows of ``file`` that are taken."""
+def _entries(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, files: Sequence[RowFile]
+) -> Iterator[Entry]:
+    """The rows of ``files`` that are taken."""
+    data = declared.data
     wanted = {column: frozenset(values) for column, values in _wanted(declared, case).items()}
-    for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
-        entry.set_default(
-            _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
-        )
-        if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
-            yield entry
+    for file in files:
+        path = root.folder / file.name
+        around = {_FOLDER: PurePosixPath(file.name).parent.as_posix(), **file.columns}
+        if path.suffix.lower() in ENDINGS:
+            rows: Iterator[tuple[str, Entry]] = iter([(file.name, Entry(str(path), {}))])
+        else:
+            rows = _READERS[path.suffix.lower()](path, data)
+        is_empty = True
+        for key, row in rows:
+            is_empty = False
+            for entry in row.within(data.each) if data.each else (row,):
+                own = entry.text(data.key) if data.key and entry.has(data.key) else key
+                entry.set_default({_KEY: own, **around})
+                if all(_is_one_of(entry, column, values) for column, values in wanted.items()):
+                    yield entry
+        # Among many files an empty one would be left out unseen.
+        if is_empty:
+            raise UsageError(f"{path} has no row; fetch it again")
+
+
+def _is_one_of(entry: Entry, column: str, values: frozenset[str]) -> bool:
+    """Whether what is in the column, or one of what is in its list, is one of ``values``.
+
+    Raises UsageError where there is no such column: the row would be left out unseen, be it of another layout.
+    """
+    if not entry.has(column):
+        if not entry.has_name(column):
+            raise entry.wrong(f"has no {column!r}")
+        return False
+    value = entry.field(column)
+    return not values.isdisjoint(value if isinstance(value, tuple) else (str(value),))
 
 
 def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str) -> Sequence[Sample]:
@@ -127,7 +161,7 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
     if column.holes:
         labels: tuple[str, ...] | None = tuple(map(str, distinct_values(files, column.holes[0].column, where)))
     else:
-        labels = _labels(declared, case, root, root.folder / pattern)
+        labels = _labels(declared, case, root, ())
     make = _Maker(declared, case, root, labels)
     present = column_names(files)
     columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
@@ -137,8 +171,10 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
     def sample(place: object, row: Mapping[str, Any]) -> Sample:
         entry = Entry(str(place), row)
         if declared.data.key:
-            entry.set_default(_KEY, entry.text(declared.data.key))
-        return make(entry)
+            entry.set_default({_KEY: entry.text(declared.data.key)})
+        if (made := make(entry)) is None:
+            raise entry.wrong("has no answer")
+        return made
 
     samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns, declared.data.rate))
     if not samples:
@@ -146,7 +182,10 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
     return samples
 
 
-def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _json_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
+    if data.list is not None:
+        rows = enumerate(elements(file, data.list), start=1)
+        return ((str(number), Entry(f"{file}, {data.list} {number}", row)) for number, row in rows)
     content = read_json(file)
     if not isinstance(content, dict | list):
         raise UsageError(f"{file} is neither a list nor an object of rows; fetch it again")
@@ -155,14 +194,14 @@ def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
     return ((key, Entry(called + (key if isinstance(content, list) else repr(key)), row)) for key, row in pairs)
 
 
-def _jsonl_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _jsonl_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
     return ((str(number), Entry(f"{file}, line {number}", row)) for number, row in jsonl_rows(file))
 
 
-def _csv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _csv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines, fieldnames=header or None, strict=True)
+            rows = csv.DictReader(lines, fieldnames=data.header or None, strict=True)
             for row in rows:
                 entry = Entry(f"{file}, line {rows.line_num}", row)
                 if None in row:
@@ -174,27 +213,38 @@ def _csv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry
         raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
 
 
-def _tsv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
-    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, header), start=1))
+def _tsv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
+    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, data.header), start=1))
 
 
-_READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, Entry]]]] = {
+def _text_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
+    """Kaldi's: a line is a key, white space, and words."""
+    for number, line in lines_of_text(file):
+        key, *words = line.split(maxsplit=1)[:2] or ("",)
+        if key:
+            yield key, Entry(f"{file}, line {number}", {"text": "".join(words)})
+
+
+_READERS: Mapping[str, Callable[[Path, Layout], Iterator[tuple[str, Entry]]]] = {
     ".json": _json_entries,
     ".jsonl": _jsonl_entries,
     ".ndjson": _jsonl_entries,
     ".csv": _csv_entries,
     ".tsv": _tsv_entries,
+    ".txt": _text_entries,
 }
 
 
-def _labels(declared: Declaration, case: Mapping[str, str], root: DataRoot, file: Path) -> tuple[str, ...] | None:
+def _labels(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, files: Sequence[RowFile]
+) -> tuple[str, ...] | None:
     """The choices of all samples: the different values of a column, sorted, or the lines of a file."""
     if declared.data.labels is None:
         return None
     written = filled(declared.data.labels, case)
     column = template(written)
     if column.holes:
-        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, file)}))
+        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, root, files)}))
     labels = root.folder / written
     if not labels.is_file():
         raise UsageError(f"{labels} is not there, which has the labels of {declared.name}; fetch it again")
@@ -220,42 +270,83 @@ class _Maker:
             one(fields.question),
             one(fields.answer),
         )
-        self._audio, self._choices = templates(fields.audio), templates(fields.choices)
+        self._audio, self._choices = [templates(paths) for paths in fields.clips], templates(fields.choices)
+        self._start, self._end = one(fields.start), one(fields.end)
+        self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
         self._references = templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
 
     @property
     def holes(self) -> Iterator[Hole]:
         """The columns of a row that a sample is made of, but for those of audio."""
-        single = (self._id, self._question, self._answer)
-        listed = (*self._choices, *self._references, *self._metadata.values())
-        audio = (one for one in self._audio if not one.is_hole)
+        single = (self._id, self._question, self._answer, self._start, self._end)
+        listed = (*self._choices, *self._references, *self._metadata.values(), *self._optional.values())
+        audio = (one for paths in self._audio for one in paths if not one.is_hole)
         return (hole for one in (*single, *listed, *audio) if one is not None for hole in one.holes)
 
     @property
     def audio_columns(self) -> list[str]:
         """The columns that hold audio, or paths of it, and nothing else."""
-        return [one.holes[0].column for one in self._audio if one.is_hole and one.holes[0].transform is None]
+        whole = (paths[0] for paths in self._audio if len(paths) == 1 and paths[0].is_hole)
+        return [one.holes[0].column for one in whole if one.holes[0].transform is None]
 
     def _clips(self, entry: Entry, choices: Sequence[str]) -> Iterator[Clip]:
-        for one in self._audio:
-            made = entry.made_clips(one.holes[0].column) if one.is_hole else ()
-            yield from made or (entry.clip(self._root, path) for path in _listed([one], entry, choices))
+        for one, *others in self._audio:
+            if one.is_hole and (made := entry.made_clips(one.holes[0].column)):
+                yield from made
+                continue
+            clips = [entry.clip(self._root, path) for path in _listed([one, *others], entry, choices)]
+            yield from [next(filter(_is_there, clips), clips[0])] if others else clips
 
-    def __call__(self, entry: Entry) -> Sample:
+    def _part(self, entry: Entry, choices: Sequence[str]) -> tuple[Edit, ...]:
+        """What cuts the sample's part out of its recording."""
+        if self._start is None or self._end is None:
+            return ()
+        from pytest_audiobench.audio.edits import trim
+
+        start_s, end_s = (_seconds(one, entry, choices) for one in (self._start, self._end))
+        if not 0 <= start_s < end_s:
+            raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
+        return (trim(start_s, end_s),)
+
+    def __call__(self, entry: Entry) -> Sample | None:
+        """The sample; None for a row of whose answer a transform makes nothing."""
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
+        hole = self._answer.holes[0] if self._answer and self._answer.is_hole else None
+        if hole and hole.transform and _value(hole, entry, choices) is None:
+            return None
         references = _listed(self._references, entry, choices)
         if not (references or self._answer):
             raise entry.wrong("has no reference")
+        part = self._part(entry, choices)
+        optional = {name: _field(field, entry, choices) for name, field in self._optional.items()}
         return Sample(
             id=_joined(self._id, entry, choices),
-            clips=tuple(self._clips(entry, choices)),
+            clips=tuple(clip.edited(*part) if part else clip for clip in self._clips(entry, choices)),
             question=_joined(self._question, entry, choices) if self._question else "",
             choices=choices,
             reference=_joined(self._answer, entry, choices) if self._answer else references[0],
-            metadata={name: _field(field, entry, choices) for name, field in self._metadata.items()},
+            metadata={
+                **{name: _field(field, entry, choices) for name, field in self._metadata.items()},
+                **{name: value for name, value in optional.items() if value not in (None, "")},
+            },
             references=references if len(references) > 1 else (),
         )
+
+
+def _is_there(clip: Clip) -> bool:
+    return isinstance(clip.source, FileSource) and clip.source.location.is_file()
+
+
+def _seconds(written: Template, entry: Entry, choices: Sequence[str]) -> float:
+    value = _field(written, entry, choices)
+    try:
+        seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise entry.wrong(f"has {value!r} where a number of seconds should be")
+    return seconds
 
 
 def _listed(templates: Sequence[Template], entry: Entry, choices: Sequence[str]) -> tuple[str, ...]:

@@ -1,11 +1,14 @@
-"""What the loaders of published data sets share: files whose layout is known, and refused when it is another."""
+"""Published files whose layout is known, and which are refused when it is another: JSON of any length, and tables."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,9 @@ from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
+
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = re.compile(r"[\s,]*")
 
 
 def read_json(path: Path) -> Any:
@@ -54,7 +60,7 @@ def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
             where = f"{path}, line {number}"
             if len(cells) > len(header) or (columns and len(cells) < len(header)):
                 raise Entry(where, {}).wrong(f"has {len(cells)} cells in {len(header)} columns")
-            yield Entry(where, dict(zip(header, cells, strict=False)))
+            yield Entry(where, dict(zip_longest(header, cells, fillvalue="")))
 
 
 class Entry:
@@ -74,12 +80,17 @@ class Entry:
             raise self.wrong(f"has no text in {field!r}")
         return value.strip()
 
-    def set_default(self, field: str, value: str) -> None:
-        self._values = {field: value, **self._values}
+    def set_default(self, values: Mapping[str, Any]) -> None:
+        """``values`` for the fields that are not there."""
+        self._values = {**values, **self._values}
 
     def has(self, field: str) -> bool:
         """Whether there is something in the field; an empty cell of a table is nothing."""
         return self._values.get(field) not in (None, "")
+
+    def has_name(self, field: str) -> bool:
+        """Whether there is such a field, with something in it or not."""
+        return field in self._values
 
     def field(self, field: str) -> Field | tuple[str, ...]:
         """What is in the field: a text without outer white space, the texts of a list, or another plain value."""
@@ -88,27 +99,16 @@ class Entry:
             return value
         return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)
 
-    def optional(self, field: str) -> str | None:
-        return None if self._values.get(field) is None else self.text(field)
-
-    def optional_texts(self, *fields: str) -> dict[str, str]:
-        """Those of ``fields`` that say something."""
-        return {field: text for field in fields if (text := self.optional(field))}
-
-    def entries(self, field: str) -> Iterator[Entry]:
-        """The objects of a list."""
+    def within(self, field: str) -> Iterator[Entry]:
+        """The objects of a list, each with the other fields of this entry that it does not have itself."""
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
+        around = {name: value for name, value in self._values.items() if name != field}
         for number, content in enumerate(value, start=1):
-            yield Entry(f"{self.where}, {field} {number}", content)
-
-    def number(self, field: str) -> float:
-        """A finite number, no boolean."""
-        value = self._values.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f"has no number in {field!r}")
-        return float(value)
+            entry = Entry(f"{self.where}, {field} {number}", content)
+            entry.set_default(around)
+            yield entry
 
     def texts(self, field: str) -> tuple[str, ...]:
         value = self._values.get(field)
@@ -130,3 +130,64 @@ class Entry:
 
     def wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.where} {what}, which is not the published layout; fetch the file again")
+
+
+def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
+    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
+
+    An element, and what stands before the array, may each take ``most_bytes``: the file's length does not matter.
+    Raises UsageError when the file cannot be read, is no such JSON, or holds more than that.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _elements(path, _Window(path, file, most_bytes), member)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); correct the path") from None
+
+
+class _Window:
+    """The part of a file that is being looked at; ``end`` is true once the file has no more."""
+
+    def __init__(self, path: Path, file: Any, most_bytes: int) -> None:
+        self._path, self._file, self._most_bytes = path, file, most_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.text, self.end = "", False
+
+    def grow(self) -> None:
+        """Look further: as much again, so that a long element is tried a few times only."""
+        if len(self.text) > self._most_bytes:
+            raise UsageError(
+                f"{self._path} holds {self._most_bytes / 1e6:g} MB without an end to one of its parts; fetch it again"
+            )
+        data = self._file.read(max(_CHUNK_BYTES, len(self.text)))
+        try:
+            self.text += self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._path} is not UTF-8; fetch it again") from None
+        self.end = not data
+
+
+def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
+    begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
+    while (match := begins.search(window.text)) is None:
+        if window.end:
+            raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
+        window.grow()
+    window.text = window.text[match.end() :]
+    decode, place = json.JSONDecoder().raw_decode, 0
+    while True:
+        start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if window.text.startswith("]", start):
+            return
+        try:
+            element, place = decode(window.text, start)
+            # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
+            if "\\u" in window.text[start:place]:
+                json.dumps(element, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            if window.end or isinstance(error, RecursionError | UnicodeEncodeError):
+                raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
+            window.text, place = window.text[place:], 0
+            window.grow()
+            continue
+        yield element

@@ -14,6 +14,8 @@ Transform: TypeAlias = Callable[[str, Sequence[str]], str | tuple[str, ...] | No
 
 _OPTION = re.compile(r"\s*\(([a-z])\)\s*")
 _HOLE = re.compile(r"\{([^{}|?]+)(\?)?(?:\|(\w+))?\}")
+_GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
+_PUNCTUATION = re.compile(r"<(?:COMMA|EXCLAMATIONPOINT|PERIOD|QUESTIONMARK)>")
 _PARAMETER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 
 
@@ -44,6 +46,10 @@ def _faithfulness_letter(answer: str, choices: Sequence[str]) -> str | None:
     return next((letter for letter, choice in lettered if answer.lower() in choice.lower()), None)
 
 
+def _gigaspeech_text(text: str, _: Sequence[str]) -> str | None:
+    return None if _GARBAGE.search(text) else " ".join(_PUNCTUATION.sub(" ", text).split())
+
+
 TRANSFORMS: Mapping[str, Transform] = {
     "basename": lambda text, _: text.rpartition("/")[2],
     "before_options": lambda text, _: split_options(text)[0],
@@ -51,9 +57,13 @@ TRANSFORMS: Mapping[str, Transform] = {
     # The letter that the faithfulness study (Mousavi et al., arXiv 2509.22363) took for true: the first option that
     # contains the answer, whatever its case. It is wrong where "Affected" lies in "Not affected".
     "faithfulness_letter": _faithfulness_letter,
+    # As GigaSpeech's gigaspeech_data_prep.sh for Kaldi: punctuation tags are deleted; a segment with a garbage tag
+    # is left out.
+    "gigaspeech_text": _gigaspeech_text,
     "option_text": _option_text,
     "options": lambda text, _: split_options(text)[1],
     "stem": lambda text, _: text.rpartition(".")[0] or text,
+    "upper": lambda text, _: text.upper(),
 }
 """The only ways from a declaration into Python. At most ten: what needs more is a data set in code."""
 

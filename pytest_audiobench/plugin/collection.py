@@ -161,7 +161,7 @@ def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
     """Whether nothing that the file of ``items`` declares is on this machine."""
     for data in {id(data): data for item in items if (data := item.stash[DECLARED].data)}.values():
         try:
-            places.find(data.root, *(file for case in data.cases({}) for file in data.files(case)))
+            places.find(data.root, *(mark for case in data.cases({}) for mark in data.files(case)))
         except DataNotFound:
             continue
         return False

@@ -118,7 +118,8 @@ def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_va
 
 
 def test_a_data_set_is_called_by_its_file_and_the_parameters_that_are_given_or_the_only_ones(declared):
-    load = declared('[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n[data]\nrows = "r.csv"\n' + SAMPLE)
+    files = '[data]\nrows = "{kind}-{split}.csv"\n'
+    load = declared('[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n' + files + SAMPLE)
     assert [load().name, load("dog").name, load(split="test", kind="cat").name] == [
         "zoo/test",
         "zoo/dog/test",
@@ -126,6 +127,110 @@ def test_a_data_set_is_called_by_its_file_and_the_parameters_that_are_given_or_t
     ]
     with pytest.raises(UsageError, match="zoo has no kind 'cow'; it has dog, cat"):
         load("cow")
+
+
+def test_an_open_parameter_has_values_that_are_evals_and_others_that_are_asked_for(declared):
+    named = 'kind = { values = ["dog"], others = ["cat"] }\nlanguage = { values = ["en"], others = "[a-z]+" }\n'
+    load = declared(f'[parameters]\n{named}[data]\nrows = "{{language}}/{{kind}}.csv"\n' + SAMPLE)
+    assert [load().name, load("cat", "de").name] == ["zoo", "zoo/cat/de"]
+    with pytest.raises(UsageError, match="zoo has no kind 'cow'; it has dog, cat"):
+        load("cow")
+    with pytest.raises(UsageError, match=r"zoo has no language '\.\./de'; it has en, what matches \[a-z\]\+"):
+        load("cat", "../de")
+
+
+def touched(folder, *files):
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+
+
+CLASSES = (
+    '[data]\nrows = "{label}/*.wav"\nlabels = "{label}"\n[sample]\nid = "{key}"\naudio = "{key}"\nanswer = "{label}"\n'
+)
+
+
+def test_a_file_of_audio_is_a_row_and_the_names_of_its_folders_are_columns(tmp_path, declared):
+    touched(tmp_path / "zoo", "hen/2.wav", "dog/1.wav", "hen/10.wav", "hen/.hidden.wav", "hen/note.txt", "readme.md")
+    samples = declared(CLASSES)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert [(sample.id, sample.reference) for sample in samples] == [
+        ("dog/1.wav", "dog"),
+        ("hen/10.wav", "hen"),
+        ("hen/2.wav", "hen"),
+    ]
+    assert {sample.choices for sample in samples} == {("dog", "hen")}
+    assert str(samples[0].clips[0]) == "zoo:dog/1.wav"
+
+
+def test_a_folder_that_lacks_its_file_is_named_and_not_left_out(tmp_path, declared):
+    touched(tmp_path / "zoo", "hen/2.wav", "dog/1.txt", "cat/1.WAV")
+    with pytest.raises(UsageError, match=r"there is no .*dog/\*\.wav, and its folder must not be left out") as raised:
+        declared(CLASSES)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert len(str(raised.value).splitlines()) == 2
+
+
+def test_a_name_that_stands_twice_in_a_path_is_the_same_twice(tmp_path, declared):
+    touched(tmp_path / "zoo", "s1/s1-a+a.wav", "s1/s2-a+a.wav", "s1/s1-a+b.wav")
+    text = CLASSES.replace("{label}/*", "{speaker}/{speaker}-{label}+{label}").replace('"{key}"', '"{speaker}"', 1)
+    (sample,) = declared(text)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert (sample.id, str(sample.clips[0])) == ("s1", "zoo:s1/s1-a+a.wav")
+
+
+def test_lines_of_text_are_a_key_and_words_and_folder_is_where_their_file_lies(tmp_path, declared):
+    (tmp_path / "zoo" / "b" / "1").mkdir(parents=True)
+    (tmp_path / "zoo" / "b" / "1" / "text.txt").write_text("u1 ONE  TWO\n\nu2\tTHREE\n")
+    text = '[data]\nrows = ["a/{session}/text.txt", "b/{session}/text.txt"]\n[sample]\nid = "{session}-{key}"\n'
+    samples = declared(text + 'audio = "{folder}/{key}.flac"\nanswer = "{text}"\n')().read(
+        Places(here=tmp_path, shelves=[tmp_path])
+    )
+    assert [(sample.id, str(sample.clips[0]), sample.reference) for sample in samples] == [
+        ("1-u1", "zoo:b/1/u1.flac", "ONE  TWO"),
+        ("1-u2", "zoo:b/1/u2.flac", "THREE"),
+    ]
+
+
+LONG = (
+    '[data]\nrows = "rows.json"\nlist = "films"\neach = "scenes"\nwhere = { tags = ["a", "b"] }\n'
+    '[sample]\nid = "{film}-{id}"\naudio = [["{path}.opus", "{path}.wav"]]\nstart = "{from}"\nend = "{to}"\n'
+    'answer = "{says|gigaspeech_text}"\noptional = ["mood"]\n'
+)
+SCENE = {"id": "1", "tags": ["x", "b"], "from": 1, "to": "2.5", "says": "HELLO <PERIOD>", "mood": "sad"}
+
+
+def film(*scenes):
+    return {"version": 3, "films": [{"film": "f", "path": "p", "mood": None, "id": "outer", "scenes": list(scenes)}]}
+
+
+def test_rows_within_rows_of_a_named_array_have_the_columns_of_both_and_parts_of_recordings(read):
+    left_out = ({"tags": ["x"]}, {"says": "<NOISE>"})
+    scenes = [SCENE | changes for changes in ({}, *left_out, {"id": "2", "tags": ["a"], "mood": ""})]
+    first, second = read(LONG, film(*scenes), "rows.json")
+    assert [(sample.id, sample.metadata) for sample in (first, second)] == [("f-1", {"mood": "sad"}), ("f-2", {})]
+    (clip,) = first.clips
+    assert (str(clip.source), clip.edits[0].parameters) == ("zoo:p.opus", (("start_s", "1"), ("end_s", "2.5")))
+    assert first.reference == "HELLO"
+
+
+def test_a_clip_is_the_first_of_its_files_that_is_there_or_the_first(read, tmp_path):
+    touched(tmp_path / "zoo", "p.wav")
+    assert [str(sample.clips[0].source) for sample in read(LONG, film(SCENE), "rows.json")] == ["zoo:p.wav"]
+    touched(tmp_path / "zoo", "p.opus")
+    assert [str(sample.clips[0].source) for sample in read(LONG, film(SCENE), "rows.json")] == ["zoo:p.opus"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"from": "soon"}, "has 'soon' where a number of seconds should be"),
+        ({"from": True}, "has True where a number"),
+        ({"to": "inf"}, "has 'inf' where a number"),
+        ({"from": 3}, "lasts from 3 s to 2.5 s"),
+    ],
+)
+def test_a_part_that_is_none_is_named_with_its_place(read, changes, said):
+    with pytest.raises(UsageError, match=r"rows\.json, films 1, scenes 1 ") as raised:
+        read(LONG, film(SCENE | changes), "rows.json")
+    assert said in str(raised.value)
 
 
 def test_a_task_has_the_file_s_layout_and_its_own_rows(read):
@@ -212,10 +317,13 @@ def test_transforms_are_ten_at_most():
         ("capitalize", "animal", "Animal"),
         ("faithfulness_letter", "Affected", "A"),
         ("faithfulness_letter", "Unheard", None),
+        ("gigaspeech_text", "ONE <COMMA> TWO <PERIOD>", "ONE TWO"),
+        ("gigaspeech_text", "ONE <NOISE>", None),
         ("option_text", "(b) Affected", "Affected"),
         ("options", "Which? (a) dog (b) cat", ("dog", "cat")),
         ("stem", "a.b.wav", "a.b"),
         ("stem", "bare", "bare"),
+        ("upper", "xl", "XL"),
     ],
 )
 def test_a_transform_reads_a_column_beside_the_choices(name, text, value):

@@ -36,6 +36,10 @@ def test_the_benchmark_has_these_evals():
     evals = collected("evals")
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "common_voice.audiobench.toml": 1,
+        "fleurs.audiobench.toml": 1,
+        "gigaspeech.audiobench.toml": 1,
+        "librispeech.audiobench.toml": 2,
         "mmar.audiobench.toml": 1,
         "mmau.audiobench.toml": 1,
         "sakura.audiobench.toml": 8,
@@ -77,6 +81,9 @@ def test_k_sakura_and_multi_selects_one_eval_for_each_track():
     ]
 
 
+CORPORA = {"common_voice", "fleurs", "gigaspeech", "librispeech"}
+
+
 def declared(chosen):
     return {name.partition(".audiobench")[0] for name in chosen if ".audiobench.toml::" in name}
 
@@ -87,7 +94,10 @@ def declared(chosen):
         ("mmar", {"mmar"}),
         ("mmau", {"mmau"}),
         ("sakura", {"sakura"}),
-        ("speech and not sakura", {"mmar", "mmau"}),
+        ("speech and not sakura", {"mmar", "mmau", *CORPORA}),
+        ("librispeech and clean", {"librispeech"}),
+        ("fleurs or common_voice", {"fleurs", "common_voice"}),
+        ("asr", CORPORA),
         ("audiobench", set()),
         ("toml", set()),
     ],
@@ -128,10 +138,11 @@ def test_a_domain_and_a_benchmark_are_markers():
         file.name.partition(".")[0]: tomllib.loads(file.read_text(encoding="utf-8"))["source"]
         for file in (ROOT / "evals").glob("*.audiobench.toml")
     }
-    chosen = selections("-m", ["speech", "music", "sakura"])
+    chosen = selections("-m", ["speech", "music", "sakura", "asr"])
     for word in ("speech", "music"):
         assert declared(chosen[word]) == {name for name, source in sources.items() if word in source["domain"]}
     assert declared(chosen["sakura"]) == {"sakura"}
+    assert declared(chosen["asr"]) == CORPORA
 
 
 def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():

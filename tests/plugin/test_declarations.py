@@ -57,8 +57,10 @@ def test_all_mistakes_of_declared_data_are_named_with_their_table_and_key(mistak
         ", [sample], choices, '{b?} or so': it has {b?} within a text; a column that may be absent stands alone",
         ", [data], rows, '../rows.csv': it cannot be used: the path '../rows.csv' leaves its folder; write it "
         "relative to the folder, without ..",
-        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters]",
-        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .parquet",
+        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .txt, .parquet, and with "
+        "none of audio, such as .wav",
+        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters], and no column that a "
+        "sample is made of; write * for what does not matter",
         ", [sample] has neither 'answer' nor 'references'; add what is true",
         ": cluster names 'speaker', which [sample] has not in its metadata; did you mean 'speed'?",
         ": groups names 'sped', which [sample] has not in its metadata; did you mean 'speed'?",
@@ -89,6 +91,23 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
         (
             DATA + '[parameters]\n"a b" = "c"\n',
             ", [parameters]: 'a b' is no name; write letters, digits and underscores",
+        ),
+        (
+            DATA.replace("rows.csv", "{splt}.csv") + '[parameters]\nsplit = ["a"]\n',
+            ", [parameters]: nothing is made of 'split'; write {split} where it belongs",
+        ),
+        (DATA.replace("rows.csv", "{a|stm}.csv"), "rows, '{a|stm}.csv': it names {a|stm}, which is none"),
+        (DATA.replace("rows.csv", "{label}.parquet"), "it has a name in it; of shards only * is a pattern"),
+        (
+            DATA.replace("rows.csv", "{a}.csv") + '[parameters]\na = { values = ["b"], others = "(" }\n',
+            ", [parameters], a: others, '(', is no pattern",
+        ),
+        (DATA + '[parameters]\na = { values = ["b"] }\n', ": parameters, 'a' has no 'others'"),
+        (DATA + 'start = "{begin}"\n', ", [sample] has only one of 'start' and 'end'; a clip in a recording has both"),
+        (DATA.replace("[sample]", 'list = "a"\n[sample]'), "[data], list: only a .json file has an array of that name"),
+        (
+            DATA.replace('rows.csv"', 'rows.parquet"\neach = "a"'),
+            ", [data], each: rows of Parquet have no rows inside",
         ),
         (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
         (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
