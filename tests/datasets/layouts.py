@@ -151,9 +151,18 @@ def _sakura_rows() -> list[Row]:
 
 
 def _sakura(name: str, file: str, eighth: str, write: Callable[[Path, Sequence[Row]], None]) -> Layout:
-    made = lambda _: dataset("sakura", "animal", "single")  # noqa: E731
-    prefix = "data/Animal/audio/"
-    return Layout(name, _sakura_rows(), write, file, made, "file", "single_answer", "file", eighth, prefix)
+    return Layout(
+        name,
+        _sakura_rows(),
+        write,
+        file,
+        lambda _: dataset("sakura", "animal", "single"),
+        audio="file",
+        answer="single_answer",
+        id="file",
+        eighth=eighth,
+        prefix="data/Animal/audio/",
+    )
 
 
 def sakura_json() -> Layout:
@@ -238,8 +247,15 @@ def _mmar_rows() -> list[Row]:
 
 
 def _mmar(name: str, file: str, eighth: str, write: Callable[[Path, Sequence[Row]], None]) -> Layout:
-    writes = lambda folder, rows: write(folder / file, rows)  # noqa: E731
-    return Layout(name, _mmar_rows(), writes, file, lambda _: dataset("mmar"), "audio_path", eighth=eighth)
+    return Layout(
+        name,
+        _mmar_rows(),
+        lambda folder, rows: write(folder / file, rows),
+        file,
+        lambda _: dataset("mmar"),
+        audio="audio_path",
+        eighth=eighth,
+    )
 
 
 def mmar_jsonl() -> Layout:
@@ -279,8 +295,17 @@ def librispeech() -> Layout:
             (place / f"{chapter}.trans.txt").write_text("".join(lines), encoding="utf-8")
 
     file = "test-clean/1089/134686/1089-134686.trans.txt"
-    made = lambda _: dataset("librispeech", "test-clean")  # noqa: E731
-    return _LibriSpeech("librispeech", rows, write, file, made, "utterance", "words", "utterance", "line [45]")
+    return _LibriSpeech(
+        "librispeech",
+        rows,
+        write,
+        file,
+        lambda _: dataset("librispeech", "test-clean"),
+        audio="utterance",
+        answer="words",
+        id="utterance",
+        eighth="line [45]",
+    )
 
 
 class _LibriSpeech(Layout):
@@ -324,8 +349,17 @@ def gigaspeech() -> Layout:
             audios.append({"title": 'one "audios": [ here', **others, "segments": [segment, noise]})
         write_json(folder / "GigaSpeech.json", {"dataset": "GigaSpeech", "version": "v1.0.0", "audios": audios})
 
-    made = lambda _: dataset("gigaspeech", "test")  # noqa: E731
-    return Layout("gigaspeech", rows, write, "GigaSpeech.json", made, "path", "text_tn", "sid", "(recording|audios) 8")
+    return Layout(
+        "gigaspeech",
+        rows,
+        write,
+        "GigaSpeech.json",
+        lambda _: dataset("gigaspeech", "test"),
+        audio="path",
+        answer="text_tn",
+        id="sid",
+        eighth="audios 8",
+    )
 
 
 def common_voice() -> Layout:
@@ -350,9 +384,17 @@ def common_voice() -> Layout:
         }
         for number in range(COUNT)
     ]
-    write = lambda folder, rows: write_tsv(folder / "en" / "test.tsv", rows)  # noqa: E731
-    made = lambda _: dataset("common_voice", "en", "test")  # noqa: E731
-    return _CommonVoice("common_voice", rows, write, "en/test.tsv", made, "path", "sentence", "path", "line 9")
+    return _CommonVoice(
+        "common_voice",
+        rows,
+        lambda folder, rows: write_tsv(folder / "en" / "test.tsv", rows),
+        "en/test.tsv",
+        lambda _: dataset("common_voice", "en", "test"),
+        audio="path",
+        answer="sentence",
+        id="path",
+        eighth="line 9",
+    )
 
 
 class _CommonVoice(Layout):
@@ -376,10 +418,18 @@ def fleurs() -> Layout:
         }
         for number in range(COUNT)
     ]
-    write = lambda folder, rows: write_tsv(folder / "en_us" / "test.tsv", rows, header=False)  # noqa: E731
-    made = lambda _: dataset("fleurs", "en_us", "test")  # noqa: E731
-    prefix = "en_us/audio/test/"
-    return Layout("fleurs", rows, write, "en_us/test.tsv", made, "file", "transcription", "file", "line 8", prefix)
+    return Layout(
+        "fleurs",
+        rows,
+        lambda folder, rows: write_tsv(folder / "en_us" / "test.tsv", rows, header=False),
+        "en_us/test.tsv",
+        lambda _: dataset("fleurs", "en_us", "test"),
+        audio="file",
+        answer="transcription",
+        id="file",
+        eighth="line 8",
+        prefix="en_us/audio/test/",
+    )
 
 
 # One's own
@@ -387,7 +437,7 @@ def fleurs() -> Layout:
 
 def audiofolder_csv() -> Layout:
     """Hugging Face's ``audiofolder``: ``metadata.csv`` with ``file_name`` and any columns beside the audio."""
-    return _audiofolder("audiofolder-csv", "metadata.csv", "line 9", write_csv)
+    return _audiofolder("audiofolder-csv", "metadata.csv", r"line 9|data/7\.flac", write_csv)
 
 
 def audiofolder_jsonl() -> Layout:
@@ -400,9 +450,17 @@ def _audiofolder(name: str, file: str, eighth: str, write: Callable[[Path, Seque
         {"file_name": f"data/{number}.{('wav', 'flac')[number % 2]}", "label": ("dog", "hen")[number % 2]}
         for number in range(COUNT)
     ]
-    made = lambda folder: manifest(folder, answer="label", choices="from answers")  # noqa: E731
-    writes = lambda folder, rows: write(folder / file, rows)  # noqa: E731
-    return Layout(name, rows, writes, file, made, "file_name", "label", None, eighth)
+    return Layout(
+        name,
+        rows,
+        lambda folder, rows: write(folder / file, rows),
+        file,
+        lambda folder: manifest(folder, answer="label", choices="from answers"),
+        audio="file_name",
+        answer="label",
+        id=None,
+        eighth=eighth,
+    )
 
 
 def class_folders() -> Layout:
@@ -439,24 +497,39 @@ def _table_cells(rows: Sequence[Row]) -> list[Row]:
 
 def manifest_csv() -> Layout:
     """The table in ``datasets/manifest.py``: id, audio (``;`` between), question, choices (``|`` between), answer."""
-    write = lambda folder, rows: write_csv(folder / "set.csv", _table_cells(rows))  # noqa: E731
-    made = lambda folder: manifest(folder / "set.csv")  # noqa: E731
-    return Layout("manifest-csv", _manifest_rows(), write, "set.csv", made, eighth="line 9")
+    return Layout(
+        "manifest-csv",
+        _manifest_rows(),
+        lambda folder, rows: write_csv(folder / "set.csv", _table_cells(rows)),
+        "set.csv",
+        lambda folder: manifest(folder / "set.csv"),
+        eighth="line 9",
+    )
 
 
 def manifest_tsv() -> Layout:
     """The same with tabs between cells, where quotes are characters as any other."""
-    write = lambda folder, rows: write_tsv(folder / "set.tsv", _table_cells(rows))  # noqa: E731
-    made = lambda folder: manifest(folder / "set.tsv")  # noqa: E731
-    return Layout("manifest-tsv", _manifest_rows(), write, "set.tsv", made, eighth="line 9")
+    return Layout(
+        "manifest-tsv",
+        _manifest_rows(),
+        lambda folder, rows: write_tsv(folder / "set.tsv", _table_cells(rows)),
+        "set.tsv",
+        lambda folder: manifest(folder / "set.tsv"),
+        eighth="line 9",
+    )
 
 
 def manifest_jsonl() -> Layout:
     """An object a line, lists as lists."""
     rows = [{**row, "choices": row["choices"] or None} for row in _manifest_rows()]
-    write = lambda folder, rows: write_lines(folder / "set.jsonl", rows)  # noqa: E731
-    made = lambda folder: manifest(folder / "set.jsonl")  # noqa: E731
-    return Layout("manifest-jsonl", rows, write, "set.jsonl", made, eighth="line 8")
+    return Layout(
+        "manifest-jsonl",
+        rows,
+        lambda folder, rows: write_lines(folder / "set.jsonl", rows),
+        "set.jsonl",
+        lambda folder: manifest(folder / "set.jsonl"),
+        eighth="line 8",
+    )
 
 
 # Parquet

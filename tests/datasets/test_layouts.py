@@ -166,19 +166,17 @@ def test_what_breaks_a_layout_is_named_with_its_place_and_what_to_do(make, break
         assert re.search(ADVICE, sentence)
         assert len(re.findall("fetch", sentence)) <= 1
     text = sentences[0]
+    is_of_audio = breakage in {an_audio_that_is_no_number, a_link_out_of_its_folder}
     if breakage is an_id_twice:
         assert re.search(r"sample \d+ \(.*\) and sample \d+ \(|on line \d+ and on line \d+|twice", text)
-    elif breakage in {an_audio_that_is_no_number, a_link_out_of_its_folder} or "no such file" in text:
-        path = (
-            "secret.wav"
-            if "no such file" in text
-            else (layout.audio_files(layout.rows[1]) or [layout.file])[0].removeprefix("./")
-        )
-        assert path in text or "x.wav" in text
+    elif is_of_audio:
+        (path, *_) = layout.audio_files(layout.rows[1]) or [layout.file]
+        assert path.removeprefix("./") in text
+    elif "no such file" in text:  # some publishers' rows name no folder: what stands before a file's name is cut off
+        assert re.search(r"/secret\.|/x\.", text)
     else:
         assert text.startswith((str(folder), "zoo:"))
         assert layout.file.rpartition("/")[2] in text or "trans.txt" in text
-    if breakage in {a_cell_of_another_type, a_path_above_its_folder, an_absolute_path, a_row_of_another_layout}:
-        is_column = breakage is a_cell_of_another_type and layout.file.endswith(".parquet")
-        place = "row group 0, row 0" if is_column else layout.eighth
-        assert re.search(place, text) or "no such file" in text or "an empty answer (id 'data/7.flac')" in text
+        if breakage in {a_cell_of_another_type, a_path_above_its_folder, an_absolute_path, a_row_of_another_layout}:
+            is_column = breakage is a_cell_of_another_type and layout.file.endswith(".parquet")
+            assert re.search("row group 0, row 0" if is_column else layout.eighth, text)
