@@ -1,6 +1,8 @@
 """Every layout in miniature: whole, each of its rows is a sample; broken, one sentence says where and what to do."""
 
 import re
+from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -11,7 +13,24 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.errors import AudioError, UsageError
 from pytest_audiobench.evaluation.selection import select
-from tests.datasets.layouts import COUNT, LAYOUTS, RATE_HZ, encoded, places, wave
+from tests.datasets.layouts import (
+    COUNT,
+    LAYOUTS,
+    RATE_HZ,
+    audiofolder_csv,
+    audiofolder_jsonl,
+    encoded,
+    manifest_csv,
+    manifest_jsonl,
+    manifest_tsv,
+    mmar_hub,
+    mmar_jsonl,
+    mmau_git,
+    places,
+    sakura_csv,
+    sakura_json,
+    wave,
+)
 
 pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
 
@@ -39,6 +58,60 @@ def test_a_miniature_has_every_row_and_plays_its_own_audio(make, tmp_path):
         numbers.append(int(np.argmax(likeness)))
     assert set(numbers) == set(range(COUNT))
     assert len(numbers) == sum(max(1, len(layout.audio_files(row))) for row in layout.rows)
+
+
+TRUTHS = {
+    "sakura": lambda row: row["attribute_label"],
+    "mmau": lambda row: row["answer"],
+    "mmar": lambda row: row["answer"],
+    "librispeech": lambda row: row["words"],
+    "gigaspeech": lambda row: f"AS THEY SAY NUMBER {row['aid'].removeprefix('POD')}",
+    "common_voice": lambda row: row["sentence"],
+    "fleurs": lambda row: row["transcription"],
+    "audiofolder": lambda row: row["label"],
+    "classes": lambda row: row["audio"].partition("/")[0],
+    "manifest": lambda row: {"B": "hen", "(a)": "dog", "b)": "hen"}.get(row["answer"], row["answer"]),
+    "parquet": lambda row: row["answer"],
+}
+
+
+@pytest.mark.parametrize("make", LAYOUTS, ids=lambda make: make.__name__)
+def test_every_form_of_an_answer_is_its_truth(make, tmp_path):
+    layout = make()
+    layout.put(tmp_path)
+    truths = Counter(map(TRUTHS[layout.root], layout.rows))
+    assert Counter(sample.reference for sample in layout.read(tmp_path)) == truths
+
+
+@pytest.mark.parametrize(
+    "makers",
+    [
+        (sakura_json, sakura_csv),
+        (mmar_jsonl, mmar_hub),
+        (audiofolder_csv, audiofolder_jsonl),
+        (manifest_csv, manifest_tsv, manifest_jsonl),
+    ],
+    ids=lambda makers: makers[0]().root,
+)
+def test_a_publisher_s_rows_are_the_same_samples_in_each_of_its_formats(makers, tmp_path):
+    read = []
+    for make in makers:
+        layout = make()
+        layout.put(tmp_path / layout.name)
+        samples = layout.read(tmp_path / layout.name)
+        paths = [[clip.source.path for clip in sample.clips] for sample in samples]
+        read.append([(replace(sample, clips=()), files) for sample, files in zip(samples, paths, strict=True)])
+    assert all(samples == read[0] for samples in read)
+
+
+def test_mmau_s_questions_have_two_to_eight_options_and_one_text_twice(tmp_path):
+    layout = mmau_git()
+    layout.put(tmp_path)
+    samples = layout.read(tmp_path)
+    assert {len(sample.choices) for sample in samples} == {2, 4, 5, 8}
+    assert [len(sample.choices) - len(set(sample.choices)) for sample in samples[3:6]] == [0, 1, 0]
+    assert samples[5].reference not in samples[5].choices
+    assert {sample.metadata["category"] for sample in samples} == {"Reasoning", "Information Extraction"}
 
 
 # What breaks them: each takes a layout and a folder, and writes the miniature broken.
