@@ -218,11 +218,11 @@ def _tsv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
 
 
 def _text_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
-    """Kaldi's: a line is a key, white space, and words."""
+    """Kaldi's: a line is a key, white space, and words; one that ends behind its key is cut off."""
     for number, line in lines_of_text(file):
         key, *words = line.split(maxsplit=1)[:2] or ("",)
         if key:
-            yield key, Entry(f"{file}, line {number}", {"text": "".join(words)})
+            yield key, Entry(f"{file}, line {number}", {"text": words[0]} if words else {})
 
 
 _READERS: Mapping[str, Callable[[Path, Layout], Iterator[tuple[str, Entry]]]] = {
@@ -313,6 +313,8 @@ class _Maker:
         """The sample; None for a row of whose answer a transform makes nothing."""
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
         hole = self._answer.holes[0] if self._answer and self._answer.is_hole else None
+        if hole and hole.optional and not entry.has_name(hole.column):
+            raise entry.wrong(f"has no {hole.column!r}")
         if hole and hole.transform and _value(hole, entry, choices) is None:
             return None
         references = _listed(self._references, entry, choices)
@@ -365,7 +367,7 @@ def _joined(written: Template, entry: Entry, choices: Sequence[str]) -> str:
         value = _value(hole, entry, choices)
         if isinstance(value, tuple):
             raise entry.wrong(f"has a list in {hole.column!r}")
-        joined += f"{value}{literal}"
+        joined += f"{'' if value is None else value}{literal}"
     return joined.strip()
 
 

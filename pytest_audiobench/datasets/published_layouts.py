@@ -8,7 +8,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +59,7 @@ def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
             where = f"{path}, line {number}"
             if len(cells) > len(header) or (columns and len(cells) < len(header)):
                 raise Entry(where, {}).wrong(f"has {len(cells)} cells in {len(header)} columns")
-            yield Entry(where, dict(zip_longest(header, cells, fillvalue="")))
+            yield Entry(where, dict(zip(header, cells, strict=False)))
 
 
 class Entry:

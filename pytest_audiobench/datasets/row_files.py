@@ -57,11 +57,8 @@ def row_files(root: Path, pattern: str) -> list[RowFile]:
     for folder in folders:
         matches = [file for file in _inside(root, folder, last) if (root / file.name).is_file()]
         if not matches:
-            lacking = _CAPTURE.sub(lambda name, folder=folder: folder.columns.get(name[1], "*"), last)  # type: ignore[misc]
-            mistakes.add(
-                f"there is no {root / folder.name / lacking}, and its folder must not be left out; "
-                "unpack the archive again"
-            )
+            lacking = root / folder.name / _with_values(last, folder.columns)
+            mistakes.add(f"there is no {lacking}, and its folder must not be left out; unpack the archive again")
         for file in matches:
             try:
                 relative_path(file.name)
@@ -70,6 +67,10 @@ def row_files(root: Path, pattern: str) -> list[RowFile]:
         files += matches
     mistakes.check()
     return files
+
+
+def _with_values(part: str, columns: Mapping[str, str]) -> str:
+    return _CAPTURE.sub(lambda name: columns.get(name[1], "*"), part)
 
 
 def _inside(root: Path, folder: RowFile, part: str) -> Iterator[RowFile]:

@@ -128,6 +128,15 @@ def test_a_row_of_common_voice_with_more_cells_than_columns_is_refused(tmp_path)
         read(ENGLISH, tmp_path)
 
 
+def test_an_utterance_without_words_has_an_empty_reference_and_a_table_without_sentences_is_refused(tmp_path):
+    make_common_voice(tmp_path, [row(0, ""), row(1)])
+    assert [one.reference for one in read(ENGLISH, tmp_path)] == ["", TEXTS[1]]
+    table = tmp_path / "en" / "test.tsv"
+    table.write_text(table.read_text().replace("sentence", "words"))
+    with pytest.raises(UsageError, match="line 2 has no 'sentence'"):
+        read(ENGLISH, tmp_path)
+
+
 # FLEURS
 
 
