@@ -90,6 +90,8 @@ class Layout(Record, kw_only=True, frozen=True):
     """The columns of texts that are JSON: ``{column.member}`` is a member of an object."""
     archives: dict[str, Text] = msgspec.field(default_factory=dict)
     """By the folder below the root that each unpacks to."""
+    rate: Annotated[int, Meta(ge=1)] | Text | None = None
+    """Of waveforms in Parquet that do not say it (BEANS-Zero): in Hz, or the column that has it."""
 
 
 class Fields(Record, kw_only=True, frozen=True):
@@ -480,6 +482,8 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
         mistakes.add(f"{place}, [data], each: rows of Parquet have no rows inside")
     for folder, archive in data.archives.items():
         attempt("[data], archives", relative_path, (folder, archive))
+    if data.rate is not None and ".parquet" not in suffixes:
+        mistakes.add(f"{place}, [data], rate is of waveforms in Parquet files, and its rows are in none; leave it out")
     if sample.answer is None and sample.references is None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
     if data.labels is not None and sample.choices is not None:

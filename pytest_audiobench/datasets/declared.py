@@ -190,15 +190,27 @@ def _entries(
             rows: Iterator[tuple[str, Entry]] = iter([(file.name, Entry(str(path), {}))])
         else:
             rows = _READERS[path.suffix.lower()](path, data)
+        is_empty = True
         for key, row in rows:
+            is_empty = False
             for entry in row.within(data.each) if data.each else (row,):
                 _unfolded(declared, entry, key).set_default(around)
-                if all(entry.has(column) and _is_one_of(entry, column, values) for column, values in wanted.items()):
+                if all(_is_one_of(entry, column, values) for column, values in wanted.items()):
                     yield entry
+        # Among many files an empty one would be left out unseen.
+        if is_empty:
+            raise UsageError(f"{path} has no row; fetch it again")
 
 
 def _is_one_of(entry: Entry, column: str, values: frozenset[str]) -> bool:
-    """Whether what is in the column, or one of what is in its list, is one of ``values``."""
+    """Whether what is in the column, or one of what is in its list, is one of ``values``.
+
+    Raises UsageError where there is no such column: the row would be left out unseen, be it of another layout.
+    """
+    if not entry.has(column):
+        if not entry.has_name(column):
+            raise entry.wrong(f"has no {column!r}")
+        return False
     value = entry.field(column)
     return not values.isdisjoint(value if isinstance(value, tuple) else (str(value),))
 
@@ -233,7 +245,7 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
             raise entry.wrong("has no answer")
         return made
 
-    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
+    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns, declared.data.rate))
     if not samples:
         raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
@@ -247,7 +259,8 @@ def _json_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
     if not isinstance(content, dict | list):
         raise UsageError(f"{file} is neither a list nor an object of rows; fetch it again")
     pairs = content.items() if isinstance(content, dict) else ((str(i), row) for i, row in enumerate(content))
-    return ((key, Entry(f"{file}, {key if isinstance(content, list) else repr(key)}", row)) for key, row in pairs)
+    called = f"{file}, row " if isinstance(content, list) else f"{file}, "
+    return ((key, Entry(called + (key if isinstance(content, list) else repr(key)), row)) for key, row in pairs)
 
 
 def _jsonl_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
@@ -262,6 +275,8 @@ def _csv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
                 entry = Entry(f"{file}, line {rows.line_num}", row)
                 if None in row:
                     raise entry.wrong(f"has more than its {len(rows.fieldnames or ())} cells")
+                if None in row.values():
+                    raise entry.wrong(f"has fewer than its {len(rows.fieldnames or ())} cells")
                 yield str(rows.line_num), entry
     except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
@@ -272,11 +287,11 @@ def _tsv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
 
 
 def _text_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
-    """Kaldi's: a line is a key, white space, and words."""
+    """Kaldi's: a line is a key, white space, and words; one that ends behind its key is cut off."""
     for number, line in lines_of_text(file):
         key, *words = line.split(maxsplit=1)[:2] or ("",)
         if key:
-            yield key, Entry(f"{file}, line {number}", {"text": "".join(words)})
+            yield key, Entry(f"{file}, line {number}", {"text": words[0]} if words else {})
 
 
 _READERS: Mapping[str, Callable[[Path, Layout], Iterator[tuple[str, Entry]]]] = {
@@ -347,9 +362,8 @@ class _Maker:
 
     def _clips(self, entry: Entry, choices: Sequence[str]) -> Iterator[Clip]:
         for one, *others in self._audio:
-            clip = entry.made_clip(one.holes[0].column) if one.is_hole else None
-            if clip is not None:
-                yield clip
+            if one.is_hole and (made := entry.made_clips(one.holes[0].column)):
+                yield from made
                 continue
             clips = [entry.clip(self._root, path) for path in _listed([one, *others], entry, choices)]
             yield from [next(filter(_is_there, clips), clips[0])] if others else clips

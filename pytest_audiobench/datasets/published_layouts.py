@@ -6,6 +6,7 @@ import codecs
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ def read_json(path: Path) -> Any:
     """The JSON in ``path``. Raises UsageError when it cannot be read or is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_object)
         # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
@@ -33,11 +34,21 @@ def read_json(path: Path) -> Any:
         raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two members of one name json would keep the last, and a row would be gone unseen."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"an object with {twice[:80]!r} twice")
+    return members
+
+
 def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
     """The rows of a table whose cells stand between tabs; ``columns`` names them where the file has no header.
 
-    A quotation mark is a character like any other: corpora of sentences hold odd ones. A row may lack cells at its
-    end. Raises UsageError, with the line, for a row of more cells than columns.
+    A quotation mark is a character like any other: corpora of sentences hold odd ones. Under a header a row may lack
+    cells at its end; without one a cell that lacks anywhere would make all behind it another column's. Raises
+    UsageError, with the line, for a row of more cells than columns, or of fewer without a header.
     """
     header = list(columns)
     for number, line in texts(path):
@@ -46,7 +57,7 @@ def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
             header = [cell.strip() for cell in cells]
         elif line.strip():
             where = f"{path}, line {number}"
-            if len(cells) > len(header):
+            if len(cells) > len(header) or (columns and len(cells) < len(header)):
                 raise Entry(where, {}).wrong(f"has {len(cells)} cells in {len(header)} columns")
             yield Entry(where, dict(zip(header, cells, strict=False)))
 
@@ -122,17 +133,17 @@ class Entry:
             raise self.wrong(f"has no list of texts in {field!r}")
         return tuple(text.strip() if isinstance(text, str) else json.dumps(text) for text in value)
 
-    def made_clip(self, field: str) -> Clip | None:
-        """The clip that the field is, where its audio lies in the row; None for a path."""
+    def made_clips(self, field: str) -> tuple[Clip, ...]:
+        """The clips that the field is, where its reader made them; none for a path."""
         value = self._values.get(field)
-        return value if isinstance(value, Clip) else None
+        return (value,) if isinstance(value, Clip) else value if isinstance(value, tuple) else ()
 
     def clip(self, root: DataRoot, written: str) -> Clip:
         """The clip at ``written``, a path inside ``root``."""
         try:
             return Clip(FileSource(root, relative_path(written)))
         except ValueError as error:
-            raise self.wrong(f"has an audio path that cannot be used: {error}") from None
+            raise UsageError(f"{self.where} has an audio path that cannot be used: {error}") from None
 
     def wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.where} {what}, which is not the published layout; fetch the file again")

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval, EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
@@ -68,6 +69,23 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
+
+
+@contextmanager
+def marker_is_no_keyword(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[None]:
+    """Within it pytest selects. To ``-k`` the name of a marker is one of the test: ``-k audiobench`` would select every
+    eval whose suite is named, so that the marker is aside meanwhile, unless ``-m`` asks for it.
+    """
+    hides = config.option.keyword and MARKER not in config.option.markexpr
+    nodes = {node for item in items for node in item.listchain()} if hides else ()
+    marked = [(node, node.own_markers) for node in nodes if any(mark.name == MARKER for mark in node.own_markers)]
+    for node, marks in marked:
+        node.own_markers = [mark for mark in marks if mark.name != MARKER]
+    try:
+        yield
+    finally:
+        for node, marks in marked:
+            node.own_markers = marks
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:

@@ -464,3 +464,21 @@ def test_a_column_that_the_shards_lack_and_a_shard_that_is_lacking_are_named(tmp
     (tmp_path / "zoo" / "data" / "rows-00001-of-00002.parquet").unlink()
     with pytest.raises(UsageError, match=r"lacks data/rows-00001-of-00002\.parquet: 1 of 2 shards; fetch them"):
         list(declared(PARQUET)().read(places))
+
+
+@pytest.mark.parametrize("rate", ["16000", '"rate"'])
+def test_waveforms_of_shards_have_the_declared_rate_or_that_of_a_column(tmp_path, declared, rate):
+    pa = pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    waves = pa.array([[0.0, 0.5, -0.5]] * 20, pa.list_(pa.float32()))
+    (tmp_path / "zoo").mkdir()
+    table = pa.table({"id": [str(number) for number in range(20)], "audio": waves, "rate": [16_000] * 20})
+    pq.write_table(table, tmp_path / "zoo" / "test.parquet")
+    text = '[data]\nrows = "test.parquet"\nRATE[sample]\nid = "{id}"\naudio = "{audio}"\nanswer = "dog"\n'
+    places = Places(here=tmp_path, shelves=[tmp_path])
+    samples = list(declared(text.replace("RATE", f"rate = {rate}\n"))().read(places))
+    assert [sample.clips[0].source.rate_hz for sample in samples] == [16_000] * 20
+    with pytest.raises(UsageError, match=r"test\.parquet has waveforms in 'audio' without a rate"):
+        list(declared(text.replace("RATE", ""))().read(places))
+    with pytest.raises(UsageError, match=r"\[data\], rate is of waveforms in Parquet files"):
+        declared(text.replace("RATE", f"rate = {rate}\n").replace("test.parquet", "test.csv"))

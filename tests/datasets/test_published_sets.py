@@ -18,6 +18,7 @@ from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.catalogue import dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, UsageError
+from tests.datasets.layouts import sakura_json
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 TRACKS = ("animal", "emotion", "gender", "language")
@@ -87,38 +88,28 @@ def test_sakura_audio_lies_where_the_samples_say(tmp_path):
     assert all(s.clips[0].source.location.is_file() for s in samples)
 
 
-def sakura_folder(tmp_path, **entry):
-    folder = tmp_path / "sakura" / "data" / "Animal"
-    folder.mkdir(parents=True)
-    cat = {
-        "attribute_label": "cat",
-        "single_instruction": "Which animal? (a) dog (b) cat",
-        "single_answer": " (b) cat",
-    }
-    (folder / "metadata.json").write_text(json.dumps({"data/Animal/audio/cat0.wav": {**cat, **entry}}))
-    return Places(here=tmp_path, shelves=[tmp_path])
-
-
 def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
-    animals = dataset("sakura", "animal", "single")
-    (sample,) = animals.read(sakura_folder(tmp_path))
+    layout = sakura_json()
+    layout.put(tmp_path)
+    animals = layout.made(tmp_path)
+    sample = layout.read(tmp_path)[1]
     assert (animals.name, animals.cluster, animals.groups) == (
         "sakura/animal/single",
         "recording",
         ("track", "hop", "label"),
     )
     assert (sample.id, sample.question, sample.choices, sample.reference) == (
-        "animal/cat0.wav/single",
-        "Which animal?",
-        ("dog", "cat"),
+        "animal/cat1.wav/single",
+        "Which animal’s sound is it?",
+        ("dog", "cat", "frog", "cow"),
         "cat",
     )
-    assert sample.metadata == {"track": "animal", "hop": "single", "label": "cat", "recording": "cat0.wav"}
-    assert str(sample.clips[0]) == "sakura:data/Animal/audio/cat0.wav"
+    assert sample.metadata == {"track": "animal", "hop": "single", "label": "cat", "recording": "cat1.wav"}
+    assert str(sample.clips[0]) == "sakura:data/Animal/audio/cat1.wav"
 
 
 @pytest.mark.parametrize(
-    ("entry", "said"),
+    ("cells", "said"),
     [
         ({"single_answer": "(a) cat"}, "none of its options"),
         ({"single_instruction": "Which animal? (a) dog (c) cat"}, "lettered a, c"),
@@ -126,9 +117,11 @@ def test_a_sakura_sample_tells_its_recording_and_groups(tmp_path):
         ({"attribute_label": None}, "attribute_label"),
     ],
 )
-def test_a_sakura_file_of_another_layout_is_refused(tmp_path, entry, said):
-    with pytest.raises(UsageError, match=r"metadata\.json.*cat0\.wav") as error:
-        dataset("sakura", "animal", "single").read(sakura_folder(tmp_path, **entry))
+def test_a_sakura_file_of_another_layout_is_refused(tmp_path, cells, said):
+    layout = sakura_json()
+    layout.put(tmp_path, [{**row, **cells} if number == 1 else row for number, row in enumerate(layout.rows)])
+    with pytest.raises(UsageError, match=r"metadata\.json.*cat1\.wav") as error:
+        layout.read(tmp_path)
     assert said in str(error.value)
 
 
@@ -374,10 +367,3 @@ def test_the_study_keyed_13_mmar_questions_to_an_option_that_only_contains_the_a
         assert row["true_letter"] == "ABCDEFGHIJ"[sample.choices.index(containing)]
         differing += row["true_letter"] != letter(sample)
     assert differing == 13
-
-
-def test_a_clip_path_that_leaves_the_data_set_is_refused(tmp_path):
-    row = {"id": "m1", "audio_path": "../secret.wav", "question": "?", "choices": ["a", "b"], "answer": "a"}
-    (tmp_path / "MMAR-meta.jsonl").write_text(json.dumps(row))
-    with pytest.raises(UsageError, match="leaves its folder"):
-        dataset("mmar").read(places(tmp_path, mmar=tmp_path))

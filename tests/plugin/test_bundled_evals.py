@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -105,10 +106,43 @@ def test_the_name_of_a_benchmark_and_its_domain_select_it_and_its_file_s_suffix_
     assert declared(collected("evals", "-k", f"({expression}) or test_digits")) == benchmarks
 
 
+def selections(option, words):
+    """The evals that each word selects, of one process."""
+    script = "import sys, pytest\nfor word in sys.argv[2:]:\n    print('#', word, flush=True)\n"
+    script += "    pytest.main(['evals', '--collect-only', '-q', '-p', 'no:cacheprovider', sys.argv[1], word])\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script, option, *words], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    parts = (part.splitlines() for part in done.stdout.split("# ")[1:])
+    return {word: {line.rpartition("/")[2] for line in lines if "::" in line} for word, *lines in parts}
+
+
+def test_k_of_a_suite_selects_all_of_it_and_what_else_is_called_so():
+    everything = set(collected("evals"))
+    suites = {name.partition("::")[0].removeprefix("test_").partition(".")[0]: set() for name in everything}
+    for suite, evals in suites.items():
+        evals.update(name for name in everything if suite in name.replace(".audiobench.toml", ""))
+    assert selections("-k", suites) == suites
+    assert len(suites["sakura"]) > len([name for name in everything if name.startswith("sakura.")]) == 8
+
+
+def test_what_every_file_s_name_and_many_an_eval_s_marker_hold_selects_nothing():
+    assert selections("-k", ["audiobench", "toml"]) == {"audiobench": set(), "toml": set()}
+    marked = collected("evals", "-m", "audiobench")
+    assert set(marked) == set(collected("evals", "-k", "not toml", "-m", "audiobench"))
+    assert {name.partition("::")[0] for name in marked} >= {"test_asr_robust.py", "test_faithfulness.py"}
+
+
 def test_a_domain_and_a_benchmark_are_markers():
-    assert declared(collected("evals", "-m", "music")) == {"mmar", "mmau"}
-    assert declared(collected("evals", "-m", "sakura")) == {"sakura"}
-    assert declared(collected("evals", "-m", "asr")) == CORPORA
+    sources = {
+        file.name.partition(".")[0]: tomllib.loads(file.read_text(encoding="utf-8"))["source"]
+        for file in (ROOT / "evals").glob("*.audiobench.toml")
+    }
+    chosen = selections("-m", ["speech", "music", "sakura", "asr"])
+    for word in ("speech", "music"):
+        assert declared(chosen[word]) == {name for name, source in sources.items() if word in source["domain"]}
+    assert declared(chosen["sakura"]) == {"sakura"}
+    assert declared(chosen["asr"]) == CORPORA
 
 
 def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():
