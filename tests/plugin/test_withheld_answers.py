@@ -317,7 +317,7 @@ def test_a_published_answer_that_is_lacking_stays_a_mistake(mmau):
     file.write_text(json.dumps([{**rows[0], "answer": ""}, *rows[1:]]))
     result = mmau.run(HERE)
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*mmau-test-mini.json, 0 has no 'answer', which is not the published layout*"])
+    result.stdout.fnmatch_lines(["*mmau-test-mini.json, row 0 has no 'answer', which is not the published layout*"])
 
 
 def test_rows_of_parquet_are_submitted_without_their_audio(suite):
