@@ -276,6 +276,17 @@ def test_strange(evaluate):
     assert not list(mmau.last()[1].glob("submissions/*"))
 
 
+def test_each_model_has_a_file_of_its_own(mmau):
+    result = mmau.run(HERE, "--ab-model=left=tone:one", "--ab-model=right=tone:one,deaf=yes", model=None)
+    result.assert_outcomes(passed=4)
+    run, folder = mmau.last()
+    assert {item["eval"] for item in run["items"]} == {"mmau", "mmau[test]"}
+    left, right = (json.loads(next(folder.glob(f"submissions/*-{name}-*")).read_text()) for name in ("left", "right"))
+    assert [row["id"] for row in left] == [row["id"] for row in right]
+    assert all(row["model_output"] == row["choices"][0] for row in right)
+    assert any(row["model_output"] != row["choices"][0] for row in left)
+
+
 def test_perturbed_clips_are_no_submission(mmau):
     mmau.write(
         test_noisy="""
