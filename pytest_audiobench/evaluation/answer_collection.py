@@ -159,7 +159,7 @@ class _StageRun:
             planned = PlannedRequests(planned[position] for position in unique)
         batches = plan(planned) if plan else None
         responses = executor.execute(
-            _Requests(request_of, array("L", (open_[position] for position in unique))), planned, batches
+            _Requests(request_of, array("I", (open_[position] for position in unique))), planned, batches
         )
         for i in open_:
             request = request_of(i)
@@ -175,8 +175,8 @@ class _StageRun:
     def _open(self, stage: Stage) -> Sequence[int]:
         """The positions of those that can be asked: of the others it is said why not."""
         if not stage.unchanged:
-            return array("L", (i for i, error in enumerate(self._errors) if error is None))
-        open_ = array("L")
+            return array("I", (i for i, error in enumerate(self._errors) if error is None))
+        open_ = array("I")
         for i, error in enumerate(self._errors):
             _, selected = self._selected(i)
             # Where only the changed clips cannot be played: an unchanged stage has the batches of any perturbation.
@@ -189,7 +189,7 @@ class _StageRun:
 
     def _rewritable(self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]) -> Sequence[int]:
         """Those of which a rewriter is asked: not of what is empty, nor of what it cannot be given."""
-        places = array("L")
+        places = array("I")
         for i in open_:
             try:
                 request = request_of(i)

@@ -104,7 +104,7 @@ class BatchExecutor:
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
         """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
-        positions = [] if batches is None else [list(batch) for batch in batches]
+        positions = [] if batches is None else [array("I", batch) for batch in batches]
         if self.handle.planned:
             positions = positions or planned_batches(planned, self.handle.limits)
         keys = Digests(request.key for request in planned)
@@ -120,7 +120,7 @@ class BatchExecutor:
             complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
             responses = {keys[i]: responses[keys[i]] for batch in complete for i in batch}
         self.counts.known += len(responses)
-        missing = array("L", (i for i, key in enumerate(keys) if key not in responses))
+        missing = array("I", (i for i, key in enumerate(keys) if key not in responses))
         self._progress(len(responses), len(keys))
         if missing:
             started, loading_s = time.perf_counter(), self.time.loading_s

@@ -69,10 +69,13 @@ class Digests(Sequence[bytes]):
     def __setitem__(self, position: int, digest: bytes) -> None:
         self._content[position * self._size : (position + 1) * self._size] = digest
 
-    def first_of_each(self) -> npt.NDArray[np.intp]:
+    def first_of_each(self) -> Sequence[int]:
         """Where each digest stands first, ascending."""
+        beginnings = np.sort(np.frombuffer(self._content, dtype="u8")[:: self._size // 8])
+        if not (beginnings[1:] == beginnings[:-1]).any():  # so it is nearly always, and little memory is taken
+            return range(len(self))
         _, first = np.unique(np.frombuffer(self._content, dtype=f"S{self._size}"), return_index=True)
-        return np.sort(first)
+        return array("I", sorted(first.tolist()))
 
 
 class PlannedRequests(Sequence[PlannedRequest]):
@@ -80,7 +83,7 @@ class PlannedRequests(Sequence[PlannedRequest]):
 
     def __init__(self, requests: Iterable[PlannedRequest] = ()) -> None:
         self.keys, self._id_hashes = Digests(), Digests(size=_ID_BYTES)
-        self._buckets, self._windows, self._durations = array("h"), array("L"), array("d")
+        self._buckets, self._windows, self._durations = array("h"), array("I"), array("d")
         for request in requests:
             self.append(request)
 
@@ -165,11 +168,11 @@ def limited_positions(
     return order[:end]
 
 
-def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
+def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
     """The positions of ``requests``, cut into batches by window and duration."""
     places = (r.window.to_bytes(4, "big") + r.bucket.to_bytes(2, "big") + r.id_hash for r in requests)
     order = np.argsort(np.fromiter(places, dtype="S38", count=len(requests)), kind="stable")
-    batches: list[list[int]] = []
+    batches: list[array[int]] = []
     seconds, edge = 0.0, None
     for position in map(int, order):
         request = requests[position]
@@ -178,21 +181,21 @@ def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[
             len(batches[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
         )
         if here != edge or full:
-            batches.append([])
+            batches.append(array("I"))
             seconds, edge = 0.0, here
         batches[-1].append(position)
         seconds += request.duration_s
     return batches
 
 
-def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
+def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
     """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
-    batches: list[list[int]] = []
+    batches: list[array[int]] = []
     seconds = 0.0
     for position in positions:
         seconds += requests[position].duration_s
         if not batches or len(batches[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
-            batches.append([])
+            batches.append(array("I"))
             seconds = requests[position].duration_s
         batches[-1].append(position)
     return batches
