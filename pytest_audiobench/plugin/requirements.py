@@ -86,7 +86,7 @@ class Requirements:
             )
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
-        """The record of an evaluation that was refused by that check."""
+        """The record of an evaluation that measured nothing: refused by that check, or skipped."""
         return ItemRecord(
             index=item.index,
             nodeid=item.nodeid,
@@ -97,7 +97,7 @@ class Requirements:
             protocol=protocol.name,
             part=item.part,
             control=item.control,
-            regressions=self._baseline.refused[item.eval] if self._baseline else [],
+            regressions=self._baseline.refused.get(item.eval, []) if self._baseline else [],
         )
 
     def settle(
@@ -112,13 +112,19 @@ class Requirements:
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
         for result, failure in zip(results, failures, strict=True):
-            verdicts = verdicts_on(result, self._thresholds_of(result, checked), self.recorded, failure)
+            verdicts = verdicts_on(result, self._thresholds_of(result.record, checked), self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             violations += [
                 Violation(f"{verdict.threshold}: {verdict.detail}", verdict.status == "not_comparable")
                 for verdict in verdicts
                 if verdict.status != "pass"
             ]
+        violations += [
+            Violation(f"{threshold.text}: {record.eval} was skipped: {record.message}")
+            for record in refused
+            if record.outcome == "skipped" and not record.control
+            for threshold in self._thresholds_of(record, set())
+        ]
         regressions, mistakes = self._regressions(evaluations, failures)
         records = [*(result.record for result in results), *refused]
         mistakes += [*self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
@@ -127,7 +133,7 @@ class Requirements:
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
         for result in results:
-            for threshold in self._thresholds_of(result, set()):
+            for threshold in self._thresholds_of(result.record, set()):
                 verdict = check_threshold(threshold, _finder(result, self.recorded))
                 if verdict.status != "pass":
                     measured = f"is {value_text(verdict.value)}, the bound is {value_text(threshold.limit)}"
@@ -212,9 +218,9 @@ class Requirements:
             return None
         return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
-    def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
+    def _thresholds_of(self, record: ItemRecord, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
-        return self._thresholds(result.record.eval, result.record.control, checked)
+        return self._thresholds(record.eval, record.control, checked)
 
     def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
