@@ -15,15 +15,15 @@ from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
 from pytest_audiobench.errors import UsageError
 from tests.evaluation.tiny import dataset, evaluated, sample
 
-MOST_BYTES_A_SAMPLE = 350
-"""More than a million of them take on average, since the first cost more; before, each took over 3,000."""
+MOST_BYTES_A_SAMPLE = 500
+"""The first cost more than those of a million do; as objects in lists each would take over 3,000."""
 
 # A child's ru_maxrss starts at its parent's, which may have loaded torch; VmHWM is the child's own.
 PLAN = """
 import sys
 from pathlib import Path
 from pytest_audiobench.datasets import spool
-spool.MOST_IN_MEMORY = 1000  # before anyone takes it from there: a tenth of the rows shows what a row takes
+spool.MOST_IN_MEMORY = 1000  # before anyone takes it from there: few rows show what each takes
 from tests.evaluation.tiny import Speaker, evaluated
 from pytest_audiobench.datasets.declared import declared_loader
 from pytest_audiobench.datasets.manifest import manifest
