@@ -73,10 +73,12 @@ def pytest_xdist_node_collection_finished(node: Any) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if not file_path.name.endswith(".audiobench.toml"):
         return None
-    from pytest_audiobench.plugin.declarative import DeclarativeFile
+    from pytest_audiobench.plugin.declarative import DeclarativeFile, register_words
 
     # Not by its file's name: -k audiobench and -k toml would select every file's evals.
-    return DeclarativeFile.from_parent(parent, path=file_path, name=file_path.name.split(".")[0])
+    name = file_path.name.split(".")[0]
+    register_words(parent.config, [name])
+    return DeclarativeFile.from_parent(parent, path=file_path, name=name)
 
 
 @pytest.hookimpl(trylast=True)

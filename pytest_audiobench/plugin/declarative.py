@@ -41,6 +41,8 @@ _KEYS = {
 _TABLES = ("source", "data", "sample", "parameters", "published", "note")
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
+_WORDS: pytest.StashKey[set[str]] = pytest.StashKey()
+"""The markers that files have registered."""
 
 
 class DeclaredTask(NamedTuple):
@@ -68,10 +70,9 @@ class DeclarativeFile(pytest.Module):
             test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
             source = task.data.source if task.data else None
             test.__doc__ = source.title if source else None
-            for word in [self.name, *(source.keywords if source else ())]:
-                if word not in _PYTEST:
-                    self.config.addinivalue_line("markers", f"{word}: of benchmarks about it")
-                    getattr(pytest.mark, word)(test)
+            words = [self.name, *(source.keywords if source else ())]
+            for word in register_words(self.config, words):
+                getattr(pytest.mark, word)(test)
             setattr(module, _function(name or self.name), test)
         return module
 
@@ -86,6 +87,19 @@ class DeclarativeFile(pytest.Module):
     def _obj_tasks(self) -> Mapping[str, DeclaredTask]:
         _ = self.obj
         return self._tasks
+
+
+def register_words(config: pytest.Config, words: Iterable[str]) -> list[str]:
+    """Those of ``words`` that are markers now. pytest reads all that are registered whenever it meets one that is new to
+    it, so a folder's files register their names before the first of them is read.
+    """
+    markers = [word for word in words if word not in _PYTEST]
+    registered = config.stash.setdefault(_WORDS, set())
+    for word in markers:
+        if word not in registered:
+            registered.add(word)
+            config.addinivalue_line("markers", f"{word}: of benchmarks about it")
+    return markers
 
 
 def _function(name: str) -> str:
