@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INDEX, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -85,7 +85,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
-    models = options.read_options(metafunc.config).models
+    models = options.models_of(metafunc.config)
     if len(models) > 1:
         from pytest_audiobench.plugin.error_mapping import user_errors
 
@@ -106,6 +106,8 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
+    if INDEX in session.config.stash:
+        session.config.stash[INDEX].save()
     if SESSION in session.config.stash:
         from pytest_audiobench.plugin import collection
 

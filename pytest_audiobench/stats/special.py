@@ -1,4 +1,4 @@
-"""The functions of ``scipy.special``, which is imported when the first is called: collecting need not pay its 0.25 s."""
+"""The functions of ``scipy.special``, imported when the first is called: who only collects need not pay its 0.25 s."""
 
 from __future__ import annotations
 
