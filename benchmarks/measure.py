@@ -28,9 +28,7 @@ def here(action: Callable[[], object]) -> Spent:
     return _spent(action, resource.RUSAGE_SELF)
 
 
-def process(
-    command: Sequence[str], folder: Path, bytecode: Path, *, check: bool = True, **variables: str
-) -> Spent:
+def process(command: Sequence[str], folder: Path, bytecode: Path, *, check: bool = True, **variables: str) -> Spent:
     """What a process takes. ``bytecode`` keeps what it compiled, as an installed package does from its second start."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), **variables}

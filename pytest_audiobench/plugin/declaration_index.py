@@ -83,7 +83,7 @@ class DeclarationIndex:
 
     def add(self, path: Path, seen: Appearance, outlines: Outlines) -> None:
         """Remember a file that is right and looked like ``seen`` before it was read."""
-        if time.time_ns() - max(seen[1:]) > _SETTLED_NS:
+        if time.time_ns() - seen[1] > _SETTLED_NS:
             self._index.files[str(path)] = _Entry(seen, dict(outlines))
             self._changed = True
 

@@ -245,7 +245,7 @@ def _checked(
 
         with mistakes.catching(f"{place}: "):
             perturbations("named", name)
-    lines, is_plain = 0, table.get("protocol", _DEFAULT_PROTOCOL) in OWN_FAMILIES
+    lines, is_plain = 0, typed.get("protocol", _DEFAULT_PROTOCOL) in OWN_FAMILIES
     for text in typed.get("require", ()):
         from pytest_audiobench.gate.thresholds import Line, parse_threshold
         from pytest_audiobench.metrics.registry import OWN
