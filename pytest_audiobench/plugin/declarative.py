@@ -115,11 +115,15 @@ class DeclarativeFile(pytest.Module):
     def _tasks(self) -> Mapping[str, DeclaredTask]:
         return read_declaration(self.path, self.config)
 
-    def _task(self, name: str) -> DeclaredTask:
-        """The task as the file declares it. Raises UsageError where that is not what was collected."""
+    @cached_property
+    def _collected_tasks(self) -> Mapping[str, DeclaredTask]:
+        """The file's tasks, read by now. Raises UsageError where they are not what was collected."""
         if {name: task.outline for name, task in self._tasks.items()} != self._outlines:
             raise UsageError(f"{self.path} was changed while its evals were collected; run them again")
-        return self._tasks[name]
+        return self._tasks
+
+    def _task(self, name: str) -> DeclaredTask:
+        return self._collected_tasks[name]
 
     def _data(self, name: str) -> Declaration | None:
         return self._task(name).data

@@ -159,18 +159,21 @@ def test_no_eval_runs_that_its_file_does_not_declare(catalogue):
     result.stderr.fnmatch_lines(["*frogs.audiobench.toml was changed while its evals were collected; run them again"])
 
 
-def test_a_file_that_is_right_by_what_a_conftest_adds_is_read_each_time(catalogue):
+def test_files_that_are_right_by_what_a_conftest_adds_are_read_each_time(catalogue):
     lab = catalogue.path / "conftest.py"
-    with_protocol = (
+    lab.write_text(
         "from pytest_audiobench import multiple_choice\n"
+        "from pytest_audiobench.metrics.estimates import not_of_samples\n"
+        "from pytest_audiobench.metrics.metric import MetricKind\n"
         "def croaks():\n    return multiple_choice()\n"
-        "def pytest_audiobench_register(registration):\n    registration.protocol(croaks, 'Which frog croaks')\n"
+        "def pytest_audiobench_register(registration):\n"
+        "    registration.protocol(croaks, 'Which frog croaks')\n"
+        "    registration.metric(MetricKind('leaps', 'higher', '', not_of_samples))\n"
     )
-    lab.write_text(with_protocol)
     catalogue.write("frogs", 'protocol = "croaks"\n' + DECLARATION)
+    catalogue.write("toads", 'require = ["leaps >= 0.5"]\n' + DECLARATION)
     collect = ("--collect-only", "-k", "birds")
     assert catalogue.run(*collect, model="baseline:chance").ret == pytest.ExitCode.OK
     lab.write_text("")
-    catalogue.run(*collect, model="baseline:chance").stdout.fnmatch_lines(
-        ["*frogs.audiobench.toml: unknown protocol 'croaks'*"]
-    )
+    result = catalogue.run(*collect, model="baseline:chance")
+    result.stdout.fnmatch_lines(["*frogs.audiobench.toml: unknown protocol 'croaks'*", "*no metric is called 'leaps'*"])
