@@ -28,12 +28,12 @@ def here(action: Callable[[], object]) -> Spent:
     return _spent(action, resource.RUSAGE_SELF)
 
 
-def process(command: Sequence[str], folder: Path, bytecode: Path, *, check: bool = True, **variables: str) -> Spent:
+def process(command: Sequence[str], folder: Path, bytecode: Path, **variables: str) -> Spent:
     """What a process takes. ``bytecode`` keeps what it compiled, as an installed package does from its second start."""
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), **variables}
     return _spent(
-        lambda: subprocess.run(command, cwd=folder, env=environment, check=check, stdout=subprocess.DEVNULL),
+        lambda: subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL),
         resource.RUSAGE_CHILDREN,
     )
 

@@ -136,7 +136,7 @@ def test_a_mistake_in_a_file_that_nothing_selects_is_said(catalogue, before):
         result.stdout.fnmatch_lines(["*frogs.audiobench.toml, [[]sample], answer, '{label': it has a brace*"])
 
 
-@pytest.mark.parametrize("damage", ["", "{", "[]", '{"version": "0", "files": {"a": 3}}', "3", '"\ud83d'])
+@pytest.mark.parametrize("damage", ["", "{", "[]", '{"package": "", "files": {"a": 3}}', "3", '"\ud83d'])
 def test_a_damaged_index_is_ignored(catalogue, damage):
     catalogue.collect()
     catalogue.cache.write_bytes(damage.encode("utf-8", "surrogatepass"))
@@ -144,10 +144,10 @@ def test_a_damaged_index_is_ignored(catalogue, damage):
     assert (catalogue.collect(), catalogue.opened) == (BOTH, [])
 
 
-def test_an_index_of_another_version_is_ignored(catalogue):
+def test_an_index_of_another_version_of_this_package_is_ignored(catalogue):
     catalogue.collect()
     index = json.loads(catalogue.cache.read_text())
-    catalogue.cache.write_text(json.dumps({**index, "version": "0.0.1"}))
+    catalogue.cache.write_text(json.dumps({**index, "package": "another"}))
     assert (catalogue.collect(), catalogue.opened) == (BOTH, ["birds", "frogs"])
 
 
