@@ -39,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
+    config.addinivalue_line(
+        "markers",
+        "study: an eval of a grid that is too large to run unless it is asked for: by -m study, by its file or test in "
+        "-k or as a path, or by --ab-baseline",
+    )
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -177,6 +182,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             from pytest_audiobench.plugin import run_end
 
             run_end.summarise(terminalreporter, controller)
+        else:
+            config.stash[CONTROLLER].write_cautions(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
@@ -83,18 +84,24 @@ def finish(session: pytest.Session) -> None:
     """Tell the controller which evals are to run here, now that ``-k`` and its like have chosen."""
     config = session.config
     shared = session_of(config)
-    selected = [item for item in session.items if ITEM in item.stash]
     # pytest finishes a collection that ended in a usage error, too.
-    idle = config.option.collectonly or config.getoption("setuponly", False)
-    if not selected or not shared.checked or idle:
+    if not shared.checked:
+        return
+    studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs)))
+    _deselect(session, set(studies))
+    notes = [note(studies)] if studies else []
+    selected = [item for item in session.items if ITEM in item.stash]
+    if not selected or config.option.collectonly or config.getoption("setuponly", False):
+        if notes:
+            _announce(shared, Announcement(cautions=notes))
         return
     try:
         expected = _expected_evals(shared, session, selected)
     except UsageError as error:
         _refuse(config, session.items, error)
         return
-    left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])
-    cautions, baseline = shared.rules.cautions(), None
+    left_out = _rules_left_out(shared, expected, studies)
+    cautions, baseline = [*notes, *shared.rules.cautions()], None
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
@@ -105,14 +112,33 @@ def finish(session: pytest.Session) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    if RUN not in worker_input(config):
-        controller = controller_of(config)
-        controller.expect(expected, left_out, cautions, baseline)
-        controller.register(config)
-    else:
+    _announce(shared, Announcement(expected, left_out, cautions, baseline))
+
+
+def _announce(shared: EvalSession, announcement: Announcement) -> None:
+    if RUN in worker_input(shared.config):
         shared.place.open()
-        announcement = Announcement(expected, left_out, cautions, baseline)
-        shared.place.announce(process_name(config), announcement)
+        shared.place.announce(process_name(shared.config), announcement)
+        return
+    controller = controller_of(shared.config)
+    controller.expect(announcement)
+    if announcement.expected:
+        controller.register(shared.config)
+
+
+def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: Sequence[pytest.Item]) -> list[str]:
+    """The rules that cover nothing selected, and why where they are about studies that nothing asked for."""
+    pairs = [(eval_.eval, eval_.alias) for eval_ in expected]
+    of_studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]
+    others = shared.rules.left_out([*pairs, *of_studies])
+    reason = "; its evals are of studies that were not asked for"
+    return [text if text in others else f"{text}{reason}" for text in shared.rules.left_out(pairs)]
+
+
+def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:
+    if items:
+        session.config.hook.pytest_deselected(items=[item for item in session.items if item in items])
+        session.items[:] = [item for item in session.items if item not in items]
 
 
 def _is_whole(config: pytest.Config) -> bool:
@@ -136,9 +162,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
         if len(items) > 1 and _is_absent(shared.places(path.parent), items):
             needless.update(set(items) - (required or {items[0]}))
-    if needless:
-        session.config.hook.pytest_deselected(items=[item for item in selected if item in needless])
-        session.items[:] = [item for item in session.items if item not in needless]
+    _deselect(session, needless)
     return [eval_ for item, eval_ in expected.items() if item not in needless]
 
 
@@ -155,12 +179,16 @@ def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
     eval_item = item.stash[ITEM]
-    alias = eval_item.alias or next(iter(shared.specs))
+    alias = _alias(shared, item)
     declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
     in_file = item.stash.get(DECLARED, DeclaredEval())
     lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
     thresholds = declared + in_file.thresholds - in_file.lines
     return Expected(eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines)
+
+
+def _alias(shared: EvalSession, item: pytest.Item) -> str:
+    return item.stash[ITEM].alias or next(iter(shared.specs))
 
 
 def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
-from pytest_audiobench.plugin.run_folder import Expected, RunFolder, new_run_name
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
 
@@ -57,16 +56,11 @@ class Controller:
         self._workers = 0
         self._last: str | None = None
 
-    def expect(
-        self,
-        evals: Sequence[Expected],
-        left_out: Sequence[str],
-        cautions: Sequence[str],
-        baseline: BaselineRecord | None,
-    ) -> None:
+    def expect(self, collected: Announcement) -> None:
         """Every eval that will run; each of them must report."""
-        self.expected.update((expected.nodeid, expected) for expected in evals)
-        self.left_out, self.cautions, self.baseline = list(left_out), list(cautions), baseline
+        self.expected.update((expected.nodeid, expected) for expected in collected.expected)
+        self.left_out, self.cautions = list(collected.left_out), list(collected.cautions)
+        self.baseline = collected.baseline
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -99,7 +93,9 @@ class Controller:
             self._devices.start(config, [config.rootpath / name for name in sorted(files)])
 
     def close(self) -> None:
-        """End the processes of this run."""
+        """End the processes of this run; where its workers had no eval to run, nothing is left of it."""
+        if self._workers and not self.expected:
+            self.place.discard()
         if self._devices is not None:
             self._devices.close()
             self._devices = None
@@ -141,6 +137,11 @@ class Controller:
         """The measured evals that failed as their tests expect, which pytest's exit code takes for no failure."""
         names = [self.expected[nodeid].eval for nodeid in self.xfailed if nodeid in self.measured]
         return [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
+
+    def write_cautions(self, reporter: Any) -> None:
+        """Say them in the terminal where no table does."""
+        for caution in self.cautions:
+            reporter.write_line(f"note: {caution}", yellow=True)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -265,7 +266,7 @@ def node_collected(config: pytest.Config) -> None:
                 f"{source_text(controller.baseline.source)} changed while the run went on, so that its workers "
                 "compare their evals with different ones: run again"
             )
-        controller.expect(collected.expected, collected.left_out, collected.cautions, collected.baseline)
+        controller.expect(collected)
     if controller.expected:
         try:
             controller.start_devices(config)

@@ -51,6 +51,10 @@ class Gate:
         """What an inconclusive line does to its test: pass, warn or fail."""
         self._margin = options.max_drop or MARGIN
 
+    def knows(self, test: str, alias: str) -> bool:
+        """Whether the baseline holds an evaluation of ``test`` by that model."""
+        return any(eval_.partition(":")[0] == test for eval_ in self.baseline.of(alias).sides)
+
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
         """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)

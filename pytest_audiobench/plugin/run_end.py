@@ -106,6 +106,7 @@ def summarise(reporter: Any, controller: Controller) -> None:
         )
         if controller.gated:
             reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
+        controller.write_cautions(reporter)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is not None:
