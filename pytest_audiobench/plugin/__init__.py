@@ -44,6 +44,10 @@ def pytest_configure(config: pytest.Config) -> None:
         "study: an eval of a grid that is too large to run unless it is asked for: by -m study, by its file or test in "
         "-k or as a path, or by --ab-baseline",
     )
+    if any(str(argument).startswith("--ab-") for argument in config.invocation_params.args):
+        from pytest_audiobench.plugin.root_folder import check_root
+
+        check_root(config)
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -113,10 +117,11 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 def pytest_collection_finish(session: pytest.Session) -> None:
     if INDEX in session.config.stash:
         session.config.stash[INDEX].save()
-    if SESSION in session.config.stash:
+    has_evals = SESSION in session.config.stash
+    if has_evals or session.config.getoption("--ab-baseline") is not None:
         from pytest_audiobench.plugin import collection
 
-        collection.finish(session)
+        collection.finish(session, has_evals)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
