@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
@@ -84,8 +85,13 @@ def select(
         raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
     order = batch_plan.hash_order(hashes)
     if (repeated := batch_plan.first_repeated(hashes, order)) is not None:
-        (sample,) = samples_at(samples, [repeated])
-        raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
+        (repeating,) = samples_at(samples, [repeated])
+        numbered = enumerate(samples, start=1)
+        same = islice((f"sample {n} ({_clip_names(each)})" for n, each in numbered if each.id == repeating.id), 2)
+        raise UsageError(
+            f"{dataset.name} holds the id {repeating.id!r} more than once, as {' and '.join(same)}: give each row "
+            "an id of its own"
+        )
     whole = batch_plan.limited_positions(hashes, samples_wanted, handle.planned, order)
     positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
     if len(positions) > MOST_IN_MEMORY and isinstance(samples, SamplesOnDemand):
@@ -141,6 +147,10 @@ class _Tally:
     @property
     def few_valued(self) -> tuple[str, ...]:
         return tuple(name for name, seen in sorted(self._values.items()) if 2 <= len(seen) <= _FEW_VALUES)
+
+
+def _clip_names(sample: Sample) -> str:
+    return ", ".join(map(str, sample.clips)) or "without audio"
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
