@@ -164,10 +164,10 @@ def _check_count(archive: Path, stream: IO[bytes], most_bytes: int) -> None:
     """
     count = position = 0
     while (header := stream.read(_TAR_BLOCK_BYTES))[257:262] == b"ustar":
-        kind, size = header[156:157], tarfile.nti(header[124:136])
+        kind, size = header[156:157], _number(header[124:136])
         count += kind not in _OF_THE_NEXT
         position += _TAR_BLOCK_BYTES
-        if kind not in _WITHOUT_CONTENT and size > 0:
+        if kind not in _WITHOUT_CONTENT:
             position += -(-size // _TAR_BLOCK_BYTES) * _TAR_BLOCK_BYTES
         if count > MOST_MEMBERS:
             raise _too_many(archive)
@@ -175,6 +175,11 @@ def _check_count(archive: Path, stream: IO[bytes], most_bytes: int) -> None:
             raise _too_much(archive, most_bytes)
         if position != stream.tell():
             stream.seek(position)
+
+
+def _number(field: bytes) -> int:
+    """Octal digits, or from 8 GB on the bytes themselves behind one with the highest bit."""
+    return int.from_bytes(field[1:], "big") if field[0] & 0x80 else int(field.strip(b"\0 ") or b"0", 8)
 
 
 def _furthest(most_bytes: int) -> int:
