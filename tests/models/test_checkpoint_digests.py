@@ -11,15 +11,40 @@ from pytest_audiobench.models.hf.checkpoint import Checkpoint
 
 GOOD = Path(__file__).parents[2] / "fixtures" / "checkpoints" / "good"
 
-READ = (
-    "added_tokens.json adapter_config.json adapter_model.safetensors "
-    "additional_chat_templates/tools.jinja audio_tokenizer_config.json bpe.codes chat_template.jinja "
-    "chat_template.json config.4.30.0.json config.json dict.txt generation_config.json merges.txt "
-    "model.safetensors.index.json normalizer.json preprocessor_config.json processor_config.json "
-    "qwen.tiktoken sentencepiece.bpe.model source.spm special_tokens_map.json spiece.model tekken.json "
-    "tiktoken.model tokenizer.json tokenizer.model tokenizer_config.json video_preprocessor_config.json "
-    "vocab.json vocab.txt speech_tokenizer/config.json speech_tokenizer/model.safetensors "
-).split()
+READ = [
+    "added_tokens.json",
+    "adapter_config.json",
+    "adapter_model.safetensors",
+    "additional_chat_templates/tools.jinja",
+    "audio_tokenizer_config.json",
+    "bpe.codes",
+    "chat_template.jinja",
+    "chat_template.json",
+    "config.4.30.0.json",
+    "config.json",
+    "dict.txt",
+    "generation_config.json",
+    "merges.txt",
+    "model.safetensors.index.json",
+    "normalizer.json",
+    "preprocessor_config.json",
+    "processor_config.json",
+    "qwen.tiktoken",
+    "sentencepiece.bpe.model",
+    "source.spm",
+    "special_tokens_map.json",
+    "spiece.model",
+    "tekken.json",
+    "tiktoken.model",
+    "tokenizer.json",
+    "tokenizer.model",
+    "tokenizer_config.json",
+    "video_preprocessor_config.json",
+    "vocab.json",
+    "vocab.txt",
+    "speech_tokenizer/config.json",
+    "speech_tokenizer/model.safetensors",
+]
 
 
 @pytest.fixture
