@@ -170,6 +170,14 @@ class Checkpoint:
         return content
 
 
+def template_file(folder: Path) -> Path:
+    """The file that transformers takes the chat template of the checkpoint in ``folder`` from."""
+    files = [folder / name for name in (*_PARTS["template"], *_PARTS["processor"])]
+    texts = ((file, file.read_text(encoding="utf-8", errors="replace")) for file in files if file.is_file())
+    holders = (file for file, text in texts if file.suffix != ".json" or '"chat_template"' in text)
+    return next(holders, folder / "tokenizer_config.json")
+
+
 def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:
     """The folder that ``target`` is, or in which the local cache holds that name on the hub.
 
