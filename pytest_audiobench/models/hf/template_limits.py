@@ -3,7 +3,8 @@ nor its memory. Imports transformers.
 
 Rendering is traced in its own thread, by the standard library, so that it ends on every system and whatever other
 threads do. Before each step of the template, and each call, the thread's time and the process's memory are looked at.
-What one step could do without end, a text times a billion or a thousand million digits, is refused by what goes into it.
+What one step could do without end, such as a text times a billion or a thousand million digits, is refused by what goes
+into it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import jinja2.runtime
 import jinja2.sandbox
 from transformers.utils import chat_template_utils
 
-LONGEST_S = 5.0
+LONGEST_S = 3.0
 """Of the thread's own work, however busy the machine is; a prompt takes milliseconds."""
 MOST_BYTES = 1 << 30
 """By which the process may grow meanwhile."""
