@@ -37,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.verifier.verification_text import as_json, text
 
     path = Path(args.named)
+    if args.accepted is not None and args.signers is None:
+        raise UsageError("--accepted says when a signature was first seen, which counts with --signers FILE only")
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(f"{path} is no regular file: write what it holds into one, and name that")
     if is_submission(path):

@@ -222,6 +222,11 @@ def test_what_was_seen_before_its_key_expired_stays_valid_and_nothing_else_by_th
         assert audiobench("verify", "other.json", "--signers", "limited", "--accepted", "accepted")[0] == 1
 
 
+def test_a_record_without_signers_is_a_mistake(made, audiobench):
+    code, _, err = audiobench("verify", made, "--accepted", "accepted")
+    assert (code, "which counts with --signers FILE only" in err) == (4, True)
+
+
 @pytest.mark.parametrize("line", ["yesterday", f"2026-13-01T00:00:00Z {'0' * 64}", "2026-01-01T00:00:00Z abc", "\xff"])
 def test_a_record_that_is_none_is_named_with_its_line(made, keys, audiobench, line):
     Path("accepted").write_text(line, encoding="latin-1")

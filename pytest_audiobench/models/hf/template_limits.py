@@ -24,7 +24,7 @@ from transformers.utils import chat_template_utils
 
 LONGEST_S = 3.0
 """Of the thread's own work, however busy the machine is; a prompt takes milliseconds."""
-MOST_BYTES = 1 << 30
+MOST_BYTES = 512 << 20
 """By which the process may grow meanwhile."""
 _LARGEST = 500_000_000
 """The most that the sizes of a call's arguments may come to, multiplied: so long can a text be that is made of them."""
