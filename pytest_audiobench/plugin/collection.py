@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
@@ -88,6 +88,14 @@ def finish(session: pytest.Session) -> None:
     # pytest finishes a collection that ended in a usage error, too.
     idle = config.option.collectonly or config.getoption("setuponly", False)
     if not selected or not shared.checked or idle:
+        return
+    try:
+        _ = shared.bench
+    except InfrastructureError:
+        # Each eval fails by it, which says nothing of the model.
+        pass
+    except FatalError as error:
+        _refuse(config, session.items, error)
         return
     expected = _expected_evals(shared, session, selected)
     left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])

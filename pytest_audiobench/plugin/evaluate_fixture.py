@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import dataset as named_dataset
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError
+from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError, disk_errors
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
@@ -150,14 +150,14 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+            self._session.announce(self._handle)
+            self._session.announce_judges(evaluation.result.record.judges)
         except (NotComparable, InfrastructureError) as error:
             self._unmeasured = self._unmeasured or harmless(str(error))
             if isinstance(error, NotComparable):
                 self._refused.append(self._requirements.refusal(item, dataset, protocol))
                 self._session.place.open()
             raise
-        self._session.announce(self._handle)
-        self._session.announce_judges(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
         warn_of_sway(evaluation.result)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
@@ -306,13 +306,20 @@ class Evaluator:
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
         """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""
-        for evaluation in self._evaluations:
-            lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
-            self._write(evaluation.result.record, outcome, message, lines, evaluation)
-        for record in self._refused:
-            self._write(record, outcome, message, Lines(), None)
-        if infrastructure:
-            self._item.user_properties.append((INSTRUMENT, "failed"))
+        with test_errors():
+            try:
+                with disk_errors(self._session.place.folder):
+                    for evaluation in self._evaluations:
+                        lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
+                        self._write(evaluation.result.record, outcome, message, lines, evaluation)
+                    for record in self._refused:
+                        self._write(record, outcome, message, Lines(), None)
+            except InfrastructureError:
+                infrastructure = infrastructure or outcome != "failed"
+                raise
+            finally:
+                if infrastructure:
+                    self._item.user_properties.append((INSTRUMENT, "failed"))
 
     def _write(
         self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
@@ -324,6 +331,5 @@ class Evaluator:
             which = self._session.options.report_audio
             warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
         record = replace(record, outcome=outcome, message=message, warnings=warnings)
-        with test_errors():
-            write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.places import Places, folders
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, disk_errors
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.batch_executor import BatchLocks
 from pytest_audiobench.evaluation.evaluate import RunContext
@@ -130,12 +130,14 @@ class EvalSession:
     @cached_property
     def bench(self) -> RunContext:
         first, *extras = self.options.stores
-        keep_out_of_git(first.parent)
-        store = Store(first, self.place.run, self.options.refresh, extras)
+        with disk_errors(first.parent):
+            keep_out_of_git(first.parent)
+            store = Store(first, self.place.run, self.options.refresh, extras)
+            locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
             store=store,
-            locks=BatchLocks(first.with_name(first.name + ".claims")),
+            locks=locks,
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import InfrastructureError, UsageError
 from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, Store
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
@@ -300,8 +300,10 @@ def test_an_answer_is_found_among_more_keys_than_one_question_to_the_file_may_na
 
 def test_a_batch_that_cannot_be_written_is_not_written_in_part(tmp_path):
     with Store(tmp_path / "s", "one") as store:
-        with pytest.raises(sqlite3.IntegrityError):
-            store.put_batch({b"a": (Response.of("yes"), {})}, {b"b": (None, True)})
+        ((pages,),) = store._connection.execute("PRAGMA page_count")
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(InfrastructureError, match=r"s cannot be read or written \(database or disk is full\): make"):
+            store.put_batch({b"a": (Response.of("yes"), {})}, {b"b": ("x" * 100_000, True)})
         assert texts(store, "a") == {}
         put(store, a="no")
         assert texts(store, "a") == {"a": "no"}
