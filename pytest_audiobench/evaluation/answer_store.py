@@ -60,14 +60,17 @@ _PATIENCE_S = 60.0
 _COLUMNS = {"answer": ("outputs", "detail"), "failure": ("message", "permanent")}
 """The tables of rows with a digest, and what each says of a key."""
 # As blobs, since SQLite gives no text that is not UTF-8, nor says which row it was.
-_READ = {
-    table: f"SELECT key, CAST({first} AS BLOB), CAST({second} AS BLOB), CAST(run AS BLOB), CAST(created AS REAL), "
-    f"CAST(digest AS BLOB) FROM {table} WHERE "
+_VALUES = {
+    table: f"key, CAST({first} AS BLOB), CAST({second} AS BLOB), CAST(run AS BLOB), CAST(created AS REAL)"
     for table, (first, second) in _COLUMNS.items()
 }
+_READ = {table: f"SELECT {values}, CAST(digest AS BLOB) FROM {table} WHERE " for table, values in _VALUES.items()}
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG}
 """What SQLite says of a file whose pages contradict each other; all else is the disk's, or another process's."""
 _DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
+
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises: also for its own messages, which quote what is damaged."""
 
 _Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, float]
 _PARTS = ("text", "audio")
@@ -113,6 +116,7 @@ class Store:
         self._run, self._refresh = run, refresh
         self.damaged: set[bytes] = set()
         """The keys of rows that were met and do not fit their digests: they count as not there."""
+        self._checked = False
         self._own = _open(path)
         self._connection = self._own.connection
         self._extras = [_open_read_only(extra) for extra in extras]
@@ -144,7 +148,7 @@ class Store:
             values: list[object] = [*chunk, run] if run else list(chunk)
             try:
                 rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))}){also}", values).fetchall()
-            except sqlite3.Error as error:
+            except _FAILURES as error:
                 if not _is_damage(error):
                     raise _trouble(file.path, error) from error
                 if len(chunk) == 1:
@@ -154,7 +158,7 @@ class Store:
                         yield from self._rows(file, table, [key], run)
                 continue
             for key, first, second, by, created, written in rows:
-                if written == _digest(key, first, second, by, created) or (
+                if (written and written == _digest(key, first, second, by, created)) or (
                     not file.digests and _is_readable(first, second)
                 ):
                     yield key, first, second, by
@@ -174,17 +178,27 @@ class Store:
             rows.append((key, *_columns(valid[key], detail), run, now))
         failed = [(key, text.encode(), b"%d" % permanent, run, now) for key, (text, permanent) in failures.items()]
         try:
+            self._check_pages({*answers, *failures})
             known, noise = self._write_batch(rows, failed)
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             if not _is_damage(error):
                 raise _trouble(self._own.path, error) from error
             try:
                 _rebuild(self._connection)
                 known, noise = self._write_batch(rows, failed)
-            except sqlite3.Error as again:
+            except _FAILURES as again:
                 raise _trouble(self._own.path, again) from again
         self.damaged.difference_update(valid, failures)
         return Written(valid | self._responses(self._own, known), noise, repairs)
+
+    def _check_pages(self, keys: set[bytes]) -> None:
+        """Before a damaged row gives way: in a damaged table its pages may be those of another row, too."""
+        if not self._checked and not self.damaged.isdisjoint(keys):
+            self._checked = True
+            for table in _COLUMNS:
+                if self._connection.execute(f"PRAGMA integrity_check({table})").fetchone() != ("ok",):
+                    _rebuild(self._connection)
+                    break
 
     def _write_batch(self, rows: Sequence[_Row], failed: Sequence[_Row]) -> tuple[list[bytes], int]:
         with self._connection:
@@ -234,7 +248,7 @@ class Store:
         for file in (*self._extras, self._own):
             try:
                 rows = file.connection.execute(query, (len(prefix), prefix, 65536 + 33)).fetchall()
-            except sqlite3.Error as error:
+            except _FAILURES as error:
                 if not _is_damage(error):
                     raise _trouble(file.path, error) from error
                 continue
@@ -250,7 +264,7 @@ class Store:
         value = f"{text}\n{_note_digest(name.encode(), text.encode()).decode()}"
         try:
             self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             raise _trouble(self._own.path, error) from error
 
     def close(self) -> None:
@@ -271,7 +285,7 @@ def _open(path: Path) -> _File:
             with disk_errors(path.parent):
                 path.parent.mkdir(parents=True, exist_ok=True)
             return _File(path, _connect(path), digests=True)
-        except sqlite3.Error as error:
+        except _FAILURES as error:
             # SQLite does not wait for a lock while another process turns the write-ahead log on.
             if "locked" in str(error) and time.monotonic() < give_up:
                 time.sleep(0.05)
@@ -279,12 +293,13 @@ def _open(path: Path) -> _File:
             if _code(error) in _DISK:
                 raise _trouble(path, error) from error
             raise UsageError(
-                f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
+                f"{path} cannot be used as a store ({message(error)}): move it away or choose another with --ab-store"
             ) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+    connection.create_function("row_digest", 5, _digest)
     try:
         # Before anything is written: it may be somebody else's.
         if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -297,6 +312,8 @@ def _connect(path: Path) -> sqlite3.Connection:
                 _add_digests(connection)
             _make_tables(connection)
         _check_versions(connection, path)
+        for read in _READ.values():
+            connection.execute(f"{read} 0")
     except BaseException:
         connection.close()
         raise
@@ -316,19 +333,12 @@ def _has_digests(connection: sqlite3.Connection) -> bool:
 
 def _add_digests(connection: sqlite3.Connection) -> None:
     """Give the rows of an older release digests, once: what it writes afterwards has none, and counts as damaged."""
-
-    def digest(table: str, key: bytes, first: bytes, second: bytes, run: bytes, created: float) -> bytes | None:
-        sound = table != "answer" or _is_readable(first, second)
-        return _digest(key, first, second, run, created) if sound else None
-
-    connection.create_function("row_digest", 6, digest)
-    for table, (first, second) in _COLUMNS.items():
-        connection.execute(f"ALTER TABLE {table} ADD COLUMN digest BLOB")
-        connection.execute(
-            f"UPDATE {table} SET digest = row_digest('{table}', key, CAST({first} AS BLOB), CAST({second} AS BLOB), "
-            "CAST(run AS BLOB), CAST(created AS REAL))"
-        )
+    connection.create_function("is_readable", -1, lambda key, outputs, detail, *_: _is_readable(outputs, detail))
     connection.create_function("note_digest", 2, _note_digest)
+    for table, values in _VALUES.items():
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN digest BLOB")
+        readable = f"is_readable({values})" if table == "answer" else "1"
+        connection.execute(f"UPDATE {table} SET digest = row_digest({values}) WHERE {readable}")
     connection.execute(
         "UPDATE meta SET value = value || char(10) || "
         "CAST(note_digest(CAST(name AS BLOB), CAST(value AS BLOB)) AS TEXT) "
@@ -346,15 +356,15 @@ def _rebuild(connection: sqlite3.Connection) -> None:
             connection.execute(f"ALTER TABLE {table} RENAME TO {damaged}")
         _make_tables(connection)
         for table, damaged in moved.items():
+            sound = f" AND digest = row_digest({_VALUES[table]})" if table in _VALUES else ""
             last = size // 64
-            with suppress(sqlite3.DatabaseError):
+            with suppress(*_FAILURES):
                 last = min(connection.execute(f"SELECT max(rowid) FROM {damaged}").fetchone()[0] or 0, size // 16)
             for number in range(1, last + 1):
                 try:
-                    connection.execute(
-                        f"INSERT OR IGNORE INTO {table} SELECT * FROM {damaged} WHERE rowid = ?", (number,)
-                    )
-                except sqlite3.DatabaseError as error:
+                    copy = f"INSERT OR IGNORE INTO {table} SELECT * FROM {damaged} WHERE rowid = ?{sound}"
+                    connection.execute(copy, (number,))
+                except _FAILURES as error:
                     if not _is_damage(error):
                         raise
 
@@ -368,8 +378,8 @@ def _open_read_only(path: Path) -> _File:
         except BaseException:
             connection.close()
             raise
-    except sqlite3.Error as error:
-        raise UsageError(f"{path} cannot be read as a store ({error}): leave it out of --ab-store") from error
+    except _FAILURES as error:
+        raise UsageError(f"{path} cannot be read as a store ({message(error)}): leave it out of --ab-store") from error
     if not digests:
         warnings.warn(
             f"{path} was written by an older release: its answers have no digest that would tell damage, until it has "
@@ -391,20 +401,21 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _code(error: sqlite3.Error) -> int:
-    return int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+def _code(error: Exception) -> int:
+    undecodable = isinstance(error, UnicodeDecodeError)
+    return sqlite3.SQLITE_CORRUPT if undecodable else int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
 
 
-def _is_damage(error: sqlite3.Error) -> bool:
+def _is_damage(error: Exception) -> bool:
     return _code(error) in _DAMAGE
 
 
-def _trouble(path: Path, error: sqlite3.Error) -> InfrastructureError:
+def _trouble(path: Path, error: Exception) -> InfrastructureError:
     if _is_damage(error):
         todo = f"save what can be read with `sqlite3 {path} .recover | sqlite3 NEW` and go on with --ab-store=NEW"
     else:
         todo = "make room there, or end what holds it, and run again, which asks only what is missing"
-    return InfrastructureError(f"the store {path} cannot be read or written ({error}): {todo}")
+    return InfrastructureError(f"the store {path} cannot be read or written ({message(error)}): {todo}")
 
 
 _TIME = struct.Struct("<d")

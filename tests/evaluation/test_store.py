@@ -302,7 +302,7 @@ def test_a_batch_that_cannot_be_written_is_not_written_in_part(tmp_path):
     with Store(tmp_path / "s", "one") as store:
         ((pages,),) = store._connection.execute("PRAGMA page_count")
         store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
-        with pytest.raises(InfrastructureError, match=r"s cannot be read or written \(database or disk is full\): make"):
+        with pytest.raises(InfrastructureError, match=r"read or written \(database or disk is full\): make room"):
             store.put_batch({b"a": (Response.of("yes"), {})}, {b"b": ("x" * 100_000, True)})
         assert texts(store, "a") == {}
         put(store, a="no")
