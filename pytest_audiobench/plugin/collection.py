@@ -22,7 +22,7 @@ from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval, Ev
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
@@ -75,9 +75,18 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -
     if run is None:
         raise pytest.UsageError(harmless(str(error))) from error
     place = RunFolder(read_options(config).reports, run)
-    place.open()
-    place.announce(process_name(config), Announcement(usage_error=harmless(str(error))))
+    _announce(config, items, place, Announcement(usage_error=harmless(str(error))))
     items[:] = []
+
+
+def _announce(config: pytest.Config, items: list[pytest.Item], place: RunFolder, announcement: Announcement) -> None:
+    """Tell the controller by a file; where the disk is full, as xdist tells how a worker ended, having run nothing."""
+    try:
+        place.open()
+        place.announce(process_name(config), announcement)
+    except FatalError as error:
+        items[:] = []
+        config.workeroutput[INSTRUMENT] = harmless(str(error))  # type: ignore[attr-defined]
 
 
 def finish(session: pytest.Session) -> None:
@@ -115,9 +124,8 @@ def finish(session: pytest.Session) -> None:
         controller.expect(expected, left_out, cautions, baseline)
         controller.register(config)
     else:
-        shared.place.open()
         announcement = Announcement(expected, left_out, cautions, baseline)
-        shared.place.announce(process_name(config), announcement)
+        _announce(config, session.items, shared.place, announcement)
 
 
 def _is_whole(config: pytest.Config) -> bool:
