@@ -393,7 +393,7 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
     if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answer'").fetchone():
         raise UsageError(f"{path} is a database of something else: choose another file with --ab-store")
     rows = connection.execute("SELECT name, CAST(value AS BLOB) FROM meta WHERE name IN ('schema', 'keys')")
-    versions = {name: value.decode(errors="replace") for name, value in rows}
+    versions = {name: (value or b"").decode(errors="replace") for name, value in rows}
     if (versions.get("schema"), versions.get("keys")) != (SCHEMA_VERSION, KEY_SCHEME):
         raise UsageError(
             f"{path} is a store of version {versions.get('schema')}/{versions.get('keys')}, this release writes "
