@@ -87,7 +87,7 @@ def run(folder: Path, data: Path, *arguments: str) -> Round:
         shutil.rmtree(folder / left, ignore_errors=True)
     for left in folder.glob("process-*.json"):
         left.unlink()
-    command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "xdist", f"-n{WORKERS}"]
+    command = [sys.executable, "-c", PYTEST, "-q", "-p", "no:cacheprovider", "-p", "xdist", f"-n{WORKERS}", "-mstudy"]
     command += ["-p", "pytest_audiobench.plugin", "--ab-model=instant:one", "--ab-run=r", f"--ab-data=sakura={data}"]
     spent = process([*command, *arguments], folder, folder / "bytecode", PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
     processes = [json.loads(file.read_text()) for file in folder.glob("process-*.json")]

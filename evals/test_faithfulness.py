@@ -3,11 +3,15 @@
 Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``,style=qwen``). Data sets
 that are not on this machine are skipped; your own questions are asked with ``--ab-data questions=FOLDER``, a folder
 with a manifest.jsonl.
+
+It is a study: 629 evals, run where they are asked for by name (``-m study``, ``-k faithfulness``, ``-k test_mask``).
 """
 
 import pytest
 
 from pytest_audiobench import dataset, manifest, perturb, perturbations, protocol
+
+pytestmark = pytest.mark.study
 
 TASKS = {
     "digits": dataset("bundled", "digits"),

@@ -26,6 +26,7 @@ _FORM = (
     'with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or max_drop = "2pp" '
     "or both"
 )
+RULES_FILE = "audiobench.toml"
 _PYPROJECT = "pyproject.toml"
 _KEYS = ("eval", "model", "require", "max_drop")
 
@@ -135,7 +136,7 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
                 f"there is no threshold file {given}; --ab-config names a TOML file with {_form(given.name)}"
             )
         return read_rules(given)
-    files = [file for name in ("audiobench.toml", _PYPROJECT) if (file := folder / name).is_file()]
+    files = [file for name in (RULES_FILE, _PYPROJECT) if (file := folder / name).is_file()]
     declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(

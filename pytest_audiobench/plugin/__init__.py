@@ -39,6 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers",
         "audiobench(suite=NAME, gpu=True): name the suite that an eval belongs to; skip it where there is no GPU",
     )
+    config.addinivalue_line(
+        "markers",
+        "study: an eval of a grid that is too large to run unless it is asked for: by -m study, by its file or test in "
+        "-k or as a path, or by --ab-baseline",
+    )
+    if any(str(argument).startswith("--ab-") for argument in config.invocation_params.args):
+        from pytest_audiobench.plugin.root_folder import check_root
+
+        check_root(config)
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -112,10 +121,11 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
-    if SESSION in session.config.stash:
+    has_evals = SESSION in session.config.stash
+    if has_evals or session.config.getoption("--ab-baseline") is not None:
         from pytest_audiobench.plugin import collection
 
-        collection.finish(session)
+        collection.finish(session, has_evals)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -181,6 +191,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             from pytest_audiobench.plugin import run_end
 
             run_end.summarise(terminalreporter, controller)
+        else:
+            config.stash[CONTROLLER].write_cautions(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -7,13 +7,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
+from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
@@ -23,6 +24,7 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
+from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
@@ -59,6 +61,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             return
         shared = session_of(config)
         shared.check_models()
+        _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
         if process_name(config) in ("main", _CHECKING_WORKER):
             _check_rules(shared, evals)
@@ -70,16 +73,30 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         _refuse(config, items, error)
 
 
+def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> None:
+    """Raises UsageError for thresholds beside the evals, or where pytest was called, that are not those in force."""
+    config = shared.config
+    if shared.options.config is not None:
+        return
+    for folder in dict.fromkeys([config.invocation_params.dir, *(item.path.parent for item in items)]):
+        file = folder / RULES_FILE
+        if folder != config.rootpath and file.is_file():
+            raise UsageError(
+                f"the thresholds of {file} are not in force: pytest's root is {config.rootpath}, and those are read; "
+                f"move the file there, or name it with --ab-config={file}"
+            )
+
+
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
     run = worker_input(config).get(RUN)
     if run is None:
         raise pytest.UsageError(harmless(str(error))) from error
     place = RunFolder(read_options(config).reports, run)
-    _announce(config, items, place, Announcement(usage_error=harmless(str(error))))
+    _tell(config, items, place, Announcement(usage_error=harmless(str(error))))
     items[:] = []
 
 
-def _announce(config: pytest.Config, items: list[pytest.Item], place: RunFolder, announcement: Announcement) -> None:
+def _tell(config: pytest.Config, items: list[pytest.Item], place: RunFolder, announcement: Announcement) -> None:
     """Tell the controller by a file; where the disk is full, as xdist tells how a worker ended, having run nothing."""
     try:
         place.open()
@@ -89,14 +106,25 @@ def _announce(config: pytest.Config, items: list[pytest.Item], place: RunFolder,
         config.workeroutput[INSTRUMENT] = harmless(str(error))  # type: ignore[attr-defined]
 
 
-def finish(session: pytest.Session) -> None:
+def finish(session: pytest.Session, has_evals: bool) -> None:
     """Tell the controller which evals are to run here, now that ``-k`` and its like have chosen."""
     config = session.config
     shared = session_of(config)
-    selected = [item for item in session.items if ITEM in item.stash]
     # pytest finishes a collection that ended in a usage error, too.
+    if not shared.checked and has_evals:
+        return
+    studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs))) if has_evals else []
+    _deselect(session, set(studies))
+    notes = [note(studies)] if studies else []
+    selected = [item for item in session.items if ITEM in item.stash]
     idle = config.option.collectonly or config.getoption("setuponly", False)
-    if not selected or not shared.checked or idle:
+    if not selected and not idle and not session.testsfailed and config.getoption("--ab-baseline") is not None:
+        what = f"the {len(session.items)} tests selected are none" if session.items else "no test is selected"
+        _refuse(config, session.items, UsageError(f"--ab-baseline compares evals, and {what}; name or select evals"))
+        return
+    if not selected or idle:
+        if notes:
+            _announce(shared, session.items, Announcement(cautions=notes))
         return
     try:
         _ = shared.bench
@@ -107,32 +135,53 @@ def finish(session: pytest.Session) -> None:
         _refuse(config, session.items, error)
         return
     expected = _expected_evals(shared, session, selected)
-    left_out = shared.rules.left_out([(eval_.eval, eval_.alias) for eval_ in expected])
-    cautions, baseline = shared.rules.cautions(), None
+    left_out = _rules_left_out(shared, expected, studies)
+    cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
         shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
-            cautions += shared.gate.notes([eval_.eval for eval_ in expected], shared.collected, _is_whole(config))
+            selected_evals = [eval_.eval for eval_ in expected]
+            notes, missing = shared.gate.coverage(selected_evals, shared.collected, *_narrowing(config))
+            cautions += notes
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    if RUN not in worker_input(config):
-        controller = controller_of(config)
-        controller.expect(expected, left_out, cautions, baseline)
-        controller.register(config)
-    else:
-        announcement = Announcement(expected, left_out, cautions, baseline)
-        _announce(config, session.items, shared.place, announcement)
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, baseline))
 
 
-def _is_whole(config: pytest.Config) -> bool:
-    """Whether nothing on the command line leaves evals out, so that one that is not there is there no more."""
-    narrowing = ("keyword", "markexpr", "lf", "deselect", "ignore", "ignore_glob", "stepwise")
-    by_name = config.args_source == pytest.Config.ArgsSource.ARGS
-    return not by_name and not any(config.getoption(name, None) for name in narrowing)
+def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
+    if RUN in worker_input(shared.config):
+        _tell(shared.config, items, shared.place, announcement)
+        return
+    controller = controller_of(shared.config)
+    controller.expect(announcement)
+    if announcement.expected:
+        controller.register(shared.config)
+
+
+def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: Sequence[pytest.Item]) -> list[str]:
+    """The rules that cover nothing selected, and why where they are about studies that nothing asked for."""
+    pairs = [(eval_.eval, eval_.alias) for eval_ in expected]
+    of_studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]
+    others = shared.rules.left_out([*pairs, *of_studies])
+    reason = "; its evals are of studies that were not asked for"
+    return [text if text in others else f"{text}{reason}" for text in shared.rules.left_out(pairs)]
+
+
+def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:
+    if items:
+        session.config.hook.pytest_deselected(items=[item for item in session.items if item in items])
+        session.items[:] = [item for item in session.items if item not in items]
+
+
+def _narrowing(config: pytest.Config) -> tuple[bool, bool]:
+    """Whether the command line deselects evals, and whether it leaves out files, other than by naming paths."""
+    deselecting, ignoring = ("keyword", "markexpr", "deselect", "stepwise"), ("lf", "ignore", "ignore_glob")
+    some, files = (any(config.getoption(name, None) for name in names) for names in (deselecting, ignoring))
+    return some or files, files
 
 
 def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:
@@ -149,9 +198,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
         if len(items) > 1 and _is_absent(shared.places(path.parent), items):
             needless.update(set(items) - (required or {items[0]}))
-    if needless:
-        session.config.hook.pytest_deselected(items=[item for item in selected if item in needless])
-        session.items[:] = [item for item in session.items if item not in needless]
+    _deselect(session, needless)
     return [eval_ for item, eval_ in expected.items() if item not in needless]
 
 
@@ -168,12 +215,19 @@ def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
     eval_item = item.stash[ITEM]
-    alias = eval_item.alias or next(iter(shared.specs))
+    alias = _alias(shared, item)
     declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
     in_file = item.stash.get(DECLARED, DeclaredEval())
     lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
     thresholds = declared + in_file.thresholds - in_file.lines
-    return Expected(eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines)
+    in_baseline = shared.gate.evaluations_of(eval_item.eval, alias) if shared.gate else ()
+    return Expected(
+        eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines, in_baseline
+    )
+
+
+def _alias(shared: EvalSession, item: pytest.Item) -> str:
+    return item.stash[ITEM].alias or next(iter(shared.specs))
 
 
 def _check_rules(shared: EvalSession, evals: Sequence[EvalItem]) -> None:

@@ -13,7 +13,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
-from pytest_audiobench.plugin.run_folder import Expected, RunFolder, new_run_name
+from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
 
@@ -40,9 +40,13 @@ class Controller:
         self.messages: dict[str, str] = {}
         """Why a test did not pass, in one line."""
         self.locations: dict[str, tuple[str, int | None]] = {}
-        self.left_out: list[str] = []
+        self.left_out: Sequence[str] = ()
         """Declared thresholds that no chosen eval matches."""
-        self.cautions: list[str] = []
+        self.cautions: Sequence[str] = ()
+        self.missing: Sequence[str] = ()
+        """What the baseline holds and was not collected, a sentence each."""
+        self.repeated: dict[str, list[str]] = {}
+        """Why earlier tries of a test failed that was run again, by a plugin that reruns tests."""
         self.baseline: BaselineRecord | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
@@ -57,16 +61,11 @@ class Controller:
         self._workers = 0
         self._last: str | None = None
 
-    def expect(
-        self,
-        evals: Sequence[Expected],
-        left_out: Sequence[str],
-        cautions: Sequence[str],
-        baseline: BaselineRecord | None,
-    ) -> None:
+    def expect(self, collected: Announcement) -> None:
         """Every eval that will run; each of them must report."""
-        self.expected.update((expected.nodeid, expected) for expected in evals)
-        self.left_out, self.cautions, self.baseline = list(left_out), list(cautions), baseline
+        self.expected.update((expected.nodeid, expected) for expected in collected.expected)
+        self.left_out, self.cautions = collected.left_out, collected.cautions
+        self.missing, self.baseline = collected.missing, collected.baseline
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -99,7 +98,9 @@ class Controller:
             self._devices.start(config, [config.rootpath / name for name in sorted(files)])
 
     def close(self) -> None:
-        """End the processes of this run."""
+        """End the processes of this run; where its workers had no eval to run, nothing is left of it."""
+        if self._workers and not self.expected:
+            self.place.discard()
         if self._devices is not None:
             self._devices.close()
             self._devices = None
@@ -110,11 +111,12 @@ class Controller:
         return [expected for nodeid, expected in self.expected.items() if nodeid not in self.outcomes]
 
     @property
-    def all_skipped(self) -> bool:
+    def nothing_measured(self) -> bool:
         """Whether evals were to run and every single one was skipped before it measured anything."""
-        return bool(self.expected) and all(map(self._skipped, self.expected))
+        return bool(self.expected) and all(map(self.skipped, self.expected))
 
-    def _skipped(self, nodeid: str) -> bool:
+    def skipped(self, nodeid: str) -> bool:
+        """Whether a test was skipped, or failed as it expects, before it measured anything."""
         skipped = self.outcomes.get(nodeid) == "skipped" or nodeid in self.xfailed
         return skipped and nodeid not in self.measured
 
@@ -124,23 +126,10 @@ class Controller:
         declared = self._required or any(expected.thresholds for expected in self.expected.values())
         return declared or self.baseline is not None
 
-    @property
-    def unchecked(self) -> list[str]:
-        """The declared thresholds that no result was checked for: no chosen eval matches, or it was skipped."""
-        skipped = [expected for nodeid, expected in self.expected.items() if self._skipped(nodeid)]
-        counts = [("threshold(s)", expected.thresholds, expected) for expected in skipped]
-        counts += [("regression line(s)", expected.lines, expected) for expected in skipped]
-        return [f"not checked: {line}" for line in self.left_out] + [
-            f"not checked: {count} {what} of {expected.eval} ({expected.alias}), which was skipped"
-            for what, count, expected in counts
-            if count
-        ]
-
-    @property
-    def excused(self) -> list[str]:
-        """The measured evals that failed as their tests expect, which pytest's exit code takes for no failure."""
-        names = [self.expected[nodeid].eval for nodeid in self.xfailed if nodeid in self.measured]
-        return [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
+    def write_cautions(self, reporter: Any) -> None:
+        """Say them in the terminal where no table does."""
+        for caution in self.cautions:
+            reporter.write_line(f"note: {caution}", yellow=True)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -151,6 +140,9 @@ class Controller:
             return
         self.locations[report.nodeid] = report.location[:2]
         if report.when == "setup" and report.passed:
+            return
+        if str(report.outcome) == "rerun":  # as pytest-rerunfailures says it
+            self.repeated.setdefault(report.nodeid, []).append(_reason(report))
             return
         outcome = "passed" if hasattr(report, "wasxfail") else report.outcome
         if report.skipped and hasattr(report, "wasxfail"):
@@ -265,7 +257,7 @@ def node_collected(config: pytest.Config) -> None:
                 f"{source_text(controller.baseline.source)} changed while the run went on, so that its workers "
                 "compare their evals with different ones: run again"
             )
-        controller.expect(collected.expected, collected.left_out, collected.cautions, collected.baseline)
+        controller.expect(collected)
     if controller.expected:
         try:
             controller.start_devices(config)

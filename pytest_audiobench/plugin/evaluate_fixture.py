@@ -13,7 +13,15 @@ from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import dataset as named_dataset
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.errors import AudiobenchError, InfrastructureError, NotComparable, UsageError, disk_errors
+from pytest_audiobench.errors import (
+    AudiobenchError,
+    DataNotFound,
+    InfrastructureError,
+    NotComparable,
+    UnsuitableModel,
+    UsageError,
+    disk_errors,
+)
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
@@ -71,6 +79,8 @@ class Evaluator:
         """What is wrong with the test's declarations, which no table shows."""
         self._unmeasured = ""
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
+        self._failed_calls: dict[str, None] = {}
+        """Why calls of evaluate failed: a test that goes on after one fails all the same."""
 
     @property
     def handle(self) -> ModelHandle:
@@ -114,7 +124,7 @@ class Evaluator:
 
         Raises what :func:`pytest_audiobench.evaluation.evaluate.evaluate` raises.
         """
-        with test_errors():
+        with test_errors(), self._failures_noted():
             if isinstance(dataset, str):
                 dataset = named_dataset(dataset)
             _check_kinds(dataset, protocol)
@@ -126,6 +136,16 @@ class Evaluator:
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             return self._evaluate(dataset, protocol, self._next(name, samples, control))
+
+    @contextmanager
+    def _failures_noted(self) -> Iterator[None]:
+        try:
+            yield
+        except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError):
+            raise  # on record
+        except Exception as error:
+            self._failed_calls[str(error) or type(error).__name__] = None
+            raise
 
     def _next(self, name: str | None, samples: int | None, control: bool) -> EvalSpec:
         self._check_open("evaluate")
@@ -152,10 +172,13 @@ class Evaluator:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
             self._session.announce(self._handle)
             self._session.announce_judges(evaluation.result.record.judges)
-        except (NotComparable, InfrastructureError) as error:
-            self._unmeasured = self._unmeasured or harmless(str(error))
-            if isinstance(error, NotComparable):
-                self._refused.append(self._requirements.refusal(item, dataset, protocol))
+        except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
+            skipped = isinstance(error, DataNotFound | UnsuitableModel)
+            if not skipped:
+                self._unmeasured = self._unmeasured or harmless(str(error))
+            if not isinstance(error, InfrastructureError):
+                refusal = self._requirements.refusal(item, dataset, protocol)
+                self._refused.append(replace(refusal, outcome="skipped", message=str(error)) if skipped else refusal)
                 self._session.place.open()
             raise
         self._evaluations.append(evaluation)
@@ -292,12 +315,13 @@ class Evaluator:
     def _settle(self) -> list[Violation]:
         self._settled = True
         unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
+        failed_calls = [Violation(text) for text in self._failed_calls]
         if not self.results:
             nothing = f"{self._eval_item.eval} asked for `evaluate` and evaluated nothing: call it, or skip the test"
-            return unmeasured or [Violation(nothing)]
+            return unmeasured or failed_calls or [Violation(nothing)]
         violations, mistakes = self._requirements.settle(self._evaluations, self._refused)
-        self._mistakes = [*mistakes, *(violation.text for violation in unmeasured)]
-        return [*violations, *(Violation(text) for text in mistakes), *unmeasured]
+        self._mistakes = [*mistakes, *(violation.text for violation in [*failed_calls, *unmeasured])]
+        return [*violations, *(Violation(text) for text in mistakes), *failed_calls, *unmeasured]
 
     def _check_open(self, what: str) -> None:
         if self._settled:
@@ -313,7 +337,8 @@ class Evaluator:
                         lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
                         self._write(evaluation.result.record, outcome, message, lines, evaluation)
                     for record in self._refused:
-                        self._write(record, outcome, message, Lines(), None)
+                        own = (record.outcome, record.message) if record.message else (outcome, message)
+                        self._write(record, *own, Lines(), None)
             except InfrastructureError:
                 infrastructure = infrastructure or outcome != "failed"
                 raise

@@ -51,6 +51,10 @@ class Gate:
         """What an inconclusive line does to its test: pass, warn or fail."""
         self._margin = options.max_drop or MARGIN
 
+    def knows(self, test: str, alias: str) -> bool:
+        """Whether the baseline holds an evaluation of ``test`` by that model."""
+        return any(eval_.partition(":")[0] == test for eval_ in self.baseline.of(alias).sides)
+
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
         """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)
@@ -83,8 +87,19 @@ class Gate:
         """Whether the run's margin is in points, and the metric's scale has none."""
         return self._margin != NO_MARGIN and read_margin(self._margin)[1] and point(metric_kind(headline)) is None
 
-    def notes(self, selected: Iterable[str], collected: Iterable[str], whole: bool) -> list[str]:
-        """What the baseline holds and a ``whole`` run does not. Raises UsageError where it holds no selected eval."""
+    def evaluations_of(self, eval_: str, alias: str) -> list[str]:
+        """The baseline's evaluations by the test ``eval_``."""
+        return [name for name in self.baseline.of(alias).sides if name.partition(":")[0] == eval_]
+
+    def coverage(
+        self, selected: Iterable[str], collected: Iterable[str], deselecting: bool, ignoring: bool
+    ) -> tuple[list[str], list[str]]:
+        """Notes on what the baseline holds and the user left out, and what it holds that is missing, a sentence each.
+
+        An eval is left out where the command line is ``deselecting`` evals, and, of those that were not ``collected``,
+        where it is ``ignoring`` files: all else is renamed, removed or in none of the paths. Raises UsageError where
+        the baseline holds no selected eval.
+        """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
             eval_: eval_.partition(":")[0] for contents in self.baseline.models.values() for eval_ in contents.sides
@@ -95,15 +110,18 @@ class Gate:
                 f"({_some(sorted(chosen))}): it holds {_some(list(tests)) or 'none'}"
             )
         unselected = [eval_ for eval_, test in tests.items() if test not in chosen]
-        gone = [eval_ for eval_ in unselected if whole and tests[eval_] not in all_]
+        gone = {e for e in unselected if not ignoring and (tests[e] not in all_ or not deselecting)}
         notes = [f"{baseline} is not whole: {reason}" for reason in self._gaps]
-        if gone:
-            were = "was" if len(gone) == 1 else "were"
-            notes.append(f"{baseline} holds {_some(gone)}, which {were} not collected: renamed, or removed?")
+        missing = [
+            f"{eval_}, which {baseline} holds, was not collected: renamed, removed, or in none of the paths; renew the "
+            "baseline, or leave the eval out by -k or --deselect"
+            for eval_ in unselected
+            if eval_ in gone
+        ]
         if rest := [eval_ for eval_ in unselected if eval_ not in gone]:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
             notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
-        return notes
+        return notes, missing
 
     @property
     def _gaps(self) -> Iterable[str]:

@@ -65,7 +65,7 @@ class Requirements:
         return self._baseline.precheck(eval_, control, self._session.bench.epochs, self._lines_in_code)
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
-        """The record of an evaluation that was refused by that check."""
+        """The record of an evaluation that measured nothing: refused by that check, or skipped."""
         return ItemRecord(
             index=item.index,
             nodeid=item.nodeid,
@@ -76,7 +76,7 @@ class Requirements:
             protocol=protocol.name,
             part=item.part,
             control=item.control,
-            regressions=self._baseline.refused[item.eval] if self._baseline else [],
+            regressions=self._baseline.refused.get(item.eval, []) if self._baseline else [],
         )
 
     def settle(
@@ -91,13 +91,19 @@ class Requirements:
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
         for result, failure in zip(results, failures, strict=True):
-            verdicts = verdicts_on(result, self._thresholds_of(result, checked), self.recorded, failure)
+            verdicts = verdicts_on(result, self._thresholds_of(result.record, checked), self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             violations += [
                 Violation(f"{verdict.threshold}: {verdict.detail}", verdict.status == "not_comparable")
                 for verdict in verdicts
                 if verdict.status != "pass"
             ]
+        violations += [
+            Violation(f"{threshold.text}: {record.eval} was skipped: {record.message}")
+            for record in refused
+            if record.outcome == "skipped" and not record.control
+            for threshold in self._thresholds_of(record, set())
+        ]
         regressions, mistakes = self._regressions(evaluations, failures)
         records = [*(result.record for result in results), *refused]
         mistakes += [*self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
@@ -106,7 +112,7 @@ class Requirements:
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
         for result in results:
-            for threshold in self._thresholds_of(result, set()):
+            for threshold in self._thresholds_of(result.record, set()):
                 verdict = check_threshold(threshold, _finder(result, self.recorded))
                 if verdict.status != "pass":
                     measured = f"is {value_text(verdict.value)}, the bound is {value_text(threshold.limit)}"
@@ -191,10 +197,10 @@ class Requirements:
             return None
         return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
-    def _thresholds_of(self, result: Result, checked: set[Threshold]) -> list[Threshold]:
+    def _thresholds_of(self, record: ItemRecord, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
-        rules = self._session.rules.for_eval(result.record.eval, self._handle.alias)
-        control = result.record.control and not self.drawn
+        rules = self._session.rules.for_eval(record.eval, self._handle.alias)
+        control = record.control and not self.drawn
         # A control is covered only by a rule that names it.
         declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
         if not control:

@@ -21,6 +21,7 @@ from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
+from pytest_audiobench.plugin.shortfalls import notes, shortfalls
 from pytest_audiobench.plugin.stash import INSTRUMENT
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import run_writer
@@ -54,12 +55,13 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         return
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
     registration_of(session.config)
-    controller.measured = {part.item.nodeid for part in whole_parts(controller.place.parts) if part.item.scorers}
-    notes = [*controller.unchecked, *controller.excused, *controller.cautions]
+    records = [part.item for part in whole_parts(controller.place.parts)]
+    controller.measured = {record.nodeid for record in records if record.scorers}
+    run_notes = notes(controller)
     if stopped and controller.lost:
         compared = ", nor compared with the baseline" if controller.baseline is not None else ""
         count = len(controller.lost)
-        notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{compared}")
+        run_notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{compared}")
     elif controller.lost:
         for expected in controller.lost:
             _report_lost(session, expected)
@@ -67,12 +69,15 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     errors = controller.infrastructure_errors
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
-    if controller.all_skipped and controller.gated:
+    unmeasured = [] if stopped else shortfalls(controller, records, session.config)
+    if (unmeasured and session.exitstatus == pytest.ExitCode.OK) or (controller.nothing_measured and controller.gated):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
     controller.place.open()
     _write_missing_records(controller, stopped)
-    notes += spent_note(controller.place.folder)
-    heading = _heading(session, controller, notes)
+    run_notes += spent_note(controller.place.folder)
+    heading = _heading(session, controller, run_notes, unmeasured)
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
@@ -103,7 +108,7 @@ def _call_update_hooks(config: pytest.Config, run: RunRecord) -> None:
 
 def summarise(reporter: Any, controller: Controller) -> None:
     """The table of the run, and where its report lies."""
-    if controller.all_skipped:
+    if controller.nothing_measured:
         reporter.section("audiobench", sep="=", red=True)
         reporter.write_line(
             f"all {len(controller.expected)} evals were skipped: nothing was measured (run with -rs for the reasons)",
@@ -111,10 +116,11 @@ def summarise(reporter: Any, controller: Controller) -> None:
         )
         if controller.gated:
             reporter.write_line("thresholds or a baseline are declared, so this run fails", red=True)
+        controller.write_cautions(reporter)
     if controller.trouble:
         reporter.write_line(controller.trouble, red=True)
     if controller.run is not None:
-        if not controller.all_skipped and controller.run.items:
+        if not controller.nothing_measured and controller.run.items:
             reporter.section("audiobench", sep="=")
             _write(reporter, summary_lines(controller.run, reporter._tw.fullwidth))
         page = controller.place.folder / "report.html"
@@ -182,7 +188,9 @@ def _report_lost(session: pytest.Session, expected: Expected) -> None:
     session.config.hook.pytest_runtest_logreport(report=report)
 
 
-def _heading(session: pytest.Session, controller: Controller, notes: Sequence[str]) -> RunRecord:
+def _heading(
+    session: pytest.Session, controller: Controller, run_notes: Sequence[str], unmeasured: Sequence[str]
+) -> RunRecord:
     """What the run knows of itself, before its evals are put into it."""
     options = read_options(session.config)
     return RunRecord(
@@ -195,7 +203,8 @@ def _heading(session: pytest.Session, controller: Controller, notes: Sequence[st
         epochs=options.epochs,
         models=controller.place.models(),
         runtime=runtime(),
-        notes=[*notes],
+        notes=[*unmeasured, *run_notes],
+        unmeasured=unmeasured,
         hashes=pooled_hashes(()),
         baseline=controller.baseline,
     )

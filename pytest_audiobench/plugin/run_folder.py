@@ -35,6 +35,8 @@ class Expected(NamedTuple):
     alias: str
     thresholds: int
     lines: int = 0
+    in_baseline: Sequence[str] = ()
+    """The evaluations of it that the baseline holds."""
 
 
 class Announcement(Record, frozen=True):
@@ -44,6 +46,8 @@ class Announcement(Record, frozen=True):
     left_out: Sequence[str] = ()
     """Declared thresholds that no chosen eval matches."""
     cautions: Sequence[str] = ()
+    missing: Sequence[str] = ()
+    """What the baseline holds and was not collected, a sentence each."""
     baseline: BaselineRecord | None = None
     usage_error: str = ""
 

@@ -19,10 +19,12 @@ _NO_VERDICT = {
     4: "stopped by a usage error",
     5: "nothing was selected",
 }
+_NOTHING_SELECTED = 5
 _FAILED, _PASSED = Sign("✗", "bad", "failed"), Sign("✓", "good", "passed")
 INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
 _MOST_NAMES = 5
+_MOST_UNMEASURED = 3
 _MOST_ALARMS = 20
 
 
@@ -72,6 +74,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     failed = len(failed_otherwise(record))
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
+    more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
     counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
     if sign is _PASSED and changes is not None and changes.unchecked:
@@ -82,7 +85,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
 
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
     status = record.exit_status
-    if status in _NO_VERDICT:
+    if status in _NO_VERDICT and not (status == _NOTHING_SELECTED and record.items):
         return _FAILED._replace(words=_NO_VERDICT[status]), "No verdict: run it again."
     if "regressed" in lines:
         return VERDICTS["regressed"], "Hear the samples that flipped before anything is merged."
@@ -91,6 +94,10 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if status == INSTRUMENT_FAILED or "not_comparable" in {*lines, *thresholds}:
         advice = "Nothing was shown either way: mend what is named, or run again where only the asking failed."
         return VERDICTS["not_comparable"], advice
+    if record.unmeasured:
+        more = len(record.unmeasured) - _MOST_UNMEASURED
+        advice = "; ".join([*record.unmeasured[:_MOST_UNMEASURED], *([f"and {more} more"] if more > 0 else [])])
+        return _FAILED._replace(words="not measured"), f"{advice[:1].upper()}{advice[1:]}."
     if "inconclusive" in lines:
         advice = "Too few samples to tell: audiobench power says how many would do."
         undecided = [line for item in record.items for line in item.regressions if line.status == "inconclusive"]
@@ -98,13 +105,13 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
             # More samples are no remedy where the baseline holds nothing to pair them with.
             advice = "The baseline does not know what is inconclusive: renew it, or check its name."
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
-    if status:
+    if status and status != _NOTHING_SELECTED:
         return _FAILED, "See what failed."
     if all(item.outcome == "skipped" for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
         advice = "Nothing was required: declare thresholds, or compare it with a baseline."
-        return _PASSED._replace(mark="", tone="plain"), advice
+        return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
 
 

@@ -32,7 +32,7 @@ def collected(*args, folder=ROOT, **environment):
 
 
 def test_the_benchmark_has_these_evals():
-    evals = collected("evals")
+    evals = [*collected("evals"), *collected("evals", "-m", "study")]
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
         "mmar.audiobench.toml": 1,
@@ -50,22 +50,22 @@ def test_the_benchmark_has_these_evals():
 
 
 def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
-    chosen = collected("evals", "-k", "emotion")
-    assert [one for one in chosen if "test_faithfulness.py" not in one] == [
+    assert collected("evals", "-k", "emotion") == [
         "sakura.audiobench.toml::test_sakura[emotion-single]",
         "sakura.audiobench.toml::test_sakura[emotion-multi]",
         "test_bundled.py::test_emotion",
         "test_listening.py::test_sakura[emotion]",
     ]
+    chosen = collected("evals", "-k", "faithfulness and emotion")
     assert "test_faithfulness.py::test_baseline[emotion]" in chosen
-    assert all("emotion" in one for one in chosen)
+    assert all("test_faithfulness.py" in one and "emotion" in one for one in chosen)
 
 
 def test_the_words_of_a_perturbation_and_a_track_select_it():
     masks = collected("evals", "-k", "mask and animal")
     assert len(masks) > 20
     assert all("[animal-mask-p" in one for one in masks)
-    noise = collected("evals", "-k", "noise-m10dB")
+    noise = collected("evals/test_faithfulness.py", "-k", "noise-m10dB")
     assert noise
     assert all("noise-m10dB" in one for one in noise)
 
@@ -166,6 +166,8 @@ def installed(tmp_path_factory):
 def test_an_installed_wheel_brings_the_evals_along(installed, tmp_path):
     evals = collected("--pyargs", "pytest_audiobench.evals", folder=tmp_path, PYTHONPATH=str(installed))
     assert sorted(evals) == sorted(collected("evals"))
+    study = ("--pyargs", "pytest_audiobench.evals.test_faithfulness", "-k", "mask-p20")
+    assert collected(*study, folder=tmp_path, PYTHONPATH=str(installed))
 
 
 def test_an_installed_wheel_brings_the_audio_and_the_default_model_along(installed, tmp_path):

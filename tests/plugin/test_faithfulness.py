@@ -39,7 +39,8 @@ def grid(suite):
 
     def run(words, *args, run="r", store="s", **habits):
         options = [f"--ab-data=questions={suite.path}/data", f"--ab-data=injection={suite.path}/speech"]
-        options += [f"--ab-store={suite.path}/{store}.sqlite", f"--ab-run={run}", "-k", f"questions and ({words})"]
+        options += [f"--ab-store={suite.path}/{store}.sqlite", f"--ab-run={run}"]
+        options += ["-m", "study", "-k", f"questions and ({words})"]
         result = suite.run(*options, *args, model="reasoner:one", **habits)
         record = suite.path / "reports" / run / "run.json"
         return result, json.loads(record.read_text()) if record.exists() else None

@@ -1,0 +1,100 @@
+"""Studies: evals marked ``study``, too many and too slow to run unless something asks for them by name.
+
+What asks is on the command line, in pytest's cache or in the baseline, so every worker of a run decides alike.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_audiobench.plugin.eval_items import ITEM
+from pytest_audiobench.report.formatting import counted
+
+if TYPE_CHECKING:
+    from pytest_audiobench.plugin.regression_gate import Gate
+
+MARKER = "study"
+_TOKEN = re.compile(r"[()]|[^\s()]+")
+
+
+class StudySelection:
+    """What a run asks for by name: the words of ``-k`` and ``-m``, paths, failures of the last run, a baseline."""
+
+    def __init__(self, config: pytest.Config, gate: Gate | None) -> None:
+        self._gate = gate
+        self._all = MARKER in _wanted_words(config.option.markexpr)
+        self._words = [word.lower() for word in _wanted_words(config.option.keyword)]
+        self._places = [_place(config, argument) for argument in config.option.file_or_dir]
+        again = config.getoption("lf", False) or config.getoption("failedfirst", False)
+        cache = config.cache if again else None
+        self._failed = frozenset(cache.get("cache/lastfailed", {}) if cache else ())
+
+    def left_out(self, items: Sequence[pytest.Item], alias: str) -> list[pytest.Item]:
+        """The evals of studies that nothing asks for; ``alias`` is that of the model where there is only one."""
+        studies = [item for item in items if ITEM in item.stash and item.get_closest_marker(MARKER)]
+        return [] if self._all else [item for item in studies if not self._includes(item, alias)]
+
+    def _includes(self, item: pytest.Item, alias: str) -> bool:
+        return (
+            item.nodeid in self._failed
+            or any(word in name for name in _names(item) for word in self._words)
+            or any(_is_at(item, *place) for place in self._places)
+            or (self._gate is not None and self._gate.knows(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
+        )
+
+
+def note(items: Sequence[pytest.Item]) -> str:
+    """How many evals of studies were not run, of which, and how to ask for them."""
+    files = dict.fromkeys(item.path.name.partition(".")[0].removeprefix("test_") for item in items)
+    were = "was" if len(items) == 1 else "were"
+    evals = counted(len(items), "eval")
+    return f"{evals} of studies {were} not run ({', '.join(files)}): ask for them by name, or with -m {MARKER}"
+
+
+def _names(item: pytest.Item) -> list[str]:
+    """What ``-k`` may call a study by: its file, its class, its function."""
+    above = [node.name for node in item.listchain() if isinstance(node, pytest.File | pytest.Class)]
+    return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name)]
+
+
+def _place(config: pytest.Config, argument: str) -> tuple[str, str]:
+    """The path that an argument of the command line names, and what in that file. pytest keeps none within another's
+    folder, so its own list lacks them.
+    """
+    place, _, part = argument.partition("::")
+    path = str(config.invocation_params.dir / place)
+    if config.option.pyargs:
+        with suppress(ImportError, ValueError):
+            spec = find_spec(place)
+            path = spec.origin if spec is not None and spec.origin else path
+    return os.path.realpath(path), part
+
+
+def _is_at(item: pytest.Item, path: str, part: str) -> bool:
+    own = item.nodeid.partition("::")[2]
+    is_part = not part or own == part or own.startswith((f"{part}::", f"{part}["))
+    return is_part and os.path.realpath(item.path) == path
+
+
+def _wanted_words(expression: str) -> list[str]:
+    """The words of a ``-k`` or ``-m`` expression that are not negated. What is wrong with it is pytest's to say."""
+    words, negated, outer = [], False, [False]
+    for token in _TOKEN.findall(expression):
+        if token == "not":
+            negated = not negated
+            continue
+        if token == "(":
+            outer.append(outer[-1] ^ negated)
+        elif token == ")":
+            outer = outer[:-1] or [False]
+        elif token not in ("and", "or") and not outer[-1] ^ negated:
+            words.append(token)
+        negated = False
+    return words
