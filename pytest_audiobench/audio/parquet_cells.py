@@ -44,6 +44,8 @@ class Column(NamedTuple):
     """Its name in the file, in parts."""
     type: Any
     """pyarrow's."""
+    classes: tuple[str, ...] = ()
+    """The names that its integers stand for, where Hugging Face's datasets wrote them into the file."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_audiobench.datasets.declaration import Declaration
+    from pytest_audiobench.datasets.declaration import Declaration, Parameter
 
 HELP = "list the published benchmarks that are declared: their evals, their source, where their data is looked for"
 
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         words = [file.name.removesuffix(SUFFIX), *(word for data in tasks.values() for word in data.source.keywords)]
         if args.name is None or any(args.name in word for word in words):
             matches += 1
-            evals = sum(_count(data) for data in tasks.values())
+            evals = sum(len(data.ids()) for data in tasks.values())
             about = next(iter(tasks.values())).source.title or ""
             print(f"{words[0]:<20} {evals:>4} {'eval ' if evals == 1 else 'evals'}  {about}")
     if not matches:
@@ -49,17 +49,18 @@ def run(args: argparse.Namespace) -> int:
     return 0 if matches else 1
 
 
-def _count(data: Declaration) -> int:
-    count = 1
-    for values in data.grid.values():
-        count *= len(values)
-    return count
+def _files(data: Declaration) -> str:
+    """Those of the rows in every layout, of which one is read."""
+    from pytest_audiobench.datasets.declaration import texts
+
+    rows = [data.data.rows, *(layout.data.rows for layout in data.layouts)]
+    return " or ".join(f"`{file}`" for written in rows for file in texts(written))
 
 
 def _section(file: Path) -> str:
     """The part of the page that says what one file declares."""
     from pytest_audiobench.datasets.catalogue import SUFFIX
-    from pytest_audiobench.datasets.declaration import read_declarations, read_toml, texts
+    from pytest_audiobench.datasets.declaration import read_declarations, read_toml
 
     table, tasks = read_toml(file), read_declarations(file)
     data = next(iter(tasks.values()))
@@ -72,10 +73,11 @@ def _section(file: Path) -> str:
         ("licence", source.licence or ""),
         ("access", "its publisher must be asked for it" if source.gated else ""),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
-        ("data", f"`--ab-data {data.root}=FOLDER`, with {' or '.join(f'`{file}`' for file in texts(data.data.rows))}"),
-        *((key, ", ".join(f"`{value}`" for value in texts(values))) for key, values in data.parameters.items()),
+        ("data", f"`--ab-data {data.root}=FOLDER`, with {_files(data)}"),
+        *((key, _values(values)) for key, values in data.parameters.items()),
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
-        ("evals", str(sum(_count(task) for task in tasks.values()))),
+        ("answers withheld", ", ".join(f"`{value}`" for values in data.withheld.values() for value in values)),
+        ("evals", str(sum(len(task.ids()) for task in tasks.values()))),
         ("protocol", f"`{table.get('protocol', 'multiple_choice')}`"),
         ("groups", ", ".join(f"`{group}`" for group in data.groups or ())),
         ("cluster", f"`{data.cluster}`" if data.cluster else ""),
@@ -88,6 +90,16 @@ def _section(file: Path) -> str:
         lines += ["\n| published | metric | value | conditions | source |\n|---|---|---|---|---|"]
         lines += [f"| {p.model} | {p.metric} | {p.value:g} | {p.conditions} | {p.source} |" for p in data.published]
     return "\n".join(line for line in lines if line) + "\n"
+
+
+def _values(parameter: Parameter) -> str:
+    from pytest_audiobench.datasets.declaration import OpenParameter, texts, values_of
+
+    said = ", ".join(f"`{value}`" for value in values_of(parameter))
+    if isinstance(parameter, OpenParameter):
+        pattern = "what matches " if isinstance(parameter.others, str) else ""
+        said += f"; for `dataset(…)` also {pattern}{', '.join(f'`{other}`' for other in texts(parameter.others))}"
+    return said
 
 
 def _comment(file: Path) -> list[str]:

@@ -20,11 +20,7 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 LOADERS: dict[str, str | Loader | Dataset | Path] = {
     "bundled": "datasets.bundled:bundled",
-    "common_voice": "datasets.common_voice:common_voice",
     "faithfulness_study": "compat.faithfulness_study.manifest:faithfulness_study",
-    "fleurs": "datasets.fleurs:fleurs",
-    "gigaspeech": "datasets.gigaspeech:gigaspeech",
-    "librispeech": "datasets.librispeech:librispeech",
     "non_speech": "datasets.non_speech:non_speech",
     "non_speech_recordings": "datasets.non_speech:non_speech_recordings",
     "sound_id": "datasets.packs.sound_id:sound_id",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
@@ -29,6 +29,17 @@ def samples_at(samples: Sequence[Sample], positions: Sequence[int]) -> list[Samp
 
 
 @dataclass(frozen=True)
+class Submission:
+    """What the publisher of a slice without references takes, to score it: the rows with the predictions in them."""
+
+    rows: Callable[[Places], Iterator[tuple[str, Mapping[str, Any]]]]
+    """Yields each row as it was published, without audio, by its sample's id."""
+    keys: tuple[str, ...]
+    """Under which the prediction stands in a row."""
+    format: Literal["json", "jsonl"] = "json"
+
+
+@dataclass(frozen=True)
 class Dataset:
     """A slice of a data set: the unit of planning."""
 
@@ -44,6 +55,11 @@ class Dataset:
     """What a reader of its numbers must know; it is printed with them."""
     perturbation: Perturbation | None = None
     """What was done to the clips, where it is the point of a curve or one of several that a suite compares."""
+
+    withheld: bool = False
+    """Whether its publisher keeps the references: every ``reference`` is empty, and no answer is right or wrong."""
+    submission: Submission | None = None
+    """None where its clips are no longer those that were published, too."""
 
     @property
     def unperturbed(self) -> str:
@@ -71,4 +87,5 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
             for before, sample in zip(samples, perturbed, strict=True)
         ]
 
-    return replace(dataset, name=f"{dataset.name}+{perturbation.name}", read=read, perturbation=perturbation)
+    name = f"{dataset.name}+{perturbation.name}"
+    return replace(dataset, name=name, read=read, perturbation=perturbation, submission=None)

@@ -8,20 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
 
 from pytest_audiobench.datasets.catalogue import SUFFIX
 from pytest_audiobench.datasets.places import relative_path
+from pytest_audiobench.datasets.recordings import ENDINGS
+from pytest_audiobench.datasets.row_files import captures_in, landmark
 from pytest_audiobench.datasets.transforms import filled, template
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.records import reading
 from pytest_audiobench.records.fields import Record
 
-FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".parquet")
+FORMATS = (".json", ".jsonl", ".ndjson", ".csv", ".tsv", ".txt", ".parquet")
 
 Text: TypeAlias = Annotated[str, Meta(min_length=1)]
 Texts: TypeAlias = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
@@ -30,6 +32,10 @@ Texts: TypeAlias = Text | Annotated[tuple[Text, ...], Meta(min_length=1)]
 def texts(written: str | Sequence[str] | None) -> Sequence[str]:
     """The texts of a key that takes one or several."""
     return (written,) if isinstance(written, str) else written or ()
+
+
+Audio: TypeAlias = Text | Annotated[tuple[Texts, ...], Meta(min_length=1)]
+"""A clip's path, or several, each of which may be a list of paths of which the first that is there is the clip."""
 
 
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
@@ -42,7 +48,7 @@ class Source(Record, kw_only=True, frozen=True):
     title: Text | None = None
     citation: Text | None = None
     repository: Text | None = None
-    """Of git, as a URL."""
+    """Where it is published, as a URL: of git, where it is there."""
     hub: Text | None = None
     """A data set of the Hugging Face Hub, as owner/name."""
     revision: Text | None = None
@@ -64,37 +70,114 @@ class Layout(Record, kw_only=True, frozen=True):
     """The table ``[data]``."""
 
     rows: Texts
-    """A file below the root, or several of which the first that is there is read; of shards a pattern,
-    ``data/test-*.parquet``."""
+    """A file below the root, or several of which the first that is there is read. One may be a pattern, of shards
+    (``data/test-*.parquet``) or with ``{names}``, which are columns then (``{label}/*.wav``)."""
     root: Text | None = None
     """What ``--ab-data`` calls the folder; the file's name unless given."""
     header: tuple[Text, ...] = ()
     """The columns of a CSV or TSV whose first line is a row."""
+    list: Text | None = None
+    """The array of a JSON object that has the rows, which is read whatever its length."""
+    each: Text | None = None
+    """A column that holds a list of objects: each is a row, with the columns of the row that it is in."""
     key: Text | None = None
     """The column that ``{key}`` is, where rows are not the members of a JSON object, each under its own."""
     where: dict[str, str | tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """The rows to take: those whose column has the value, or one of the values."""
+    """The rows to take: those whose column has the value, or one of the values; a list has what is in it."""
     labels: Text | None = None
     """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
+    json: tuple[Text, ...] = ()
+    """The columns of texts that are JSON: ``{column.member}`` is a member of an object."""
+    archives: dict[str, Text] = msgspec.field(default_factory=dict)
+    """By the folder below the root that each unpacks to."""
+    rate: Annotated[int, Meta(ge=1)] | Text | None = None
+    """Of waveforms in Parquet that do not say it (BEANS-Zero): in Hz, or the column that has it."""
 
 
 class Fields(Record, kw_only=True, frozen=True):
     """The table ``[sample]``: templates, a text of columns each."""
 
     id: Text
-    audio: Texts
+    audio: Audio
     question: Text | None = None
     choices: Texts | None = None
     answer: Text | None = None
     references: Texts | None = None
+    start: Text | None = None
+    """Where in the recording the clip begins, in seconds; with ``end``."""
+    end: Text | None = None
     metadata: tuple[Text, ...] | dict[str, Text] = ()
     """By name; a list is of columns, each null where a row has none."""
+    optional: tuple[Text, ...] = ()
+    """Columns that are metadata of those rows only that have something in them."""
 
     @property
     def metadata_templates(self) -> Mapping[str, str]:
         if isinstance(self.metadata, dict):
             return self.metadata
         return {column: f"{{{column}?}}" for column in self.metadata}
+
+    @property
+    def clips(self) -> Sequence[Texts]:
+        """Of each clip its path, or those of which the first that is there is taken."""
+        return (self.audio,) if isinstance(self.audio, str) else self.audio
+
+    @property
+    def templates(self) -> list[tuple[str, str]]:
+        """All of them, each with its table and key."""
+        written = [
+            (f"[sample], {key}", text)
+            for key in _TEMPLATES
+            for several in (self.clips if key == "audio" else [getattr(self, key)])
+            for text in texts(several)
+        ]
+        written += [(f"[sample.metadata], {name}", text) for name, text in self.metadata_templates.items()]
+        return [*written, *(("[sample], optional", f"{{{column}?}}") for column in self.optional)]
+
+
+class OpenParameter(Record, kw_only=True, frozen=True):
+    """A parameter with values that are no evals, and can be asked for: ``dataset("common_voice", "de", "test")``."""
+
+    values: Annotated[tuple[Text, ...], Meta(min_length=1)]
+    others: Texts
+    """A list, or a pattern of regular expressions for the whole value."""
+
+    def __contains__(self, value: str) -> bool:
+        if value in self.values or not isinstance(self.others, str):
+            return value in (*self.values, *self.others)
+        return bool(_NAME.fullmatch(value) and re.fullmatch(self.others, value))
+
+    def __str__(self) -> str:
+        """What there is, for a sentence."""
+        others = [f"what matches {self.others}"] if isinstance(self.others, str) else self.others
+        return ", ".join([*self.values, *others])
+
+
+Parameter: TypeAlias = Texts | OpenParameter
+
+
+def values_of(parameter: Parameter) -> Sequence[str]:
+    """Those that it stands for where it is left out."""
+    return parameter.values if isinstance(parameter, OpenParameter) else texts(parameter)
+
+
+class Alternative(Record, kw_only=True, frozen=True):
+    """One of ``[[layout]]``: the same samples as they are distributed elsewhere."""
+
+    data: Layout
+    sample: Fields
+    parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
+    """The values that are distributed so, where others are not."""
+
+
+class Withheld(Record, kw_only=True, frozen=True):
+    """The table ``[submission]``: what its publisher wants to score answers whose references are not published."""
+
+    parameters: Annotated[dict[str, Texts], Meta(min_length=1)]
+    """Further values of parameters: those whose answers are withheld."""
+    prediction: Texts
+    """The key, or several, that is put to each row as it was published."""
+    format: Literal["json", "jsonl"] = "json"
 
 
 class Published(Record, kw_only=True, frozen=True):
@@ -116,13 +199,16 @@ class Declaration(Record, kw_only=True, frozen=True):
     source: Source
     data: Layout
     sample: Fields
-    parameters: dict[str, Texts] = msgspec.field(default_factory=dict)
+    parameters: dict[str, Parameter] = msgspec.field(default_factory=dict)
     """Their values: a list makes an eval of each, a text stands for the only one."""
     cluster: Text | None = None
     groups: tuple[Text, ...] | None = None
     """None is those of few values."""
     note: str = ""
     published: tuple[Published, ...] = ()
+    layouts: tuple[Alternative, ...] = ()
+    """Read in this order, where nothing of ``data`` is there."""
+    submission: Withheld | None = None
 
     @property
     def root(self) -> str:
@@ -131,22 +217,55 @@ class Declaration(Record, kw_only=True, frozen=True):
     @property
     def grid(self) -> Mapping[str, Sequence[str]]:
         """The parameters whose values are evals each."""
-        return {name: values for name, values in self.parameters.items() if not isinstance(values, str)}
+        return {name: values_of(known) for name, known in self.parameters.items() if not isinstance(known, str)}
 
     def cases(self, given: Mapping[str, str]) -> list[dict[str, str]]:
         """All parameters, with every value of each that is not ``given``."""
-        values = {name: (given[name],) if name in given else texts(known) for name, known in self.parameters.items()}
+        values = {
+            name: (given[name],) if name in given else values_of(known) for name, known in self.parameters.items()
+        }
         return [dict(zip(values, case, strict=True)) for case in product(*values.values())]
 
-    def files(self, case: Mapping[str, str]) -> list[str]:
-        """The files below the root of which the first that is there holds the rows."""
-        return [filled(file, case) for file in texts(self.data.rows)]
+    @property
+    def withheld(self) -> Mapping[str, Sequence[str]]:
+        """The values of parameters, beside those of ``parameters``, whose answers are withheld."""
+        return {name: texts(values) for name, values in self.submission.parameters.items()} if self.submission else {}
+
+    def is_withheld(self, case: Mapping[str, str]) -> bool:
+        """Whether the answers of a case are withheld."""
+        return any(case.get(name) in values for name, values in self.withheld.items())
+
+    def ids(self) -> list[dict[str, str]]:
+        """The evals of the file: their values of the parameters that make their ids; those withheld come last."""
+        grid = self.grid
+        cases = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+        for name, values in self.withheld.items():
+            further = {other: values if other == name else grid[other] for other in {**grid, name: ()}}
+            cases += [dict(zip(further, case, strict=True)) for case in product(*further.values())]
+        return cases
+
+    def of_layouts(self, case: Mapping[str, str]) -> list[Declaration]:
+        """The same as each layout has it that a case is distributed in, the file's own first."""
+        fitting = (
+            layout
+            for layout in self.layouts
+            if all(case.get(name) in texts(values) for name, values in layout.parameters.items())
+        )
+        return [self, *(msgspec.structs.replace(self, data=each.data, sample=each.sample) for each in fitting)]
+
+    def files(self, case: Mapping[str, str]) -> Mapping[str, tuple[Declaration, str]]:
+        """The files below the root of which the first that is there holds the rows, each with its layout, by what shows
+        that it is there.
+        """
+        layouts = [(each, filled(file, case)) for each in self.of_layouts(case) for file in texts(each.data.rows)]
+        return {landmark(file): (each, file) for each, file in layouts}
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
 _PLAIN = ("parameters", "cluster", "groups", "note", "published")
-_TEMPLATES = ("id", "audio", "question", "choices", "answer", "references")
-KEYS = (*_TABLES, *_PLAIN, "task")
+_LAYOUT, _SUBMISSION = "layout", "submission"
+_TEMPLATES = ("id", "audio", "question", "choices", "answer", "references", "start", "end")
+KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
 """Those of a file's keys that are about its data."""
 
 
@@ -201,6 +320,10 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
         own.add(f"{place} has the unknown key 'name'; its file's name is its name")
     suite = path.name.removesuffix(SUFFIX)
     values = _values(place, table, Declaration, _PLAIN, own)
+    layouts = _layouts(place, table.get(_LAYOUT, []), own)
+    submission: Any = None
+    if _SUBMISSION in table:
+        submission = _table(f"{place}, [{_SUBMISSION}]", table[_SUBMISSION], Withheld, own)
     # What is of a wrong type stands as nothing in the checks of all else.
     source, data, sample = (tables.get(name) for name in _TABLES)
     declared = Declaration(
@@ -208,17 +331,57 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
         source=source or Source(),
         data=data or Layout(rows=()),
         sample=sample or Fields(id="", audio=(), answer=""),
+        layouts=tuple(layouts.values()),
+        submission=submission,
         **values,
     )
     usable = _check_parameters(declared, place, own) and ("parameters" in table) == ("parameters" in values)
     if usable:
         _check_layout(declared, place, own)
+        _check_parameters_are_used(declared, place, own)
     if sample is not None:
         _check_metadata_names(declared, place, own)
+    for where, layout in layouts.items():
+        other = msgspec.structs.replace(declared, data=layout.data, sample=layout.sample)
+        if usable:
+            _check_layout(other, where, own)
+            _check_values(declared, where, layout.parameters, own)
+        _check_metadata_names(other, where, own)
     with mistakes.catching():
         own.check()
         return declared
     return None
+
+
+def _layouts(place: str, tables: object, mistakes: Mistakes) -> dict[str, Alternative]:
+    """What ``[[layout]]`` holds, each by its place, without those that are wrong."""
+    if not isinstance(tables, list):
+        mistakes.add(f"{place}: layout must be tables, each under [[layout]]")
+        return {}
+    layouts: dict[str, Any] = {}
+    for number, table in enumerate(tables, start=1):
+        where = f"{place}, [[layout]] number {number}"
+        parts: dict[str, Any] = {}
+        for name in ("data", "sample"):
+            if isinstance(table, Mapping) and name in table:
+                parts[name] = _table(f"{where}, [{name}]", table[name], _TABLES[name], mistakes)
+        if None not in parts.values() and (layout := _table(where, {**table, **parts}, Alternative, mistakes)):
+            layouts[where] = layout
+    return layouts
+
+
+def _check_values(
+    declared: Declaration, place: str, parameters: Mapping[str, str | Sequence[str]], mistakes: Mistakes
+) -> None:
+    """Adds the ``parameters`` that the file does not have, and their values."""
+    for name, values in parameters.items():
+        if name not in declared.parameters:
+            mistakes.add(f"{place}, parameters: {name!r} is none of the file's", name, declared.parameters)
+            continue
+        known = [*values_of(declared.parameters[name]), *declared.withheld.get(name, ())]
+        for value in texts(values):
+            if value not in known:
+                mistakes.add(f"{place}, parameters: {name} has no value {value!r}", value, known)
 
 
 def _table(place: str, table: object, record: type[Record], mistakes: Mistakes) -> Record | None:
@@ -269,8 +432,23 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
             usable = False
-        for value in texts(values):
+        for value in values_of(values):
             _check_name(f"{place}, [parameters], {name}", value, mistakes)
+        if isinstance(values, OpenParameter) and isinstance(values.others, str):
+            try:
+                re.compile(values.others)
+            except re.error as error:
+                mistakes.add(f"{place}, [parameters], {name}: others, {values.others!r}, is no pattern: {error}")
+                usable = False
+    for name, further in declared.withheld.items():
+        where = f"{place}, [{_SUBMISSION}], parameters"
+        if name not in declared.parameters:
+            mistakes.add(f"{where}: {name!r} is none of [parameters]", name, declared.parameters)
+            usable = False
+        for value in further:
+            _check_name(f"{where}, {name}", value, mistakes)
+            if name in declared.parameters and value in values_of(declared.parameters[name]):
+                mistakes.add(f"{where}: {name} has {value!r} in [parameters], too, whose answers are published")
     for word in declared.source.keywords:
         _check_name(f"{place}, [source]", word, mistakes)
     return usable
@@ -291,19 +469,56 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
     attempt(
         "[data], labels", template if data.labels and "{" in filled(data.labels, case) else relative_path, data.labels
     )
-    for key in _TEMPLATES:
-        attempt(f"[sample], {key}", template, getattr(sample, key))
-    for name, text in sample.metadata_templates.items():
-        attempt(f"[sample.metadata], {name}", template, text)
+    for key, text in sample.templates:
+        attempt(key, template, text)
     attempt("[data], rows", _check_rows, data.rows)
+    _check_captures(declared, place, mistakes)
+    if (sample.start is None) != (sample.end is None):
+        mistakes.add(f"{place}, [sample] has only one of 'start' and 'end'; a clip in a recording has both")
+    suffixes = {PurePosixPath(file).suffix.lower() for file in texts(data.rows)}
+    if data.list is not None and suffixes != {".json"}:
+        mistakes.add(f"{place}, [data], list: only a .json file has an array of that name")
+    if data.each is not None and ".parquet" in suffixes:
+        mistakes.add(f"{place}, [data], each: rows of Parquet have no rows inside")
+    for folder, archive in data.archives.items():
+        attempt("[data], archives", relative_path, (folder, archive))
+    if data.rate is not None and ".parquet" not in suffixes:
+        mistakes.add(f"{place}, [data], rate is of waveforms in Parquet files, and its rows are in none; leave it out")
     if sample.answer is None and sample.references is None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
     if data.labels is not None and sample.choices is not None:
         mistakes.add(f"{place} has choices in [sample] and labels in [data], which are choices too; keep one")
 
 
+def _check_parameters_are_used(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds the parameters that nothing is made of, in any layout: most often one is misspelled."""
+    layouts = [(declared.data, declared.sample), *((layout.data, layout.sample) for layout in declared.layouts)]
+    used = [text for data, sample in layouts for text in _texts_of_rows(data, sample)]
+    for name in declared.parameters:
+        if not any(re.search(rf"\{{{name}[|}}]", text) for text in used):
+            mistakes.add(f"{place}, [parameters]: nothing is made of {name!r}; write {{{name}}} where it belongs")
+
+
+def _texts_of_rows(data: Layout, sample: Fields) -> list[str]:
+    wanted = [text for values in data.where.values() for text in texts(values)]
+    return [*texts(data.rows), *data.where, *wanted, data.labels or "", *(text for _, text in sample.templates)]
+
+
+def _check_captures(declared: Declaration, place: str, mistakes: Mistakes) -> None:
+    """Adds the names in the files' paths that nothing is made of."""
+    data, case = declared.data, declared.cases({})[0]
+    shown = [data.labels or "", *(text for _, text in declared.sample.templates)]
+    columns = {name for text in shown for name in re.findall(r"\{(\w+)[?|}]", filled(text, case))} | set(data.where)
+    for file in texts(data.rows):
+        for name in sorted(captures_in(filled(file, case)) - columns):
+            mistakes.add(
+                f"{place}, [data], rows, {file!r}: it names {{{name}}}, which is none of the [parameters], and no "
+                "column that a sample is made of; write * for what does not matter"
+            )
+
+
 def _check_metadata_names(declared: Declaration, place: str, mistakes: Mistakes) -> None:
-    known = declared.sample.metadata_templates
+    known = [*declared.sample.metadata_templates, *declared.sample.optional]
     for key, names in (("cluster", [declared.cluster] if declared.cluster else []), ("groups", declared.groups or ())):
         for name in names:
             if name not in known:
@@ -320,10 +535,13 @@ def _check_rows(file: str) -> None:
         relative_path(file)
     except ValueError as error:
         raise ValueError(f"cannot be used: {error}") from None
-    if unknown := re.search(r"\{.*?\}", file):
+    if unknown := re.search(r"\{(?!\w+\}).*?\}", file):
         raise ValueError(f"names {unknown[0]}, which is none of the [parameters]")
-    if PurePosixPath(file).suffix.lower() not in FORMATS:
-        raise ValueError(f"ends with none of {', '.join(FORMATS)}")
+    suffix = PurePosixPath(file).suffix.lower()
+    if suffix not in (*FORMATS, *ENDINGS):
+        raise ValueError(f"ends with none of {', '.join(FORMATS)}, and with none of audio, such as .wav")
+    if suffix == ".parquet" and captures_in(file):
+        raise ValueError("has a name in it; of shards only * is a pattern")
 
 
 def read_declarations(path: Path) -> dict[str, Declaration]:

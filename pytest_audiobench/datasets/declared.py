@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import csv
+import math
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from inspect import Parameter, Signature
-from pathlib import Path
+from itertools import chain
+from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pytest_audiobench.audio.clip import Clip, DataRoot
-from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.declaration import Declaration, read_declarations, texts
+from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
+from pytest_audiobench.datasets.dataset import Dataset, Submission
+from pytest_audiobench.datasets.declaration import Declaration, Layout, OpenParameter, read_declarations, texts
 from pytest_audiobench.datasets.places import Places, holds
-from pytest_audiobench.datasets.published_layouts import Entry, read_json, tsv_entries
+from pytest_audiobench.datasets.published_layouts import Entry, elements, read_json, tsv_entries
+from pytest_audiobench.datasets.recordings import ENDINGS
+from pytest_audiobench.datasets.row_files import RowFile, row_files
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import jsonl_rows
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
 from pytest_audiobench.datasets.transforms import TRANSFORMS, Hole, Template, filled, template
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 
-_KEY, _TASK = "key", "task"
+_FOLDER, _KEY, _TASK = "folder", "key", "task"
 
 
 def declared_loader(path: Path) -> Callable[..., Dataset]:
@@ -55,39 +61,108 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
             raise UsageError(
                 f"{declared.name} has no {name}; it has {', '.join(declared.parameters) or 'no parameter'}"
             )
-        if value not in (known := texts(declared.parameters[name])):
-            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join(known)}")
+        known, kept = declared.parameters[name], declared.withheld.get(name, ())
+        if value not in kept and value not in (known if isinstance(known, OpenParameter) else texts(known)):
+            listed = [str(known)] if isinstance(known, OpenParameter) else texts(known)
+            raise UsageError(f"{declared.name} has no {name} {value!r}; it has {', '.join([*listed, *kept])}")
     constants = {name: value for name, value in declared.parameters.items() if isinstance(value, str)}
     chosen = {**constants, **given}
     parts = [declared.name, *(chosen[name] for name in declared.parameters if name in chosen)]
-    read = partial(_read, declared, declared.cases(given))
-    return Dataset("/".join(parts), read, declared.cluster, declared.groups, declared.note)
+    cases = declared.cases(given)
+    wanted, submission = declared.submission, None
+    if withheld := wanted is not None and all(map(declared.is_withheld, cases)):
+        rows = partial(_published_rows, declared, cases)
+        submission = Submission(rows, tuple(texts(wanted.prediction)), wanted.format)
+    return Dataset(
+        "/".join(parts),
+        partial(_read, declared, cases),
+        declared.cluster,
+        declared.groups,
+        declared.note,
+        withheld=withheld,
+        submission=submission,
+    )
 
 
 def _read(declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places) -> Sequence[Sample]:
     mistakes = Mistakes()
-    samples: list[Sample] = []
-    for case in cases:
-        files = declared.files(case)
-        root = places.find(declared.root, *files)
-        file = next(file for file in files if holds(root.folder, file))
-        if file.endswith(".parquet"):
-            shards = _parquet_samples(declared, case, root, file)
-            if len(cases) == 1:
-                return shards
-            samples += shards
-            continue
-        with mistakes.catching():
-            path = root.folder / file
-            make = _Maker(declared, case, root, _labels(declared, case, root, path))
-            before = len(samples)
-            for entry in _entries(declared, case, path):
-                with mistakes.catching():
-                    samples.append(make(entry))
-            if len(samples) == before and not mistakes:
-                mistakes.add(_no_row(declared, path))
+    parts = [_samples(declared, case, places, mistakes) for case in cases]
+    samples = parts[0] if len(parts) == 1 else spooled(chain.from_iterable(parts))
+    samples = spooled(samples) if isinstance(samples, Iterator) else samples
     mistakes.check()
     return samples
+
+
+def _samples(
+    declared: Declaration, case: Mapping[str, str], places: Places, mistakes: Mistakes
+) -> Sequence[Sample] | Iterator[Sample]:
+    """Those of one case; what is wrong with its rows is added to ``mistakes`` when they are made."""
+    layout, root, file = _there(declared, case, places)
+    if file.endswith(".parquet"):
+        return _parquet_samples(layout, case, root, file)
+    return _row_samples(layout, case, root, file, mistakes)
+
+
+def _row_samples(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str, mistakes: Mistakes
+) -> Iterator[Sample]:
+    with mistakes.catching():
+        files = row_files(root.folder, pattern)
+        make, count = _Maker(declared, case, root, _labels(declared, case, root, files)), 0
+        for entry in _entries(declared, case, root, files):
+            with mistakes.catching():
+                if (sample := make(entry)) is not None:
+                    count += 1
+                    yield sample
+        if not count and not mistakes:
+            mistakes.add(_no_row(declared, root.folder / pattern))
+
+
+def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
+    """The layout that is on this machine, its folder, and the file of its rows. Raises DataNotFound for none."""
+    files = declared.files(case)
+    root = places.find(declared.root, *files)
+    layout, file = next(files[mark] for mark in files if holds(root.folder, mark))
+    for folder, archive in layout.data.archives.items():
+        packed = root.folder / filled(archive, case)
+        if packed.is_file() and not (root.folder / filled(folder, case)).exists():
+            command = f"tar -xf {shlex.quote(str(packed))} -C {shlex.quote(str(root.folder))}"
+            if packed.suffix == ".zip":
+                command = f"python -m zipfile -e {shlex.quote(str(packed))} {shlex.quote(str(root.folder))}"
+            raise DataNotFound(
+                f"the audio of {declared.root} is still packed in {packed.name}, and {root.folder} has no "
+                f"{filled(folder, case)}; unpack it: {command}"
+            )
+    return layout, root, file
+
+
+def _published_rows(
+    declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The rows that are taken, as they were published but for audio in them, by their samples' ids."""
+    for case in cases:
+        layout, root, file = _there(declared, case, places)
+        id_ = template(filled(layout.sample.id, case))
+        if file.endswith(".parquet"):
+            from pytest_audiobench.datasets.parquet_rows import parquet_files, parquet_rows, plain_columns
+
+            files = parquet_files(root, file)
+            for place, row in parquet_rows(files, plain_columns(files), _wanted(layout, case)):
+                yield _joined(id_, _unfolded(layout, Entry(str(place), row)), ()), row
+        else:
+            for entry in _entries(layout, case, root, row_files(root.folder, file)):
+                yield _joined(id_, entry, ()), entry.published
+
+
+def _unfolded(declared: Declaration, entry: Entry, key: str | None = None) -> Entry:
+    """``entry`` with the members of its columns of JSON, and its ``{key}``."""
+    for column in declared.data.json:
+        entry.unfold(column)
+    if declared.data.key and entry.has(declared.data.key):
+        key = entry.text(declared.data.key)
+    if key is not None:
+        entry.set_default({_KEY: key})
+    return entry
 
 
 def _wanted(declared: Declaration, case: Mapping[str, str]) -> dict[str, list[str]]:
@@ -102,15 +177,42 @@ def _no_row(declared: Declaration, path: Path) -> str:
     return f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again"
 
 
-def _entries(declared: Declaration, case: Mapping[str, str], file: Path) -> Iterator[Entry]:
-    """The rows of ``file`` that are taken."""
+def _entries(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, files: Sequence[RowFile]
+) -> Iterator[Entry]:
+    """The rows of ``files`` that are taken."""
+    data = declared.data
     wanted = {column: frozenset(values) for column, values in _wanted(declared, case).items()}
-    for key, entry in _READERS[file.suffix.lower()](file, declared.data.header):
-        entry.set_default(
-            _KEY, entry.text(declared.data.key) if declared.data.key and entry.has(declared.data.key) else key
-        )
-        if all(entry.has(column) and _text(entry, column) in values for column, values in wanted.items()):
-            yield entry
+    for file in files:
+        path = root.folder / file.name
+        around = {_FOLDER: PurePosixPath(file.name).parent.as_posix(), **file.columns}
+        if path.suffix.lower() in ENDINGS:
+            rows: Iterator[tuple[str, Entry]] = iter([(file.name, Entry(str(path), {}))])
+        else:
+            rows = _READERS[path.suffix.lower()](path, data)
+        is_empty = True
+        for key, row in rows:
+            is_empty = False
+            for entry in row.within(data.each) if data.each else (row,):
+                _unfolded(declared, entry, key).set_default(around)
+                if all(_is_one_of(entry, column, values) for column, values in wanted.items()):
+                    yield entry
+        # Among many files an empty one would be left out unseen.
+        if is_empty:
+            raise UsageError(f"{path} has no row; fetch it again")
+
+
+def _is_one_of(entry: Entry, column: str, values: frozenset[str]) -> bool:
+    """Whether what is in the column, or one of what is in its list, is one of ``values``.
+
+    Raises UsageError where there is no such column: the row would be left out unseen, be it of another layout.
+    """
+    if not entry.has(column):
+        if not entry.has_name(column):
+            raise entry.wrong(f"has no {column!r}")
+        return False
+    value = entry.field(column)
+    return not values.isdisjoint(value if isinstance(value, tuple) else (str(value),))
 
 
 def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str) -> Sequence[Sample]:
@@ -127,71 +229,91 @@ def _parquet_samples(declared: Declaration, case: Mapping[str, str], root: DataR
     if column.holes:
         labels: tuple[str, ...] | None = tuple(map(str, distinct_values(files, column.holes[0].column, where)))
     else:
-        labels = _labels(declared, case, root, root.folder / pattern)
+        labels = _labels(declared, case, root, ())
     make = _Maker(declared, case, root, labels)
     present = column_names(files)
-    columns = {hole.column for hole in make.holes if not hole.optional or hole.column in present} - {_KEY}
+    holes = {hole.column: hole.optional for hole in make.holes}
     if declared.data.key:
-        columns.add(declared.data.key)
+        holes[declared.data.key] = False
+    texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in declared.data.json}
+    columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
+    columns = (columns | {*texts_of_json.values()}) - {_KEY}
 
     def sample(place: object, row: Mapping[str, Any]) -> Sample:
-        entry = Entry(str(place), row)
-        if declared.data.key:
-            entry.set_default(_KEY, entry.text(declared.data.key))
-        return make(entry)
+        entry = _unfolded(declared, Entry(str(place), row))
+        if (made := make(entry)) is None:
+            raise entry.wrong("has no answer")
+        return made
 
-    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns))
+    samples = ParquetSamples(files, columns, sample, where, dict.fromkeys(make.audio_columns, declared.data.rate))
     if not samples:
         raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
 
 
-def _json_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _json_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
+    if data.list is not None:
+        rows = enumerate(elements(file, data.list), start=1)
+        return ((str(number), Entry(f"{file}, {data.list} {number}", row)) for number, row in rows)
     content = read_json(file)
     if not isinstance(content, dict | list):
         raise UsageError(f"{file} is neither a list nor an object of rows; fetch it again")
     pairs = content.items() if isinstance(content, dict) else ((str(i), row) for i, row in enumerate(content))
-    return ((key, Entry(f"{file}, {key if isinstance(content, list) else repr(key)}", row)) for key, row in pairs)
+    called = f"{file}, row " if isinstance(content, list) else f"{file}, "
+    return ((key, Entry(called + (key if isinstance(content, list) else repr(key)), row)) for key, row in pairs)
 
 
-def _jsonl_entries(file: Path, _: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _jsonl_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
     return ((str(number), Entry(f"{file}, line {number}", row)) for number, row in jsonl_rows(file))
 
 
-def _csv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+def _csv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
     try:
         with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = csv.DictReader(lines, fieldnames=header or None, strict=True)
+            rows = csv.DictReader(lines, fieldnames=data.header or None, strict=True)
             for row in rows:
                 entry = Entry(f"{file}, line {rows.line_num}", row)
                 if None in row:
                     raise entry.wrong(f"has more than its {len(rows.fieldnames or ())} cells")
+                if None in row.values():
+                    raise entry.wrong(f"has fewer than its {len(rows.fieldnames or ())} cells")
                 yield str(rows.line_num), entry
     except (OSError, ValueError, csv.Error) as error:
         raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
 
 
-def _tsv_entries(file: Path, header: Sequence[str]) -> Iterator[tuple[str, Entry]]:
-    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, header), start=1))
+def _tsv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
+    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, data.header), start=1))
 
 
-_READERS: Mapping[str, Callable[[Path, Sequence[str]], Iterator[tuple[str, Entry]]]] = {
+def _text_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
+    """Kaldi's: a line is a key, white space, and words; one that ends behind its key is cut off."""
+    for number, line in lines_of_text(file):
+        key, *words = line.split(maxsplit=1)[:2] or ("",)
+        if key:
+            yield key, Entry(f"{file}, line {number}", {"text": words[0]} if words else {})
+
+
+_READERS: Mapping[str, Callable[[Path, Layout], Iterator[tuple[str, Entry]]]] = {
     ".json": _json_entries,
     ".jsonl": _jsonl_entries,
     ".ndjson": _jsonl_entries,
     ".csv": _csv_entries,
     ".tsv": _tsv_entries,
+    ".txt": _text_entries,
 }
 
 
-def _labels(declared: Declaration, case: Mapping[str, str], root: DataRoot, file: Path) -> tuple[str, ...] | None:
+def _labels(
+    declared: Declaration, case: Mapping[str, str], root: DataRoot, files: Sequence[RowFile]
+) -> tuple[str, ...] | None:
     """The choices of all samples: the different values of a column, sorted, or the lines of a file."""
     if declared.data.labels is None:
         return None
     written = filled(declared.data.labels, case)
     column = template(written)
     if column.holes:
-        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, file)}))
+        return tuple(sorted({_joined(column, entry, ()) for entry in _entries(declared, case, root, files)}))
     labels = root.folder / written
     if not labels.is_file():
         raise UsageError(f"{labels} is not there, which has the labels of {declared.name}; fetch it again")
@@ -212,50 +334,91 @@ class _Maker:
 
         fields = declared.sample
         self._root, self._labels = root, labels
+        self._withheld = declared.is_withheld(case)
         self._id, self._question, self._answer = (
             template(filled(fields.id, case)),
             one(fields.question),
-            one(fields.answer),
+            None if self._withheld else one(fields.answer),
         )
-        self._audio, self._choices = templates(fields.audio), templates(fields.choices)
-        self._references = templates(fields.references)
+        self._audio, self._choices = [templates(paths) for paths in fields.clips], templates(fields.choices)
+        self._start, self._end = one(fields.start), one(fields.end)
+        self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
+        self._references = [] if self._withheld else templates(fields.references)
         self._metadata = {name: template(filled(text, case)) for name, text in fields.metadata_templates.items()}
 
     @property
     def holes(self) -> Iterator[Hole]:
         """The columns of a row that a sample is made of, but for those of audio."""
-        single = (self._id, self._question, self._answer)
-        listed = (*self._choices, *self._references, *self._metadata.values())
-        audio = (one for one in self._audio if not one.is_hole)
+        single = (self._id, self._question, self._answer, self._start, self._end)
+        listed = (*self._choices, *self._references, *self._metadata.values(), *self._optional.values())
+        audio = (one for paths in self._audio for one in paths if not one.is_hole)
         return (hole for one in (*single, *listed, *audio) if one is not None for hole in one.holes)
 
     @property
     def audio_columns(self) -> list[str]:
         """The columns that hold audio, or paths of it, and nothing else."""
-        return [one.holes[0].column for one in self._audio if one.is_hole and one.holes[0].transform is None]
+        whole = (paths[0] for paths in self._audio if len(paths) == 1 and paths[0].is_hole)
+        return [one.holes[0].column for one in whole if one.holes[0].transform is None]
 
     def _clips(self, entry: Entry, choices: Sequence[str]) -> Iterator[Clip]:
-        for one in self._audio:
-            clip = entry.made_clip(one.holes[0].column) if one.is_hole else None
-            if clip is not None:
-                yield clip
-            else:
-                yield from (entry.clip(self._root, path) for path in _listed([one], entry, choices))
+        for one, *others in self._audio:
+            if one.is_hole and (made := entry.made_clips(one.holes[0].column)):
+                yield from made
+                continue
+            clips = [entry.clip(self._root, path) for path in _listed([one, *others], entry, choices)]
+            yield from [next(filter(_is_there, clips), clips[0])] if others else clips
 
-    def __call__(self, entry: Entry) -> Sample:
+    def _part(self, entry: Entry, choices: Sequence[str]) -> tuple[Edit, ...]:
+        """What cuts the sample's part out of its recording."""
+        if self._start is None or self._end is None:
+            return ()
+        from pytest_audiobench.audio.edits import trim
+
+        start_s, end_s = (_seconds(one, entry, choices) for one in (self._start, self._end))
+        if not 0 <= start_s < end_s:
+            raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
+        return (trim(start_s, end_s),)
+
+    def __call__(self, entry: Entry) -> Sample | None:
+        """The sample; None for a row of whose answer a transform makes nothing."""
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
+        hole = self._answer.holes[0] if self._answer and self._answer.is_hole else None
+        if hole and hole.optional and not entry.has_name(hole.column):
+            raise entry.wrong(f"has no {hole.column!r}")
+        if hole and hole.transform and _value(hole, entry, choices) is None:
+            return None
         references = _listed(self._references, entry, choices)
-        if not (references or self._answer):
+        if not (references or self._answer or self._withheld):
             raise entry.wrong("has no reference")
+        part = self._part(entry, choices)
+        optional = {name: _field(field, entry, choices) for name, field in self._optional.items()}
         return Sample(
             id=_joined(self._id, entry, choices),
-            clips=tuple(self._clips(entry, choices)),
+            clips=tuple(clip.edited(*part) if part else clip for clip in self._clips(entry, choices)),
             question=_joined(self._question, entry, choices) if self._question else "",
             choices=choices,
-            reference=_joined(self._answer, entry, choices) if self._answer else references[0],
-            metadata={name: _field(field, entry, choices) for name, field in self._metadata.items()},
+            reference=_joined(self._answer, entry, choices) if self._answer else next(iter(references), ""),
+            metadata={
+                **{name: _field(field, entry, choices) for name, field in self._metadata.items()},
+                **{name: value for name, value in optional.items() if value not in (None, "")},
+            },
             references=references if len(references) > 1 else (),
         )
+
+
+def _is_there(clip: Clip) -> bool:
+    return isinstance(clip.source, FileSource) and clip.source.location.is_file()
+
+
+def _seconds(written: Template, entry: Entry, choices: Sequence[str]) -> float:
+    value = _field(written, entry, choices)
+    try:
+        seconds = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except ValueError:
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise entry.wrong(f"has {value!r} where a number of seconds should be")
+    return seconds
 
 
 def _listed(templates: Sequence[Template], entry: Entry, choices: Sequence[str]) -> tuple[str, ...]:
@@ -274,7 +437,7 @@ def _joined(written: Template, entry: Entry, choices: Sequence[str]) -> str:
         value = _value(hole, entry, choices)
         if isinstance(value, tuple):
             raise entry.wrong(f"has a list in {hole.column!r}")
-        joined += f"{value}{literal}"
+        joined += f"{'' if value is None else value}{literal}"
     return joined.strip()
 
 
@@ -290,9 +453,19 @@ def _value(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[st
         if hole.optional:
             return None
         raise entry.wrong(f"has no {hole.column!r}")
+    value = entry.field(hole.column)
     if hole.transform is None:
-        return entry.field(hole.column)
-    text = _text(entry, hole.column)
+        return value
+    if isinstance(value, tuple):
+        each = [_transformed(hole, text, entry, choices) for text in value]
+        if not all(isinstance(text, str) for text in each):
+            raise entry.wrong(f"has a list in {hole.column!r}, and {hole.transform} makes no text of a text")
+        return tuple(map(str, each))
+    return _transformed(hole, str(value), entry, choices)
+
+
+def _transformed(hole: Hole, text: str, entry: Entry, choices: Sequence[str]) -> str | tuple[str, ...] | None:
+    assert hole.transform is not None
     try:
         return TRANSFORMS[hole.transform](text, choices)
     except ValueError as error:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -30,6 +30,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.manifest_rows import ENDINGS, ManifestRows, Place
 from pytest_audiobench.datasets.places import CONTROL, Places, relative_path
 from pytest_audiobench.datasets.sample import Field, Sample
+from pytest_audiobench.datasets.spool import IdDigests, spooled
 from pytest_audiobench.datasets.table_rows import FIELDS, Row
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
@@ -77,45 +78,88 @@ def manifest(
     others = {"question": question, "cluster": cluster, "groups": group_fields, "name": name, "data": data}
     columns = Columns(str(path), {**keywords, **others})
 
-    def read(places: Places) -> list[Sample]:
+    def read(places: Places) -> Sequence[Sample]:
         folder = places.here if data is None else places.find(data, str(file)).folder
         return _read((folder / file.expanduser()).resolve(), dataset_name, cluster, group_fields or (), columns)
 
     return Dataset(dataset_name, read, cluster, group_fields)
 
 
-def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], columns: Columns) -> list[Sample]:
-    mistakes = Mistakes()
-    rows = ManifestRows(file, columns, mistakes)
-    file, root = rows.file, DataRoot(name, rows.root)
-    given = () if rows.labelled else _given_choices(columns)
-    samples: list[Sample] = []
-    places: dict[str, Place] = {}
-    with mistakes.catching():
-        for place, row in rows:
-            try:
-                sample = _sample(row, root, rows.question, cluster, given)
-                id_ = sample.id
-                if not mistakes:
-                    samples.append(sample)
-            except RowError:
-                written = row.get("id")
-                note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
-                _add_mistakes(mistakes, rows.at(place) + note, row, root, cluster, given, rows.fields)
-                id_ = written.strip() if isinstance(written, str) else ""
-            if id_ and (earlier := places.setdefault(id_, place)) != place:
-                advice = "make ids unique" if "id" in row else "its ids are the paths of its audio: give each row an id"
-                mistakes.add(f"{file} has the id {id_[:80]!r} on line {earlier} and on line {place}; {advice}")
-    mistakes.check()
+def _read(file: Path, name: str, cluster: str | None, groups: tuple[str, ...], columns: Columns) -> Sequence[Sample]:
+    reading = _Reading(file, name, cluster, columns)
+    samples = spooled(reading.samples())
+    if repeated := reading.ids.repeated():
+        # Where each id stands is looked up when some are known to repeat: of a million that would fill the memory.
+        reading = _Reading(file, name, cluster, columns, repeated)
+        samples = spooled(reading.samples())
+    reading.mistakes.check()
+    file = reading.rows.file
     if not samples:
         raise UsageError(f"{file} lists no sample; write one on each line")
-    known = {field for sample in samples for field in sample.metadata}
     for group in groups:
-        if group not in known:
-            names = f"it has {', '.join(sorted(known)) or 'none'}"
-            mistakes.add(f"{file} has no metadata field {group!r} to group by", group, known, names)
-    mistakes.check()
-    return _labelled(file, samples) if rows.labelled else samples
+        if group not in reading.fields:
+            names = f"it has {', '.join(sorted(reading.fields)) or 'none'}"
+            sentence = f"{file} has no metadata field {group!r} to group by"
+            reading.mistakes.add(sentence, group, reading.fields, names)
+    reading.mistakes.check()
+    return _labelled(file, samples, reading.answers) if reading.rows.labelled else samples
+
+
+class _Reading:
+    """One pass through the rows of a manifest: its samples, what is known of all of them, and all mistakes."""
+
+    def __init__(
+        self,
+        file: Path,
+        name: str,
+        cluster: str | None,
+        columns: Columns,
+        repeated: frozenset[bytes] = frozenset(),
+    ) -> None:
+        self.mistakes = Mistakes()
+        self.rows = ManifestRows(file, columns, self.mistakes)
+        self.ids = IdDigests()
+        self.fields: set[str] = set()
+        self.answers: dict[str, str] = {}
+        """Where they are the choices: each with the id of the first sample that has it."""
+        self._root, self._cluster = DataRoot(name, self.rows.root), cluster
+        self._given = () if self.rows.labelled else _given_choices(columns)
+        self._places: dict[bytes, Place | None] = dict.fromkeys(repeated)
+
+    def samples(self) -> Iterator[Sample]:
+        """Those before the first mistake."""
+        with self.mistakes.catching():
+            for place, row in self.rows:
+                sample, id_ = self._sample(place, row)
+                if id_:
+                    self._check_unique(id_, place, row)
+                if sample is not None and not self.mistakes:
+                    self.fields.update(sample.metadata)
+                    if self.rows.labelled:
+                        for truth in sample.truths:
+                            self.answers.setdefault(truth, sample.id)
+                    yield sample
+
+    def _sample(self, place: Place, row: Row) -> tuple[Sample | None, str]:
+        """The sample of a row, or its mistakes; and its id, "" where it has none."""
+        try:
+            sample = _sample(row, self._root, self.rows.question, self._cluster, self._given)
+            return sample, sample.id
+        except RowError:
+            written = row.get("id")
+            note = f" (id {written[:80]!r})" if isinstance(written, str) else ""
+            where = self.rows.at(place) + note
+            _add_mistakes(self.mistakes, where, row, self._root, self._cluster, self._given, self.rows.fields)
+            return None, written.strip() if isinstance(written, str) else ""
+
+    def _check_unique(self, id_: str, place: Place, row: Row) -> None:
+        digest = self.ids.add(id_)
+        if digest in self._places:
+            earlier, self._places[digest] = self._places[digest], self._places[digest] or place
+            if earlier is not None:
+                advice = "make ids unique" if "id" in row else "its ids are the paths of its audio: give each row an id"
+                sentence = f"{self.rows.file} has the id {id_[:80]!r} on line {earlier} and on line {place}; {advice}"
+                self.mistakes.add(sentence)
 
 
 def _given_choices(columns: Columns) -> tuple[str, ...] | None:
@@ -129,18 +173,15 @@ def _given_choices(columns: Columns) -> tuple[str, ...] | None:
         raise UsageError(f"{columns.call()} {error}") from None
 
 
-def _labelled(file: Path, samples: list[Sample]) -> list[Sample]:
-    """``samples`` with the answers of all as the choices of each."""
-    answers = {truth: sample.id for sample in reversed(samples) for truth in sample.truths}
+def _labelled(file: Path, samples: Sequence[Sample], answers: Mapping[str, str]) -> Sequence[Sample]:
+    """``samples`` with the ``answers`` of all as the choices of each."""
     if "" in answers:
         raise UsageError(f"{file} has an empty answer (id {answers[''][:80]!r}), which cannot be a choice; write it")
     if not 2 <= len(answers) <= _MOST_CHOICES:
         few = f"the one answer {min(answers)[:80]!r}" if len(answers) == 1 else f"{len(answers):,} different answers"
         raise UsageError(f"{file} has {few}, and the choices are its answers: 2 to {_MOST_CHOICES:,}; give choices=[…]")
     choices = tuple(sorted(answers))
-    for number, sample in enumerate(samples):  # in place: there may be a million
-        samples[number] = replace(sample, choices=choices)
-    return samples
+    return spooled(replace(sample, choices=choices) for sample in samples)
 
 
 class RowError(Exception):

@@ -33,9 +33,11 @@ from pytest_audiobench.audio.parquet_cells import (
 from pytest_audiobench.datasets.places import relative_path
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 
 Row: TypeAlias = dict[str, Any]
+
+_Clips: TypeAlias = Clip | tuple[Clip, ...] | None
 
 Where: TypeAlias = Mapping[str, Any]
 """Values that columns must have: one, or a list of those that are allowed; None for null."""
@@ -100,8 +102,9 @@ def parquet_rows(
 ) -> Iterator[tuple[RowPlace, Row]]:
     """The rows in which every column of ``where`` has its value, each with its place; in the order of the files.
 
-    A row has ``columns`` as JSON would have them, and a clip, or None for no path, in each column of ``audio``. A field
-    of a struct is a column ``column.field``. Raises UsageError, with the file, row group and row where it is one row's,
+    A row has ``columns`` as JSON would have them, labels of Hugging Face's ClassLabel by their names, and in each
+    column of ``audio`` a clip, several of a list of paths, or None for no path. A field of a struct is a column
+    ``column.field``. Raises UsageError, with the file, row group and row where it is one row's,
     for what is missing, damaged or nothing that JSON has; and where pyarrow is not installed.
     """
     for file in files:
@@ -184,6 +187,12 @@ def column_names(files: Sequence[FileSource]) -> frozenset[str]:
         return frozenset(shard.column_names)
 
 
+def plain_columns(files: Sequence[FileSource]) -> list[str]:
+    """The columns of the first of ``files`` that JSON has a form for and that are no audio."""
+    with _Shard(files[0]) as shard:
+        return shard.plain_columns
+
+
 def distinct_values(files: Sequence[FileSource], column: str, where: Where | None = None) -> list[Any]:
     """The values of ``column`` in those rows, sorted, without null. Raises UsageError, also for lists and structs."""
     values: set[Any] = set()
@@ -202,7 +211,7 @@ class _Plan(NamedTuple):
 
     columns: Mapping[str, Column]
     where: Mapping[str, tuple[Column, Any]]
-    clips: Mapping[str, Callable[[RowPlace, Row], Clip | None]]
+    clips: Mapping[str, Callable[[RowPlace, Row], _Clips]]
     """How the clip of a column is made of a row's place and its other values."""
     helpers: Collection[str]
     """Columns that clips need and nobody asked for."""
@@ -233,7 +242,7 @@ class _Shard:
         mistakes, schema, place = Mistakes(), self._schema(), f"{self._file.location} "
         columns: dict[str, Column] = {}
         filters: dict[str, tuple[Column, Any]] = {}
-        clips: dict[str, Callable[[RowPlace, Row], Clip | None]] = {}
+        clips: dict[str, Callable[[RowPlace, Row], _Clips]] = {}
         for name in names:
             with mistakes.catching(place):
                 columns[name] = _value_column(schema, name)
@@ -254,6 +263,15 @@ class _Shard:
     def column_names(self) -> list[str]:
         return list(self._schema().names)
 
+    @property
+    def plain_columns(self) -> list[str]:
+        schema = self._schema()
+        return [
+            name
+            for name in schema.names
+            if _is_json(schema.field(name).type) and audio_column(schema, name).kind == "other"
+        ]
+
     def _schema(self) -> Any:
         try:
             return self._parquet.schema_arrow
@@ -262,7 +280,7 @@ class _Shard:
 
     def _clip_maker(
         self, schema: Any, name: str, rate: int | str | None
-    ) -> tuple[Callable[[RowPlace, Row], Clip | None], str | None]:
+    ) -> tuple[Callable[[RowPlace, Row], _Clips], str | None]:
         """How the clips of the column ``name`` are made, and the column that is read for it."""
         column = audio_column(schema, name)
         if column.kind == "encoded":
@@ -271,8 +289,8 @@ class _Shard:
             if rate is None:
                 rate = _rate_of(schema, name, column)
             return (partial(_waveform_clip, name, rate), rate if isinstance(rate, str) else None)
-        if _is_text(column.type):
-            return partial(_path_clip, name, self._file.root), name
+        if _is_text(column.type) or (is_list(column.type) and _is_text(column.type.value_type)):
+            return partial(_path_clips, name, self._file.root), name
         raise UsageError(f"has {column.type} in {name!r}, which is no audio: no bytes, no list of floats, no path")
 
     # Rows
@@ -316,7 +334,7 @@ class _Shard:
         for batch in self._batches(group, [column]) if chosen.any() else ():
             inside = np.flatnonzero(chosen[start : start + len(batch)])
             each = column.of(batch).take(_indices(inside)).unique()
-            distinct.update(self._python(each, name, group, start))
+            distinct.update(self._class_names(self._python(each, name, group, start), column, name, group))
             start += len(batch)
         return distinct
 
@@ -396,7 +414,20 @@ class _Shard:
         if wrong is not None:
             place = RowPlace(self._file, group, start + int(inside[wrong]))
             raise UsageError(f"{place} has {problem} in {name!r}; correct or leave out the row")
-        return values
+        return self._class_names(values, column, name, group)
+
+    def _class_names(self, values: list[Any], column: Column, name: str, group: int) -> list[Any]:
+        """``values`` with the names of labels; -1 is what datasets write where there is none."""
+        if not column.classes:
+            return values
+        names = dict(enumerate(column.classes)) | {-1: None, None: None}
+        try:
+            return [[names[label] for label in value] if isinstance(value, list) else names[value] for value in values]
+        except KeyError as error:
+            raise UsageError(
+                f"{self._file.location}, row group {group} has {error} in {name!r}, which has the labels 0 to "
+                f"{len(column.classes) - 1}; fetch it again"
+            ) from None
 
     def _python(self, array: Any, name: str, group: int, start: int) -> list[Any]:
         try:
@@ -419,7 +450,7 @@ def _value_column(schema: Any, name: str) -> Column:
     column = column_of(schema, name)
     if not _is_json(column.type):
         raise UsageError(f"has {column.type} in {name!r}, which JSON does not have; leave the column out")
-    return column
+    return column._replace(classes=_classes(schema, column))
 
 
 def _is_json(type_: Any) -> bool:
@@ -481,6 +512,11 @@ def _filter(column: Column, name: str, allowed: Any) -> tuple[Column, Any]:
 
     type_ = column.type.value_type if hasattr(column.type, "value_type") else column.type
     values = list(allowed) if isinstance(allowed, list | tuple | set | frozenset) else [allowed]
+    if column.classes:
+        numbers = {label: number for number, label in enumerate(column.classes)}
+        if unknown := [value for value in values if isinstance(value, str) and value not in numbers]:
+            raise UsageError(f"has no label {unknown[0][:80]!r} in {name!r}; {nearest(unknown[0], numbers)}")
+        values = [numbers.get(value, value) for value in values]
     if type_.num_fields or is_list(column.type):
         raise UsageError(f"has {column.type} in {name!r}, which where cannot compare; take another column")
     kinds = {bool: "bool", int: "int", float: "float", str: "str"}
@@ -511,14 +547,32 @@ def _rate_of(schema: Any, name: str, column: Column) -> int | str:
             return beside
         except UsageError:
             pass
+    rate = _feature(schema, name).get("sampling_rate")
+    if type(rate) is int:
+        return rate
+    raise UsageError(f"has waveforms in {name!r} without a rate; give it in Hz, or name the column that has it")
+
+
+def _feature(schema: Any, name: str) -> Mapping[str, Any]:
+    """What Hugging Face's datasets wrote of a column, or of the items of its lists, into the file."""
     try:
-        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
-        rate = features[name]["sampling_rate"]
-        if type(rate) is int:
-            return rate
-    except (LookupError, TypeError, ValueError):
-        pass
-    raise UsageError(f"has waveforms in {name!r} without a rate; name the column that has it, or give it in Hz")
+        feature = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"][name]
+    except (LookupError, TypeError, ValueError, RecursionError):
+        return {}
+    inner = feature.get("feature", feature) if isinstance(feature, dict) else feature
+    inner = inner[0] if isinstance(inner, list) and inner else inner
+    return inner if isinstance(inner, dict) else {}
+
+
+def _classes(schema: Any, column: Column) -> tuple[str, ...]:
+    import pyarrow.types as types
+
+    type_ = column.type.value_type if is_list(column.type) else column.type
+    feature = _feature(schema, column.name)
+    names = feature.get("names")
+    if feature.get("_type") != "ClassLabel" or not types.is_integer(type_) or not isinstance(names, list):
+        return ()
+    return tuple(map(str, names))
 
 
 def _encoded_clip(name: str, place: RowPlace, row: Row) -> Clip:
@@ -534,10 +588,17 @@ def _waveform_clip(name: str, rate: int | str, place: RowPlace, row: Row) -> Cli
     return Clip(CellSource(place.file, name, place.row_group, place.row, rate_hz))
 
 
-def _path_clip(name: str, root: DataRoot, place: RowPlace, row: Row) -> Clip | None:
-    if row[name] is None:
+def _path_clips(name: str, root: DataRoot, place: RowPlace, row: Row) -> _Clips:
+    written = row[name]
+    if written is None:
         return None
+    paths = written if isinstance(written, list) else [written]
+    if not paths or None in paths:
+        raise UsageError(
+            f"{place} has {'a null' if paths else 'no path'} in the list {name!r}; correct or leave it out"
+        )
     try:
-        return Clip(FileSource(root, relative_path(row[name])))
+        clips = tuple(Clip(FileSource(root, relative_path(path))) for path in paths)
     except ValueError as error:
         raise UsageError(f"{place} has an audio path in {name!r} that cannot be used: {error}") from None
+    return clips if isinstance(written, list) else clips[0]

@@ -41,9 +41,7 @@ class Places:
         for folder in candidates:
             if any(holds(folder, landmark) for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
-        searched = (
-            ", ".join(_lacking(folder, landmarks[0]) for folder in candidates) or "nowhere: no data folder is set"
-        )
+        searched = ", ".join(_lacking(folder, landmarks) for folder in candidates) or "nowhere: no data folder is set"
         raise DataNotFound(
             f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER"
         )
@@ -73,8 +71,8 @@ def holds(folder: Path, landmark: str) -> bool:
     return (folder / landmark).exists() or ("*" in landmark and any(folder.glob(landmark)))
 
 
-def _lacking(folder: Path, landmark: str) -> str:
-    return f"{folder}, which has no {landmark}" if folder.is_dir() else str(folder)
+def _lacking(folder: Path, landmarks: Sequence[str]) -> str:
+    return f"{folder}, which has no {' and no '.join(landmarks)}" if folder.is_dir() else str(folder)
 
 
 def relative_path(written: str) -> str:

@@ -1,9 +1,12 @@
-"""What the loaders of published data sets share: files whose layout is known, and refused when it is another."""
+"""Published files whose layout is known, and which are refused when it is another: JSON of any length, and tables."""
 
 from __future__ import annotations
 
+import codecs
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,15 @@ from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
 
+_CHUNK_BYTES = 1 << 20
+_BETWEEN = re.compile(r"[\s,]*")
+
 
 def read_json(path: Path) -> Any:
     """The JSON in ``path``. Raises UsageError when it cannot be read or is none."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        content = json.loads(text)
+        content = json.loads(text, object_pairs_hook=_object)
         # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
         if "\\u" in text:
             json.dumps(content, ensure_ascii=False).encode()
@@ -28,11 +34,21 @@ def read_json(path: Path) -> Any:
         raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
 
 
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two members of one name json would keep the last, and a row would be gone unseen."""
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        twice, _ = Counter(name for name, _ in pairs).most_common(1)[0]
+        raise ValueError(f"an object with {twice[:80]!r} twice")
+    return members
+
+
 def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
     """The rows of a table whose cells stand between tabs; ``columns`` names them where the file has no header.
 
-    A quotation mark is a character like any other: corpora of sentences hold odd ones. A row may lack cells at its
-    end. Raises UsageError, with the line, for a row of more cells than columns.
+    A quotation mark is a character like any other: corpora of sentences hold odd ones. Under a header a row may lack
+    cells at its end; without one a cell that lacks anywhere would make all behind it another column's. Raises
+    UsageError, with the line, for a row of more cells than columns, or of fewer without a header.
     """
     header = list(columns)
     for number, line in texts(path):
@@ -41,7 +57,7 @@ def tsv_entries(path: Path, columns: Sequence[str] = ()) -> Iterator[Entry]:
             header = [cell.strip() for cell in cells]
         elif line.strip():
             where = f"{path}, line {number}"
-            if len(cells) > len(header):
+            if len(cells) > len(header) or (columns and len(cells) < len(header)):
                 raise Entry(where, {}).wrong(f"has {len(cells)} cells in {len(header)} columns")
             yield Entry(where, dict(zip(header, cells, strict=False)))
 
@@ -53,6 +69,8 @@ class Entry:
         if not isinstance(values, Mapping):
             raise UsageError(f"{where} is no object; fetch the file again")
         self.where, self._values = where, values
+        self.published: Mapping[str, Any] = values
+        """As it stands in the file."""
 
     def text(self, field: str) -> str:
         """The field's text without outer white space; the sole text of a list of one."""
@@ -63,12 +81,32 @@ class Entry:
             raise self.wrong(f"has no text in {field!r}")
         return value.strip()
 
-    def set_default(self, field: str, value: str) -> None:
-        self._values = {field: value, **self._values}
+    def set_default(self, values: Mapping[str, Any]) -> None:
+        """``values`` for the fields that are not there."""
+        self._values = {**values, **self._values}
+
+    def unfold(self, column: str) -> None:
+        """Take the text in ``column`` for the JSON that it is: an object's members become ``column.member``."""
+        text = self._values.get(column)
+        if text is None:
+            return
+        try:
+            if not isinstance(text, str):
+                raise ValueError("it is no text")
+            content = json.loads(text)
+            json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+        except (ValueError, RecursionError) as error:
+            raise self.wrong(f"has no JSON in {column!r} ({error})") from None
+        members = content.items() if isinstance(content, dict) else ()
+        self._values = {**self._values, column: content, **{f"{column}.{name}": value for name, value in members}}
 
     def has(self, field: str) -> bool:
         """Whether there is something in the field; an empty cell of a table is nothing."""
         return self._values.get(field) not in (None, "")
+
+    def has_name(self, field: str) -> bool:
+        """Whether there is such a field, with something in it or not."""
+        return field in self._values
 
     def field(self, field: str) -> Field | tuple[str, ...]:
         """What is in the field: a text without outer white space, the texts of a list, or another plain value."""
@@ -77,45 +115,96 @@ class Entry:
             return value
         return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)
 
-    def optional(self, field: str) -> str | None:
-        return None if self._values.get(field) is None else self.text(field)
-
-    def optional_texts(self, *fields: str) -> dict[str, str]:
-        """Those of ``fields`` that say something."""
-        return {field: text for field in fields if (text := self.optional(field))}
-
-    def entries(self, field: str) -> Iterator[Entry]:
-        """The objects of a list."""
+    def within(self, field: str) -> Iterator[Entry]:
+        """The objects of a list, each with the other fields of this entry that it does not have itself."""
         value = self._values.get(field)
         if not isinstance(value, list):
             raise self.wrong(f"has no list in {field!r}")
+        around = {name: value for name, value in self._values.items() if name != field}
         for number, content in enumerate(value, start=1):
-            yield Entry(f"{self.where}, {field} {number}", content)
-
-    def number(self, field: str) -> float:
-        """A finite number, no boolean."""
-        value = self._values.get(field)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise self.wrong(f"has no number in {field!r}")
-        return float(value)
+            entry = Entry(f"{self.where}, {field} {number}", content)
+            entry.set_default(around)
+            yield entry
 
     def texts(self, field: str) -> tuple[str, ...]:
+        """The texts of a list; a number among them, as options are at times, is the text that JSON has for it."""
         value = self._values.get(field)
-        if not isinstance(value, list) or not value or not all(isinstance(text, str) for text in value):
+        if not isinstance(value, list) or not value or not all(type(text) in (str, int, float) for text in value):
             raise self.wrong(f"has no list of texts in {field!r}")
-        return tuple(text.strip() for text in value)
+        return tuple(text.strip() if isinstance(text, str) else json.dumps(text) for text in value)
 
-    def made_clip(self, field: str) -> Clip | None:
-        """The clip that the field is, where its audio lies in the row; None for a path."""
+    def made_clips(self, field: str) -> tuple[Clip, ...]:
+        """The clips that the field is, where its reader made them; none for a path."""
         value = self._values.get(field)
-        return value if isinstance(value, Clip) else None
+        return (value,) if isinstance(value, Clip) else value if isinstance(value, tuple) else ()
 
     def clip(self, root: DataRoot, written: str) -> Clip:
         """The clip at ``written``, a path inside ``root``."""
         try:
             return Clip(FileSource(root, relative_path(written)))
         except ValueError as error:
-            raise self.wrong(f"has an audio path that cannot be used: {error}") from None
+            raise UsageError(f"{self.where} has an audio path that cannot be used: {error}") from None
 
     def wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.where} {what}, which is not the published layout; fetch the file again")
+
+
+def elements(path: Path, member: str, most_bytes: int = 256_000_000) -> Iterator[Any]:
+    """The elements, all objects, of the array ``member`` of ``path``'s one object; all else is passed over.
+
+    An element, and what stands before the array, may each take ``most_bytes``: the file's length does not matter.
+    Raises UsageError when the file cannot be read, is no such JSON, or holds more than that.
+    """
+    try:
+        with path.open("rb") as file:
+            yield from _elements(path, _Window(path, file, most_bytes), member)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read ({error.strerror}); correct the path") from None
+
+
+class _Window:
+    """The part of a file that is being looked at; ``end`` is true once the file has no more."""
+
+    def __init__(self, path: Path, file: Any, most_bytes: int) -> None:
+        self._path, self._file, self._most_bytes = path, file, most_bytes
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self.text, self.end = "", False
+
+    def grow(self) -> None:
+        """Look further: as much again, so that a long element is tried a few times only."""
+        if len(self.text) > self._most_bytes:
+            raise UsageError(
+                f"{self._path} holds {self._most_bytes / 1e6:g} MB without an end to one of its parts; fetch it again"
+            )
+        data = self._file.read(max(_CHUNK_BYTES, len(self.text)))
+        try:
+            self.text += self._decoder.decode(data, final=not data)
+        except UnicodeDecodeError:
+            raise UsageError(f"{self._path} is not UTF-8; fetch it again") from None
+        self.end = not data
+
+
+def _elements(path: Path, window: _Window, member: str) -> Iterator[Any]:
+    begins = re.compile(rf"{re.escape(json.dumps(member))}\s*:\s*\[")
+    while (match := begins.search(window.text)) is None:
+        if window.end:
+            raise UsageError(f"{path} has no array {member!r}, which is not the published layout; fetch the file again")
+        window.grow()
+    window.text = window.text[match.end() :]
+    decode, place = json.JSONDecoder().raw_decode, 0
+    while True:
+        start = _BETWEEN.match(window.text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        if window.text.startswith("]", start):
+            return
+        try:
+            element, place = decode(window.text, start)
+            # Half of a surrogate pair can be written to no file and no hash: it is refused where it enters.
+            if "\\u" in window.text[start:place]:
+                json.dumps(element, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            if window.end or isinstance(error, RecursionError | UnicodeEncodeError):
+                raise UsageError(f"{path} cannot be read as JSON ({error}); fetch it again") from None
+            window.text, place = window.text[place:], 0
+            window.grow()
+            continue
+        yield element

@@ -12,8 +12,11 @@ from pytest_audiobench.io.mistakes import nearest
 Transform: TypeAlias = Callable[[str, Sequence[str]], str | tuple[str, ...] | None]
 """Of a column's text and the sample's choices. Raises ValueError, as a predicate, for a text that it cannot read."""
 
+_LETTER = re.compile(r"\A\s*\([A-Za-z]\)\s*")
 _OPTION = re.compile(r"\s*\(([a-z])\)\s*")
 _HOLE = re.compile(r"\{([^{}|?]+)(\?)?(?:\|(\w+))?\}")
+_GARBAGE = re.compile(r"<(?:SIL|MUSIC|NOISE|OTHER)>")
+_PUNCTUATION = re.compile(r"<(?:COMMA|EXCLAMATIONPOINT|PERIOD|QUESTIONMARK)>")
 _PARAMETER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 
 
@@ -44,6 +47,10 @@ def _faithfulness_letter(answer: str, choices: Sequence[str]) -> str | None:
     return next((letter for letter, choice in lettered if answer.lower() in choice.lower()), None)
 
 
+def _gigaspeech_text(text: str, _: Sequence[str]) -> str | None:
+    return None if _GARBAGE.search(text) else " ".join(_PUNCTUATION.sub(" ", text).split())
+
+
 TRANSFORMS: Mapping[str, Transform] = {
     "basename": lambda text, _: text.rpartition("/")[2],
     "before_options": lambda text, _: split_options(text)[0],
@@ -51,9 +58,14 @@ TRANSFORMS: Mapping[str, Transform] = {
     # The letter that the faithfulness study (Mousavi et al., arXiv 2509.22363) took for true: the first option that
     # contains the answer, whatever its case. It is wrong where "Affected" lies in "Not affected".
     "faithfulness_letter": _faithfulness_letter,
+    # As GigaSpeech's gigaspeech_data_prep.sh for Kaldi: punctuation tags are deleted; a segment with a garbage tag
+    # is left out.
+    "gigaspeech_text": _gigaspeech_text,
     "option_text": _option_text,
     "options": lambda text, _: split_options(text)[1],
     "stem": lambda text, _: text.rpartition(".")[0] or text,
+    "unlettered": lambda text, _: _LETTER.sub("", text),
+    "upper": lambda text, _: text.upper(),
 }
 """The only ways from a declaration into Python. At most ten: what needs more is a data set in code."""
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from functools import lru_cache
+from itertools import groupby, product
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import PlannedRequest, duration_bucket, sample_hash
+from pytest_audiobench.evaluation.batch_plan import (
+    PlannedRequest,
+    PlannedRequests,
+    duration_bucket,
+    sample_hash,
+)
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response
@@ -108,14 +117,19 @@ class _StageRun:
     """A selection in some epochs, and the responses of the stages that have run."""
 
     def __init__(self, selection: Selection, epochs: Sequence[int]) -> None:
-        self._dataset, self._epochs = selection.dataset, epochs
-        self._samples = [(epoch, selected) for epoch in epochs for selected in selection.samples]
-        self._responses: list[dict[str, Response]] = [{} for _ in self._samples]
-        self._verdicts: list[dict[str, Response]] = [{} for _ in self._samples]
-        self._rewritten: list[dict[str, Response]] = [{} for _ in self._samples]
-        self._keys: list[dict[str, str]] = [{} for _ in self._samples]
-        self._messages: list[dict[str, tuple[Message, ...]]] = [{} for _ in self._samples]
-        self._errors = [selected.error for _, selected in self._samples]
+        self._dataset, self._epochs, self._samples = selection.dataset, epochs, selection.samples
+        # By position, epoch after epoch, and nothing where there is nothing: a million samples have no room for more.
+        self._responses: dict[int, dict[str, Response]] = defaultdict(dict)
+        self._verdicts: dict[int, dict[str, Response]] = defaultdict(dict)
+        self._rewritten: dict[int, dict[str, Response]] = defaultdict(dict)
+        self._keys: dict[int, dict[str, str]] = defaultdict(dict)
+        self._messages: dict[int, dict[str, tuple[Message, ...]]] = defaultdict(dict)
+        self._errors = [selected.error for selected in self._samples] * len(epochs)
+
+    def _selected(self, i: int) -> tuple[int, SelectedSample]:
+        """The epoch and the sample at a position."""
+        epoch, position = divmod(i, len(self._samples))
+        return self._epochs[epoch], self._samples[position]
 
     def execute(
         self, stage: Stage, executor: BatchExecutor, plan: BatchPlan | None = None, epoch: int | None = None
@@ -125,32 +139,32 @@ class _StageRun:
         requesters = {
             each: Requester(executor.handle, stage, dataset, each if epoch is None else epoch) for each in self._epochs
         }
-        samples = [(each, as_played(selected, stage)) for each, selected in self._samples]
-        open_ = [i for i, error in enumerate(self._errors) if error is None or self._is_unplayed(i, stage)]
-        for i in open_:
-            self._errors[i] = self._errors[i] or samples[i][1].error
-        open_ = [i for i in open_ if samples[i][1].error is None]
 
         # A stage sees what the subject and rewriters said: no verdict, which might quote the reference.
+        @lru_cache(MOST_IN_MEMORY)
         def request_of(i: int) -> Request:
-            each, selected = samples[i]
-            return requesters[each].request(selected, {**self._responses[i], **self._rewritten[i]})
+            each, selected = self._selected(i)
+            earlier = {**self._responses.get(i, _NONE), **self._rewritten.get(i, _NONE)}
+            return requesters[each].request(as_played(selected, stage), earlier)
 
+        open_ = self._open(stage)
         if stage.role == "rewriter":
-            open_, requests = self._rewriter_requests(stage, open_, request_of)
-        else:
-            requests = [request_of(i) for i in open_]
+            open_ = self._rewritable(stage, open_, request_of)
+        planned = PlannedRequests()
+        for i in open_:
+            planned.append(_planned_request(request_of(i), as_played(self._selected(i)[1], stage)))
         # Samples come in hash order, so a repeated request belongs to the first window that holds it.
-        first: dict[str, tuple[Request, SelectedSample]] = {}
-        for i, request in zip(open_, requests, strict=True):
-            self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
-            first.setdefault(request.key, (request, samples[i][1]))
-        unique = list(first.values())
-        planned = [_planned_request(*entry) for entry in unique]
+        unique = planned.keys.first_of_each()
+        if len(unique) < len(planned):
+            planned = PlannedRequests(planned[position] for position in unique)
         batches = plan(planned) if plan else None
-        responses = executor.execute([request for request, _ in unique], planned, batches)
-        for i, request in zip(open_, requests, strict=True):
+        responses = executor.execute(
+            _Requests(request_of, array("I", (open_[position] for position in unique))), planned, batches
+        )
+        for i in open_:
+            request = request_of(i)
             response = responses[request.key]
+            self._keys[i][stage.name], self._messages[i][stage.name] = request.key, request.messages
             if stage.role in WEIGHING:
                 self._verdicts[i][stage.name] = response
             elif error := _failure(stage, response):
@@ -158,11 +172,24 @@ class _StageRun:
             else:
                 (self._rewritten if stage.role == "rewriter" else self._responses)[i][stage.name] = response
 
-    def _rewriter_requests(
-        self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]
-    ) -> tuple[list[int], list[Request]]:
-        """A rewriter's requests with their places: none for what is empty, nor for what it cannot be given."""
-        places, requests = [], []
+    def _open(self, stage: Stage) -> Sequence[int]:
+        """The positions of those that can be asked: of the others it is said why not."""
+        if not stage.unchanged:
+            return array("I", (i for i, error in enumerate(self._errors) if error is None))
+        open_ = array("I")
+        for i, error in enumerate(self._errors):
+            _, selected = self._selected(i)
+            # Where only the changed clips cannot be played: an unchanged stage has the batches of any perturbation.
+            if error is None or error == selected.error:
+                problem = as_played(selected, stage).error
+                self._errors[i] = error or problem
+                if problem is None:
+                    open_.append(i)
+        return open_
+
+    def _rewritable(self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]) -> Sequence[int]:
+        """Those of which a rewriter is asked: not of what is empty, nor of what it cannot be given."""
+        places = array("I")
         for i in open_:
             try:
                 request = request_of(i)
@@ -171,15 +198,9 @@ class _StageRun:
                 continue
             if request.messages:
                 places.append(i)
-                requests.append(request)
             else:
                 self._rewritten[i][stage.name] = Response.of("")
-        return places, requests
-
-    def _is_unplayed(self, i: int, stage: Stage) -> bool:
-        """Whether only the changed clips cannot be played: an unchanged stage has the batches of any perturbation."""
-        error = self._samples[i][1].error
-        return stage.unchanged and error is not None and self._errors[i] == error
+        return places
 
     def answers(self) -> list[SampleAnswers]:
         return [
@@ -190,11 +211,30 @@ class _StageRun:
                 keys=self._keys[i],
                 messages=self._messages[i],
                 error=self._errors[i],
-                verdicts=self._verdicts[i] or _NONE,
-                rewritten=self._rewritten[i] or _NONE,
+                verdicts=self._verdicts.get(i, _NONE),
+                rewritten=self._rewritten.get(i, _NONE),
             )
-            for i, (epoch, selected) in enumerate(self._samples)
+            for i, (epoch, selected) in enumerate(product(self._epochs, self._samples))
         ]
+
+
+class _Requests(Sequence[Request]):
+    """Requests at some positions, made when they are asked for."""
+
+    def __init__(self, request_of: Callable[[int], Request], positions: Sequence[int]) -> None:
+        self._request_of, self._positions = request_of, positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, position: int) -> Request: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[Request]: ...
+    def __getitem__(self, position: int | slice) -> Request | list[Request]:
+        if isinstance(position, slice):
+            return [self._request_of(i) for i in self._positions[position]]
+        return self._request_of(self._positions[position])
 
 
 def _failure(stage: Stage, response: Response) -> str:

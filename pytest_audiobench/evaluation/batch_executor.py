@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from array import array
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +18,14 @@ from typing import TypeAlias
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError
 from pytest_audiobench.evaluation.answer_store import Store, message
-from pytest_audiobench.evaluation.batch_plan import PlannedRequest, answer_key, batch_key, full_batches, planned_batches
+from pytest_audiobench.evaluation.batch_plan import (
+    Digests,
+    PlannedRequest,
+    answer_key,
+    batch_key,
+    full_batches,
+    planned_batches,
+)
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.models.messages import Ask, PlayedAudio, Request, Response
 from pytest_audiobench.models.model import Limits
@@ -27,6 +35,8 @@ _AHEAD = 2
 """Batches decoded ahead of the one being asked: enough to hide decoding, little enough to hold in memory."""
 _TRIES = 4
 _FIRST_WAIT_S = 0.5
+_LOOKED_UP = 5_000
+"""Keys that the store is asked for at once."""
 _FAILED_BATCHES = 3
 """Batches in a row that may fail before the model is taken to be broken."""
 
@@ -96,10 +106,11 @@ class BatchExecutor:
         batches: Sequence[Sequence[int]] | None = None,
     ) -> dict[str, Response]:
         """The response (or error) to every request, by key; ``batches`` of positions take the place of the plan."""
-        keys = [request.key for request in planned]
-        positions = [] if batches is None else [list(batch) for batch in batches]
+        positions = [] if batches is None else [array("I", batch) for batch in batches]
         if self.handle.planned:
             positions = positions or planned_batches(planned, self.handle.limits)
+        keys = Digests(request.key for request in planned)
+        if self.handle.planned:
             for batch in positions:
                 self.time.add_batch([planned[i].duration_s for i in batch], self.handle.limits)
                 whole = batch_key([planned[i].key for i in batch])
@@ -112,23 +123,25 @@ class BatchExecutor:
             complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
             responses = {keys[i]: responses[keys[i]] for batch in complete for i in batch}
         self.counts.known += len(responses)
-        missing = [i for i, key in enumerate(keys) if key not in responses]
+        missing = array("I", (i for i, key in enumerate(keys) if key not in responses))
         self._progress(len(responses), len(keys))
         if missing:
             started, loading_s = time.perf_counter(), self.time.loading_s
             if not self.handle.planned:
                 positions = full_batches(missing, planned, self.handle.limits)
-            todo = [self._batch(requests, keys, batch) for batch in positions]
-            todo = [batch for batch in todo if any(key not in responses for key in batch.keys)]
+            incomplete = (batch for batch in positions if any(keys[i] not in responses for i in batch))
+            todo = (self._batch(requests, keys, batch) for batch in incomplete)
             responses |= self._execute_missing(todo, len(responses), len(keys))
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
     def _stored_responses(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         """What the store holds of these: answers, and failures that would only repeat."""
-        responses = self._store.get_many(keys)
-        if len(responses) < len(keys):
-            missing = [key for key in keys if key not in responses]
+        responses: dict[bytes, Response] = {}
+        for start in range(0, len(keys), _LOOKED_UP):
+            portion = keys[start : start + _LOOKED_UP]
+            responses |= self._store.get_many(portion)
+            missing = [key for key in portion if key not in responses]
             responses |= {key: Response(error=text) for key, text in self._store.failures(missing).items()}
         return responses
 
@@ -138,7 +151,7 @@ class BatchExecutor:
         lock_keys = batch_keys[:1] if self.handle.planned else batch_keys
         return _Batch(tuple(requests[i] for i in positions), batch_keys, lock_keys)
 
-    def _execute_missing(self, batches: Sequence[_Batch], stored: int, total: int) -> dict[bytes, Response]:
+    def _execute_missing(self, batches: Iterable[_Batch], stored: int, total: int) -> dict[bytes, Response]:
         responses: dict[bytes, Response] = {}
         waiting: list[_Batch] = []
         with closing(self._decoded_ahead(batches, eager=True)) as stream:
@@ -253,7 +266,7 @@ class BatchExecutor:
             raise FatalError(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
-    def _decoded_ahead(self, batches: Sequence[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
+    def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")
         ahead: deque[tuple[_Batch, _Decoding]] = deque()
         try:

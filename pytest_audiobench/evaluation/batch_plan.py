@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,9 @@ WINDOW_SAMPLES = 32
 
 Hashes: TypeAlias = Sequence[bytes] | npt.NDArray[np.bytes_]
 """Those of samples, of 32 bytes each."""
+_ID_BYTES = 16
+"""Of an id's hash in a plan: no two ids have them in common, and they have the order of the whole."""
+Positions: TypeAlias = Sequence[int] | npt.NDArray[np.intp]
 
 
 class PlannedRequest(NamedTuple):
@@ -35,6 +39,78 @@ class PlannedRequest(NamedTuple):
     window: int
     duration_s: float
     id_hash: bytes
+
+
+class Digests(Sequence[bytes]):
+    """Digests of ``size`` bytes each, without an object for each: of a million they would be most of a plan."""
+
+    def __init__(self, digests: Iterable[bytes] = (), size: int = 32) -> None:
+        self._size = size
+        self._content = bytearray()
+        for digest in digests:
+            self.append(digest)
+
+    def append(self, digest: bytes) -> None:
+        self._content += digest
+
+    def __len__(self) -> int:
+        return len(self._content) // self._size
+
+    @overload
+    def __getitem__(self, position: int) -> bytes: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[bytes]: ...
+    def __getitem__(self, position: int | slice) -> bytes | list[bytes]:
+        if isinstance(position, slice):
+            return [self[place] for place in range(*position.indices(len(self)))]
+        start = range(len(self))[position] * self._size
+        return bytes(self._content[start : start + self._size])
+
+    def __setitem__(self, position: int, digest: bytes) -> None:
+        self._content[position * self._size : (position + 1) * self._size] = digest
+
+    def first_of_each(self) -> Sequence[int]:
+        """Where each digest stands first, ascending."""
+        beginnings = np.sort(np.frombuffer(self._content, dtype="u8")[:: self._size // 8])
+        if not (beginnings[1:] == beginnings[:-1]).any():  # so it is nearly always, and little memory is taken
+            return range(len(self))
+        _, first = np.unique(np.frombuffer(self._content, dtype=f"S{self._size}"), return_index=True)
+        return array("I", sorted(first.tolist()))
+
+
+class PlannedRequests(Sequence[PlannedRequest]):
+    """Requests as the plan sees them, in arrays."""
+
+    def __init__(self, requests: Iterable[PlannedRequest] = ()) -> None:
+        self.keys, self._id_hashes = Digests(), Digests(size=_ID_BYTES)
+        self._buckets, self._windows, self._durations = array("h"), array("I"), array("d")
+        for request in requests:
+            self.append(request)
+
+    def append(self, request: PlannedRequest) -> None:
+        self.keys.append(request.key)
+        self._id_hashes.append(request.id_hash[:_ID_BYTES])
+        self._buckets.append(request.bucket)
+        self._windows.append(request.window)
+        self._durations.append(request.duration_s)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, position: int) -> PlannedRequest: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[PlannedRequest]: ...
+    def __getitem__(self, position: int | slice) -> PlannedRequest | list[PlannedRequest]:
+        if isinstance(position, slice):
+            return [self[place] for place in range(*position.indices(len(self)))]
+        return PlannedRequest(
+            self.keys[position],
+            self._buckets[position],
+            self._windows[position],
+            self._durations[position],
+            self._id_hashes[position],
+        )
 
 
 def sample_hash(sample_id: str) -> bytes:
@@ -61,26 +137,26 @@ def packed_hashes(sample_ids: Iterable[str]) -> Hashes:
     return np.fromiter(map(sample_hash, sample_ids), dtype="S32")
 
 
-def hash_order(hashes: Hashes) -> list[int]:
+def hash_order(hashes: Hashes) -> npt.NDArray[np.intp]:
     """The positions of all samples in the order of their hashes."""
-    return [*map(int, np.argsort(np.asarray(hashes, dtype="S32"), kind="stable"))]
+    return np.argsort(np.asarray(hashes, dtype="S32"), kind="stable")
 
 
-def first_repeated(hashes: Hashes, order: list[int]) -> int | None:
+def first_repeated(hashes: Hashes, order: npt.NDArray[np.intp]) -> int | None:
     """The first position whose hash another has too; ``order`` is the :func:`hash_order`."""
     ordered = np.asarray(hashes, dtype="S32")[order]
     repeated = np.flatnonzero(ordered[1:] == ordered[:-1])
-    return min((order[position] for position in repeated), default=None)
+    return min((int(order[position]) for position in repeated), default=None)
 
 
 def limited_positions(
-    hashes: Hashes, limit: int | None, whole_windows: bool, order: list[int] | None = None
-) -> list[int]:
+    hashes: Hashes, limit: int | None, whole_windows: bool, order: npt.NDArray[np.intp] | None = None
+) -> Positions:
     """The positions of the samples that a run takes, in hash order: all without a limit, else the first ``limit``, with
     ``whole_windows`` (where batches are planned) to the end of the last one's window, so that batches are a full run's.
     ``order`` is the :func:`hash_order` where that is known.
     """
-    order = hash_order(hashes) if order is None else order
+    order = hash_order(hashes).tolist() if order is None else order
     if limit is None or limit >= len(order):
         return order
     end = limit
@@ -92,33 +168,34 @@ def limited_positions(
     return order[:end]
 
 
-def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
+def planned_batches(requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
     """The positions of ``requests``, cut into batches by window and duration."""
-    order = sorted(range(len(requests)), key=lambda i: (requests[i].window, requests[i].bucket, requests[i].id_hash))
-    batches: list[list[int]] = []
+    places = (r.window.to_bytes(4, "big") + r.bucket.to_bytes(2, "big") + r.id_hash for r in requests)
+    order = np.argsort(np.fromiter(places, dtype="S38", count=len(requests)), kind="stable")
+    batches: list[array[int]] = []
     seconds, edge = 0.0, None
-    for position in order:
+    for position in map(int, order):
         request = requests[position]
         here = (request.window, request.bucket)
         full = bool(batches) and (
             len(batches[-1]) >= limits.max_batch or seconds + request.duration_s > limits.max_batch_s
         )
         if here != edge or full:
-            batches.append([])
+            batches.append(array("I"))
             seconds, edge = 0.0, here
         batches[-1].append(position)
         seconds += request.duration_s
     return batches
 
 
-def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[list[int]]:
+def full_batches(positions: Sequence[int], requests: Sequence[PlannedRequest], limits: Limits) -> list[array[int]]:
     """``positions`` in batches as full as the limits allow, for models whose batches are nobody's business."""
-    batches: list[list[int]] = []
+    batches: list[array[int]] = []
     seconds = 0.0
     for position in positions:
         seconds += requests[position].duration_s
         if not batches or len(batches[-1]) >= limits.max_batch or seconds > limits.max_batch_s:
-            batches.append([])
+            batches.append(array("I"))
             seconds = requests[position].duration_s
         batches[-1].append(position)
     return batches

@@ -88,9 +88,11 @@ def evaluate(
     mistake in either, FatalError when the model cannot be asked at all. A single sample's failure is recorded.
     """
     protocol, cautions = _configured_protocol(protocol, context)
+    if dataset.withheld:
+        protocol = protocol.without_references()
     _check_feasible(handle, dataset, protocol)
     selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
-    protocol = protocol.fitting([selected.sample for selected in selection.samples])
+    protocol = protocol.fitting(selected.sample for selected in selection.samples)
     spec.ready(selection, protocol)
     executor = BatchExecutor(handle, context.store, context.locks, spec.progress)
     judges = judge_executors(context, protocol, spec.progress)

@@ -22,7 +22,7 @@ from pytest_audiobench.metrics.metric_drops import drop_of
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.protocols.protocol import Scorer, first_wording_stages
+from pytest_audiobench.protocols.protocol import WITHHELD, Scorer, first_wording_stages
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord
 from pytest_audiobench.stats.drops import Question
 
@@ -187,6 +187,8 @@ class Result:
         """The confusion matrix by the headline scorer as a pandas frame: a row a true label, a column an answer."""
         from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
 
+        if self._scorers[0].signature.endswith(WITHHELD):
+            raise UsageError(f"{self.record.eval} has no true labels: its publisher withholds the answers")
         samples = (
             LabelledAnswer(
                 row.answers.sample_id,

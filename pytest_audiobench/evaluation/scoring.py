@@ -173,7 +173,8 @@ def _metrics(
     scorer: Scorer, rows: Sequence[ScoredSample], groups: Sequence[str], clustered: bool
 ) -> Iterator[MetricRecord]:
     """Each metric over all rows, without each class of failures that occurs, and by each group of several."""
-    yield from (estimate_metric(name, scorer, rows, clustered) for name in (*scorer.metrics, "coverage"))
+    names = dict.fromkeys((*scorer.metrics, "coverage"))
+    yield from (estimate_metric(name, scorer, rows, clustered) for name in names)
     each = [row.failures for row in rows]
     present = set().union(*each)
     for failure in (name for name in FAILURES if name in present):

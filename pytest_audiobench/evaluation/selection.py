@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
-from pytest_audiobench.datasets.dataset import Dataset, samples_at
+from pytest_audiobench.datasets.dataset import Dataset, SamplesOnDemand, samples_at
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.answer_store import message
@@ -19,6 +21,8 @@ from pytest_audiobench.evaluation.model_handle import ModelHandle
 
 _FEW_VALUES = 12
 """A metadata field with at most this many values (and at least two) is reported by group unasked."""
+_PORTION = 4096
+"""Samples whose clips are identified at once."""
 
 
 class SelectedSample(NamedTuple):
@@ -81,28 +85,72 @@ def select(
         raise UsageError(f"{dataset.name} holds no sample: an eval over nothing would prove nothing")
     order = batch_plan.hash_order(hashes)
     if (repeated := batch_plan.first_repeated(hashes, order)) is not None:
-        (sample,) = samples_at(samples, [repeated])
-        raise UsageError(f"{dataset.name} holds the id {sample.id!r} more than once: ids must be unique")
-    bits = batch_plan.window_bits(len(hashes))
+        (repeating,) = samples_at(samples, [repeated])
+        numbered = enumerate(samples, start=1)
+        same = islice((f"sample {n} ({_clip_names(each)})" for n, each in numbered if each.id == repeating.id), 2)
+        raise UsageError(
+            f"{dataset.name} holds the id {repeating.id!r} more than once, as {' and '.join(same)}: give each row "
+            "an id of its own"
+        )
     whole = batch_plan.limited_positions(hashes, samples_wanted, handle.planned, order)
     positions = min(whole, batch_plan.limited_positions(hashes, limit, handle.planned, order), key=len)
-    chosen = samples_at(samples, positions)
-    facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
-    selection = []
-    for position, sample in zip(positions, chosen, strict=True):
-        clip_facts = [next(facts) for _ in _clips(sample)]
-        selection.append(
-            _selected_with_before(sample, batch_plan.window_of(hashes[position], bits), clip_facts, handle)
-        )
-    absent = sum(selected.clip_keys is None for selected in selection)
-    partly = absent and not handle.listens and absent < len(selection)
+    if len(positions) > MOST_IN_MEMORY and isinstance(samples, SamplesOnDemand):
+        samples = spooled(samples)  # read once in their own order, since they are taken in another
+    tally = _Tally()
+    selection = spooled(tally.counted(_selected(samples, positions, hashes, index, handle)))
+    partly = tally.absent and not handle.listens and tally.absent < len(selection)
     notes = [dataset.note] if dataset.note else []
-    notes += [f"{absent} of {len(selection)} samples have no audio on this machine"] if partly else []
-    doubts = Counter(sample.doubt for sample in chosen if sample.doubt)
-    notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(doubts.items())]
-    return Selection(
-        dataset, len(whole), selection, _few_valued(chosen) if dataset.groups is None else dataset.groups, notes
-    )
+    notes += [f"{tally.absent} of {len(selection)} samples have no audio on this machine"] if partly else []
+    notes += [f"of {count} of {len(selection)} samples: {doubt}" for doubt, count in sorted(tally.doubts.items())]
+    groups = tally.few_valued if dataset.groups is None else dataset.groups
+    return Selection(dataset, len(whole), selection, groups, notes)
+
+
+def _selected(
+    samples: Sequence[Sample],
+    positions: batch_plan.Positions,
+    hashes: batch_plan.Hashes,
+    index: AudioIndex,
+    handle: ModelHandle,
+) -> Iterator[SelectedSample]:
+    bits = batch_plan.window_bits(len(hashes))
+    for start in range(0, len(positions), _PORTION):
+        portion = [int(position) for position in positions[start : start + _PORTION]]
+        chosen = samples_at(samples, portion)
+        facts = iter(index.facts_of([clip for sample in chosen for clip in _clips(sample)]))
+        for position, sample in zip(portion, chosen, strict=True):
+            clip_facts = [next(facts) for _ in _clips(sample)]
+            window = batch_plan.window_of(hashes[position], bits)
+            yield _selected_with_before(sample, window, clip_facts, handle)
+
+
+class _Tally:
+    """What is counted of samples while they are taken."""
+
+    def __init__(self) -> None:
+        self.absent = 0
+        """Samples whose audio is not on this machine."""
+        self.doubts: Counter[str] = Counter()
+        self._values: dict[str, set[object]] = {}
+
+    def counted(self, selection: Iterable[SelectedSample]) -> Iterator[SelectedSample]:
+        for selected in selection:
+            self.absent += selected.clip_keys is None
+            if selected.sample.doubt:
+                self.doubts[selected.sample.doubt] += 1
+            for name, value in selected.sample.metadata.items():
+                seen = self._values.setdefault(name, set())
+                if isinstance(value, (str, bool)) and len(seen) <= _FEW_VALUES:
+                    seen.add(value)
+            yield selected
+
+    @property
+    def few_valued(self) -> tuple[str, ...]:
+        return tuple(name for name, seen in sorted(self._values.items()) if 2 <= len(seen) <= _FEW_VALUES)
+
+
+def _clip_names(sample: Sample) -> str:
+    return ", ".join(map(str, sample.clips)) or "without audio"
 
 
 def _clips(sample: Sample) -> tuple[Clip, ...]:
@@ -150,16 +198,6 @@ def _selected_sample(
     return SelectedSample(
         sample, window, keys, tuple(fact.duration_s for fact in readable), error, keys[0] if keys else None
     )
-
-
-def _few_valued(samples: Sequence[Sample]) -> tuple[str, ...]:
-    values: dict[str, set[object]] = {}
-    for sample in samples:
-        for name, value in sample.metadata.items():
-            seen = values.setdefault(name, set())
-            if isinstance(value, (str, bool)) and len(seen) <= _FEW_VALUES:
-                seen.add(value)
-    return tuple(name for name, seen in sorted(values.items()) if 2 <= len(seen) <= _FEW_VALUES)
 
 
 def clusters(selection: Selection) -> list[str] | None:

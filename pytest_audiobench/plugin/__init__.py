@@ -111,12 +111,17 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("_audiobench_model", aliases, ids=aliases, indirect=True, scope="session")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    if any(map(is_eval, items)):
-        from pytest_audiobench.plugin import collection
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> Generator[None, None, None]:
+    if not any(map(is_eval, items)):
+        return (yield)
+    from pytest_audiobench.plugin import collection
 
-        collection.check(session, config, items)
+    collection.check(session, config, items)
+    with collection.marker_is_no_keyword(config, items):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, DeclaredEval, EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
@@ -71,6 +72,23 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
+
+
+@contextmanager
+def marker_is_no_keyword(config: pytest.Config, items: Sequence[pytest.Item]) -> Iterator[None]:
+    """Within it pytest selects. To ``-k`` the name of a marker is one of the test: ``-k audiobench`` would select every
+    eval whose suite is named, so that the marker is aside meanwhile, unless ``-m`` asks for it.
+    """
+    hides = config.option.keyword and MARKER not in config.option.markexpr
+    nodes = {node for item in items for node in item.listchain()} if hides else ()
+    marked = [(node, node.own_markers) for node in nodes if any(mark.name == MARKER for mark in node.own_markers)]
+    for node, marks in marked:
+        node.own_markers = [mark for mark in marks if mark.name != MARKER]
+    try:
+        yield
+    finally:
+        for node, marks in marked:
+            node.own_markers = marks
 
 
 def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> None:
@@ -206,7 +224,8 @@ def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
     """Whether nothing that the file of ``items`` declares is on this machine."""
     for data in {id(data): data for item in items if (data := item.stash[DECLARED].data)}.values():
         try:
-            places.find(data.root, *(file for case in data.cases({}) for file in data.files(case)))
+            cases = (case for given in data.ids() for case in data.cases(given))
+            places.find(data.root, *(mark for case in cases for mark in data.files(case)))
         except DataNotFound:
             continue
         return False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -38,7 +37,7 @@ _KEYS = {
     "require": _TEXTS,
 }
 """The file's own keys that are no tables, and what each takes."""
-_TABLES = ("source", "data", "sample", "parameters", "published", "note")
+_TABLES = ("source", "data", "sample", "layout", "submission", "parameters", "published", "note")
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
 
@@ -93,12 +92,11 @@ def _function(name: str) -> str:
 
 
 def _test(task: DeclaredTask) -> Callable[..., None]:
-    grid = task.data.grid if task.data else {}
     perturbations: Sequence[str] = task.table.get("perturbations", ())
-    cases = [
-        pytest.param(dict(zip([*grid, "perturbation"], values, strict=False)), id="-".join(values))
-        for values in product(*grid.values(), *([perturbations] if perturbations else []))
-    ]
+    changes = [{"perturbation": name} for name in perturbations] or [{}]
+    named = [{**case, **change} for case in (task.data.ids() if task.data else [{}]) for change in changes]
+    # The id of the only case that has no parameter is no id: the item is called by its function alone.
+    cases = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in named]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
@@ -113,7 +111,7 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
             asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
         evaluate(_dataset(task, case), asked, scorers=task.table.get("scorers"))
 
-    if len(cases) == 1 and not cases[0].id:
+    if named == [{}]:
 
         def test(evaluate: Any) -> None:
             test_case(evaluate, {})
@@ -194,10 +192,16 @@ def _checked(
             perturbations("named", name)
     lines = 0
     for text in typed.get("require", ()):
+        from pytest_audiobench.evaluation.scoring import SHARES
         from pytest_audiobench.gate.thresholds import Line, parse_threshold
 
         with mistakes.catching(f"{place}: "):
-            lines += isinstance(parse_threshold(text), Line)
+            threshold = parse_threshold(text)
+            lines += isinstance(threshold, Line)
+            if declared is not None and declared.withheld and (threshold.metric or SHARES[0]) not in SHARES:
+                kept = ", ".join(value for values in declared.withheld.values() for value in values)
+                why = f"cannot be required of withheld answers ({kept}); require it in audiobench.toml of the others"
+                mistakes.add(f"{place}: {text} {why}")
     return DeclaredTask(table, declared, lines)
 
 

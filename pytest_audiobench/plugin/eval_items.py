@@ -10,6 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.declaration import Declaration
 
+MARKER = "audiobench"
 _FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
 
@@ -67,7 +68,7 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     parameters = callspec.id if callspec else ""
     if alias is not None:
         parameters = parameters.removesuffix(str(alias)).removesuffix("-")
-    marker = item.get_closest_marker("audiobench")
+    marker = item.get_closest_marker(MARKER)
     declared = marker.kwargs.get("suite") if marker else None
     suite = str(declared) if declared else _short(item.path.name.split(".")[0])
     test = getattr(item, "originalname", None) or item.name

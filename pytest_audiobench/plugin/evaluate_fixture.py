@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -355,6 +356,13 @@ class Evaluator:
             changes = {row.sample_id: row.change for row in compared or () if row.change != "same"}
             which = self._session.options.report_audio
             warnings += write_excerpts(self._session.place.parts, evaluation, self._handle, which, changes)
+            if evaluation.selection.dataset.withheld:
+                from pytest_audiobench.report.submission_file import write_submission
+
+                places = self._session.places(Path(self._item.path).parent)
+                with test_errors():
+                    text = write_submission(self._session.place.folder, evaluation, places)
+                warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
         record = replace(record, outcome=outcome, message=message, warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.result import Result, as_metric
@@ -60,9 +61,29 @@ class Requirements:
 
     def precheck(self, eval_: str, control: bool) -> Callable[[Selection, Protocol], None]:
         """The check of an evaluation before its first request."""
-        if self._baseline is None:
-            return lambda slice_, protocol: None
-        return self._baseline.precheck(eval_, control, self._session.bench.epochs, self._lines_in_code)
+        compared = None
+        if self._baseline is not None:
+            compared = self._baseline.precheck(eval_, control, self._session.bench.epochs, self._lines_in_code)
+
+        def check(slice_: Selection, protocol: Protocol) -> None:
+            if slice_.dataset.withheld:
+                self._check_measured(eval_, control)
+            if compared is not None:
+                compared(slice_, protocol)
+
+        return check
+
+    def _check_measured(self, eval_: str, control: bool) -> None:
+        """Raises UsageError for a requirement on what is not measured of an eval whose references are withheld."""
+        rules = self._session.rules.for_eval(eval_, self._handle.alias)
+        lines = [line for rule in rules for line in rule.drops] + self._lines_in_code
+        wanted = [(each.text, each.metric) for each in self._thresholds(eval_, control, set())]
+        wanted += [(line.text, line.metric or SHARES[0]) for line in lines]
+        if strange := [text for text, metric in wanted if metric not in SHARES]:
+            raise UsageError(
+                f"{', '.join(strange)} cannot be required of {eval_}, and nothing was asked: its publisher withholds "
+                f"the answers, so that nothing is right or wrong; require {SHARES[0]} of it"
+            )
 
     def refusal(self, item: EvalSpec, dataset: Dataset, protocol: Protocol) -> ItemRecord:
         """The record of an evaluation that measured nothing: refused by that check, or skipped."""
@@ -199,8 +220,11 @@ class Requirements:
 
     def _thresholds_of(self, record: ItemRecord, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
-        rules = self._session.rules.for_eval(record.eval, self._handle.alias)
-        control = record.control and not self.drawn
+        return self._thresholds(record.eval, record.control, checked)
+
+    def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
+        rules = self._session.rules.for_eval(eval_, self._handle.alias)
+        control = control and not self.drawn
         # A control is covered only by a rule that names it.
         declared = [threshold for rule in rules for threshold in rule.require if not control or ":" in rule.eval]
         if not control:

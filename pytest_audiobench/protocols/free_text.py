@@ -38,8 +38,8 @@ def question_of(sample: Sample) -> str:
     if sample.question.strip():
         return sample.question
     raise UsageError(
-        f"sample {sample.id!r} has no question, and the protocol asks in the sample's words: add one to the data set, "
-        "or give its manifest a question=… for all rows"
+        f"sample {sample.id!r} has no question, and the protocol asks in the sample's words: add one to the data set "
+        "(a file that declares it: 'question' in its [sample]; a manifest: question=… for all rows)"
     )
 
 

@@ -295,6 +295,18 @@ class Protocol:
         names = opening_stages(stage.name for stage in self.stages if stage.role == "subject")
         return tuple(stage for stage in self.stages if stage.name in names)
 
+    def without_references(self) -> Protocol:
+        """The same questions, whose answers are read and neither right nor wrong: coverage is all that is measured.
+
+        Raises UsageError for a judge's scorer, which has nothing to compare an answer with.
+        """
+        for scorer in self.scorers:
+            if scorer.judge:
+                raise UsageError(f"the scorer {scorer.name} judges answers by references, which are withheld here")
+        # What an answer is compared with tells its failures, too, where words are wanted.
+        expects: Expects = "option" if self.expects == "option" else "open"
+        return replace(self, scorers=tuple(map(_unscored, self.scorers)), expects=expects)
+
     def with_scorers(self, *names: str) -> Protocol:
         """The same questions, read by the named scorers, the first as the headline; by every one for "all".
 
@@ -328,15 +340,19 @@ class Protocol:
         """Whether no scorer asks anything of the samples."""
         return all(scorer.sample_problem is no_sample_problem for scorer in self.scorers)
 
-    def fitting(self, samples: Sequence[Sample]) -> Protocol:
+    def fitting(self, samples: Iterable[Sample]) -> Protocol:
         """Without those scorers chosen by "all" that cannot read every one of ``samples``; a note says why.
 
         Raises UsageError for a named scorer that cannot, and where none is left.
         """
         if self.fits_any_sample:
             return self
-        problems = {scorer.name: next(filter(None, map(scorer.sample_problem, samples)), "") for scorer in self.scorers}
-        problems = {name: why for name, why in problems.items() if why}
+        first: dict[str, str] = {}
+        for sample in samples:
+            for scorer in self.scorers:
+                if scorer.name not in first and (why := scorer.sample_problem(sample)):
+                    first[scorer.name] = why
+        problems = {scorer.name: first[scorer.name] for scorer in self.scorers if scorer.name in first}
         scorers = tuple(scorer for scorer in self.scorers if scorer.name not in problems)
         for name, why in problems.items():
             if name not in self.swept or not scorers:
@@ -367,6 +383,22 @@ class Protocol:
         if why := self.available[name].missing_parts():
             raise UsageError(f"the scorer {name} cannot be used here: {why}")
         return self.available[name]
+
+
+WITHHELD = "|references:withheld"
+"""Ends the signature of a scorer that only reads answers."""
+
+
+def _unscored(scorer: Scorer) -> Scorer:
+    return replace(
+        scorer,
+        signature=f"{scorer.signature}{WITHHELD}",
+        score=lambda _, answer: {answer.status: 1.0},
+        metrics=("coverage",),
+        together=None,
+        sample_problem=no_sample_problem,
+        words=None,
+    )
 
 
 def _omissions(reasons: Mapping[str, str]) -> list[str]:

@@ -12,6 +12,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
 from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
+from pytest_audiobench.protocols.protocol import WITHHELD
 from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined
@@ -58,6 +59,7 @@ class LabelCounts:
             (item.eval, item.model): _ItemCounts(number, head.name, Tally(gives_letters(head.signature)))
             for number, item in reversed(list(enumerate(items)))
             for head in item.scorers[:1]
+            if not head.signature.endswith(WITHHELD)
         }
 
     def watch(self, samples: Iterable[Joined]) -> Iterator[Joined]:

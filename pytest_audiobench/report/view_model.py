@@ -275,6 +275,8 @@ def _verdict(item: ItemRecord, fails_otherwise: bool) -> Sign:
 def _block(scorer: ScorerRecord | None, metrics: Sequence[MetricRecord], folded: bool) -> Block:
     """``scorer`` is None for what a test recorded itself."""
     scores = [metric for metric in metrics if metric.name not in SHARES]
+    # Where the references are withheld nothing else is measured.
+    scores = scores or [metric for metric in metrics if metric.name == SHARES[0]]
     scores = [metric for metric in scores if metric.value is not None or not _is_across(metric.name)]
     return Block(
         scorer=scorer.name if scorer else "",

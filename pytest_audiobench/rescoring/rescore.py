@@ -26,7 +26,7 @@ from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
-from pytest_audiobench.protocols.protocol import ALL, WEIGHING, Option, Protocol
+from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option, Protocol
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
@@ -139,9 +139,11 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
         # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
-        return with_judges(protocol.with_scorers(*chosen), {}).protocol
+        chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+    withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
+    return chosen_protocol.without_references() if withheld else chosen_protocol
 
 
 _REPLAYED = (

@@ -105,6 +105,71 @@ def test_a_sample_has_several_clips_options_and_references_in_columns_or_in_a_li
     assert listed.clips == sample.clips
 
 
+def test_a_text_that_is_json_has_its_members_as_columns_or_is_a_list(read):
+    row = {
+        "file": "a.wav",
+        "about": json.dumps({"id": 7, "said": ["bark", "woof"]}),
+        "options": '["(a) dog", "(b) cat"]',
+    }
+    text = (
+        '[data]\nrows = "rows.csv"\njson = ["about", "options"]\nwhere = { "about.id" = "7" }\n'
+        '[sample]\nid = "{about.id}"\naudio = "{file}"\nchoices = "{options|unlettered}"\nreferences = "{about.said}"\n'
+        'metadata = ["about.age"]\n'
+    )
+    (sample,) = read(text, [row, {**row, "about": '{"id": 8}'}])
+    assert (sample.id, sample.choices, sample.references) == ("7", ("dog", "cat"), ("bark", "woof"))
+    assert sample.metadata == {"about.age": None}
+    with pytest.raises(UsageError, match=r"line 2 has no JSON in 'about' \(Expecting"):
+        read(text, [{**row, "about": "{'id': 7}"}])
+
+
+LAYOUTS = """
+[parameters]
+kind = ["dog", "cat"]
+[data]
+rows = "{kind}.jsonl"
+[sample]
+id = "{id}"
+audio = "{file}"
+answer = "{label}"
+[[layout]]
+parameters = { kind = "cat" }
+[layout.data]
+rows = ["all.json", "all.csv"]
+where = { kind = "{kind}" }
+[layout.sample]
+id = "{name}"
+audio = "{sound}"
+answer = "{called}"
+"""
+
+
+def test_the_first_layout_whose_rows_are_there_is_read_and_none_that_is_of_other_parameters(read, tmp_path):
+    rows = [{"name": f"n{i}", "sound": "s.wav", "called": "tom", "kind": ("dog", "cat")[i % 2]} for i in range(20)]
+    assert [sample.id for sample in read(LAYOUTS, rows, "all.csv", kind="cat")] == [f"n{i}" for i in range(1, 20, 2)]
+    with pytest.raises(DataNotFound, match=r"has no dog\.jsonl\)"):
+        read(LAYOUTS, rows, "all.csv", kind="dog")
+    (sample,) = read(LAYOUTS, [{"id": "c", "file": "c.wav", "label": "cat"}], "cat.jsonl", kind="cat")
+    assert (sample.id, str(sample.clips[0])) == ("c", "zoo:c.wav")
+
+
+def test_a_value_whose_answers_are_withheld_is_no_part_of_the_others(read, declared):
+    text = '[parameters]\nsplit = ["dev"]\n[data]\nrows = "rows.jsonl"\n' + SAMPLE.replace("{file|", "{split}-{file|")
+    text += '[submission]\nparameters = { split = ["test", "later"] }\nprediction = "said"\nformat = "jsonl"\n'
+    rows = [{**row, "label": ""} for row in ROWS]
+    assert {sample.reference for sample in read(text, rows, "rows.jsonl", split="later")} == {""}
+    with pytest.raises(UsageError, match="line 1 has no 'label'"):
+        read(text, rows, "rows.jsonl")
+    assert [declared(text)(split=split).withheld for split in ("dev", "test", "later")] == [False, True, True]
+    assert declared(text)().submission is None
+
+
+def test_an_option_that_is_a_number_is_its_text(read):
+    row = {"file": "a.wav", "label": "3", "options": [2, 3, "four", 5.5]}
+    (sample,) = read('[data]\nrows = "rows.jsonl"\n' + SAMPLE + 'choices = "{options}"\n', [row], "rows.jsonl")
+    assert sample.choices == ("2", "3", "four", "5.5")
+
+
 def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_values(read):
     text = (
         '[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n'
@@ -118,7 +183,8 @@ def test_a_parameter_is_filled_in_and_one_that_is_left_out_stands_for_all_its_va
 
 
 def test_a_data_set_is_called_by_its_file_and_the_parameters_that_are_given_or_the_only_ones(declared):
-    load = declared('[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n[data]\nrows = "r.csv"\n' + SAMPLE)
+    files = '[data]\nrows = "{kind}-{split}.csv"\n'
+    load = declared('[parameters]\nkind = ["dog", "cat"]\nsplit = "test"\n' + files + SAMPLE)
     assert [load().name, load("dog").name, load(split="test", kind="cat").name] == [
         "zoo/test",
         "zoo/dog/test",
@@ -126,6 +192,110 @@ def test_a_data_set_is_called_by_its_file_and_the_parameters_that_are_given_or_t
     ]
     with pytest.raises(UsageError, match="zoo has no kind 'cow'; it has dog, cat"):
         load("cow")
+
+
+def test_an_open_parameter_has_values_that_are_evals_and_others_that_are_asked_for(declared):
+    named = 'kind = { values = ["dog"], others = ["cat"] }\nlanguage = { values = ["en"], others = "[a-z]+" }\n'
+    load = declared(f'[parameters]\n{named}[data]\nrows = "{{language}}/{{kind}}.csv"\n' + SAMPLE)
+    assert [load().name, load("cat", "de").name] == ["zoo", "zoo/cat/de"]
+    with pytest.raises(UsageError, match="zoo has no kind 'cow'; it has dog, cat"):
+        load("cow")
+    with pytest.raises(UsageError, match=r"zoo has no language '\.\./de'; it has en, what matches \[a-z\]\+"):
+        load("cat", "../de")
+
+
+def touched(folder, *files):
+    for file in files:
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).touch()
+
+
+CLASSES = (
+    '[data]\nrows = "{label}/*.wav"\nlabels = "{label}"\n[sample]\nid = "{key}"\naudio = "{key}"\nanswer = "{label}"\n'
+)
+
+
+def test_a_file_of_audio_is_a_row_and_the_names_of_its_folders_are_columns(tmp_path, declared):
+    touched(tmp_path / "zoo", "hen/2.wav", "dog/1.wav", "hen/10.wav", "hen/.hidden.wav", "hen/note.txt", "readme.md")
+    samples = declared(CLASSES)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert [(sample.id, sample.reference) for sample in samples] == [
+        ("dog/1.wav", "dog"),
+        ("hen/10.wav", "hen"),
+        ("hen/2.wav", "hen"),
+    ]
+    assert {sample.choices for sample in samples} == {("dog", "hen")}
+    assert str(samples[0].clips[0]) == "zoo:dog/1.wav"
+
+
+def test_a_folder_that_lacks_its_file_is_named_and_not_left_out(tmp_path, declared):
+    touched(tmp_path / "zoo", "hen/2.wav", "dog/1.txt", "cat/1.WAV")
+    with pytest.raises(UsageError, match=r"there is no .*dog/\*\.wav, and its folder must not be left out") as raised:
+        declared(CLASSES)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert len(str(raised.value).splitlines()) == 2
+
+
+def test_a_name_that_stands_twice_in_a_path_is_the_same_twice(tmp_path, declared):
+    touched(tmp_path / "zoo", "s1/s1-a+a.wav", "s1/s2-a+a.wav", "s1/s1-a+b.wav")
+    text = CLASSES.replace("{label}/*", "{speaker}/{speaker}-{label}+{label}").replace('"{key}"', '"{speaker}"', 1)
+    (sample,) = declared(text)().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert (sample.id, str(sample.clips[0])) == ("s1", "zoo:s1/s1-a+a.wav")
+
+
+def test_lines_of_text_are_a_key_and_words_and_folder_is_where_their_file_lies(tmp_path, declared):
+    (tmp_path / "zoo" / "b" / "1").mkdir(parents=True)
+    (tmp_path / "zoo" / "b" / "1" / "text.txt").write_text("u1 ONE  TWO\n\nu2\tTHREE\n")
+    text = '[data]\nrows = ["a/{session}/text.txt", "b/{session}/text.txt"]\n[sample]\nid = "{session}-{key}"\n'
+    samples = declared(text + 'audio = "{folder}/{key}.flac"\nanswer = "{text}"\n')().read(
+        Places(here=tmp_path, shelves=[tmp_path])
+    )
+    assert [(sample.id, str(sample.clips[0]), sample.reference) for sample in samples] == [
+        ("1-u1", "zoo:b/1/u1.flac", "ONE  TWO"),
+        ("1-u2", "zoo:b/1/u2.flac", "THREE"),
+    ]
+
+
+LONG = (
+    '[data]\nrows = "rows.json"\nlist = "films"\neach = "scenes"\nwhere = { tags = ["a", "b"] }\n'
+    '[sample]\nid = "{film}-{id}"\naudio = [["{path}.opus", "{path}.wav"]]\nstart = "{from}"\nend = "{to}"\n'
+    'answer = "{says|gigaspeech_text}"\noptional = ["mood"]\n'
+)
+SCENE = {"id": "1", "tags": ["x", "b"], "from": 1, "to": "2.5", "says": "HELLO <PERIOD>", "mood": "sad"}
+
+
+def film(*scenes):
+    return {"version": 3, "films": [{"film": "f", "path": "p", "mood": None, "id": "outer", "scenes": list(scenes)}]}
+
+
+def test_rows_within_rows_of_a_named_array_have_the_columns_of_both_and_parts_of_recordings(read):
+    left_out = ({"tags": ["x"]}, {"says": "<NOISE>"})
+    scenes = [SCENE | changes for changes in ({}, *left_out, {"id": "2", "tags": ["a"], "mood": ""})]
+    first, second = read(LONG, film(*scenes), "rows.json")
+    assert [(sample.id, sample.metadata) for sample in (first, second)] == [("f-1", {"mood": "sad"}), ("f-2", {})]
+    (clip,) = first.clips
+    assert (str(clip.source), clip.edits[0].parameters) == ("zoo:p.opus", (("start_s", "1"), ("end_s", "2.5")))
+    assert first.reference == "HELLO"
+
+
+def test_a_clip_is_the_first_of_its_files_that_is_there_or_the_first(read, tmp_path):
+    touched(tmp_path / "zoo", "p.wav")
+    assert [str(sample.clips[0].source) for sample in read(LONG, film(SCENE), "rows.json")] == ["zoo:p.wav"]
+    touched(tmp_path / "zoo", "p.opus")
+    assert [str(sample.clips[0].source) for sample in read(LONG, film(SCENE), "rows.json")] == ["zoo:p.opus"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"from": "soon"}, "has 'soon' where a number of seconds should be"),
+        ({"from": True}, "has True where a number"),
+        ({"to": "inf"}, "has 'inf' where a number"),
+        ({"from": 3}, "lasts from 3 s to 2.5 s"),
+    ],
+)
+def test_a_part_that_is_none_is_named_with_its_place(read, changes, said):
+    with pytest.raises(UsageError, match=r"rows\.json, films 1, scenes 1 ") as raised:
+        read(LONG, film(SCENE | changes), "rows.json")
+    assert said in str(raised.value)
 
 
 def test_a_task_has_the_file_s_layout_and_its_own_rows(read):
@@ -150,7 +320,7 @@ def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared)
     [
         ({"file": "a.wav", "label": None}, "line 21 has no 'label'"),
         ({"file": "a.wav", "label": {"en": "dog"}}, "line 21 has no text in 'label'"),
-        ({"file": "a.wav", "label": ["dog", 3]}, "line 21 has no list of texts in 'label'"),
+        ({"file": "a.wav", "label": ["dog", None]}, "line 21 has no list of texts in 'label'"),
         ({"file": "a.wav", "label": ["dog", "cat"]}, "line 21 has a list in 'label'"),
         ({"file": "../a.wav", "label": "dog"}, "line 21 has an audio path that cannot be used: .*leaves its folder"),
         ({"file": "a.wav", "label": "dog", "speaker": ["s1", "s2"]}, "line 21 has a list in 'speaker'"),
@@ -212,10 +382,15 @@ def test_transforms_are_ten_at_most():
         ("capitalize", "animal", "Animal"),
         ("faithfulness_letter", "Affected", "A"),
         ("faithfulness_letter", "Unheard", None),
+        ("gigaspeech_text", "ONE <COMMA> TWO <PERIOD>", "ONE TWO"),
+        ("gigaspeech_text", "ONE <NOISE>", None),
         ("option_text", "(b) Affected", "Affected"),
         ("options", "Which? (a) dog (b) cat", ("dog", "cat")),
         ("stem", "a.b.wav", "a.b"),
         ("stem", "bare", "bare"),
+        ("unlettered", "(B) (a) dog", "(a) dog"),
+        ("unlettered", "Not affected", "Not affected"),
+        ("upper", "xl", "XL"),
     ],
 )
 def test_a_transform_reads_a_column_beside_the_choices(name, text, value):
@@ -289,3 +464,21 @@ def test_a_column_that_the_shards_lack_and_a_shard_that_is_lacking_are_named(tmp
     (tmp_path / "zoo" / "data" / "rows-00001-of-00002.parquet").unlink()
     with pytest.raises(UsageError, match=r"lacks data/rows-00001-of-00002\.parquet: 1 of 2 shards; fetch them"):
         list(declared(PARQUET)().read(places))
+
+
+@pytest.mark.parametrize("rate", ["16000", '"rate"'])
+def test_waveforms_of_shards_have_the_declared_rate_or_that_of_a_column(tmp_path, declared, rate):
+    pa = pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    waves = pa.array([[0.0, 0.5, -0.5]] * 20, pa.list_(pa.float32()))
+    (tmp_path / "zoo").mkdir()
+    table = pa.table({"id": [str(number) for number in range(20)], "audio": waves, "rate": [16_000] * 20})
+    pq.write_table(table, tmp_path / "zoo" / "test.parquet")
+    text = '[data]\nrows = "test.parquet"\nRATE[sample]\nid = "{id}"\naudio = "{audio}"\nanswer = "dog"\n'
+    places = Places(here=tmp_path, shelves=[tmp_path])
+    samples = list(declared(text.replace("RATE", f"rate = {rate}\n"))().read(places))
+    assert [sample.clips[0].source.rate_hz for sample in samples] == [16_000] * 20
+    with pytest.raises(UsageError, match=r"test\.parquet has waveforms in 'audio' without a rate"):
+        list(declared(text.replace("RATE", ""))().read(places))
+    with pytest.raises(UsageError, match=r"\[data\], rate is of waveforms in Parquet files"):
+        declared(text.replace("RATE", f"rate = {rate}\n").replace("test.parquet", "test.csv"))

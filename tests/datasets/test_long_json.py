@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_audiobench.datasets import gigaspeech
-from pytest_audiobench.datasets.gigaspeech import elements
+from pytest_audiobench.datasets import published_layouts
+from pytest_audiobench.datasets.published_layouts import elements
 from pytest_audiobench.errors import UsageError
 
 OBJECTS = st.lists(
@@ -25,7 +25,7 @@ def test_elements_are_those_that_json_reads(tmp_path_factory, objects, indent, a
 
 @pytest.mark.parametrize("chunk_bytes", [1, 2, 7, 64])
 def test_it_does_not_matter_where_a_chunk_ends(tmp_path, monkeypatch, chunk_bytes):
-    monkeypatch.setattr(gigaspeech, "_CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(published_layouts, "_CHUNK_BYTES", chunk_bytes)
     objects = [{"text": 'über 日本 \\ " ]', "number": 12.5, "inner": [{"a": []}]} for _ in range(5)]
     path = tmp_path / "long.json"
     path.write_text(json.dumps({"audios": objects}, ensure_ascii=False), encoding="utf-8")

@@ -199,6 +199,43 @@ def test_a_column_of_paths_gives_the_files_beside_the_table(tmp_path):
     )
 
 
+def test_a_column_of_lists_of_paths_gives_several_clips_in_a_row(tmp_path):
+    paths = pa.array([["a.flac", "./b.flac"], None], pa.list_(pa.string()))
+    files = put(tmp_path, pa.table({"audio": paths}))
+    first, second = (row["audio"] for row in rows_of(files, (), audio={"audio": None}))
+    assert [str(clip) for clip in first] == ["digits:a.flac", "digits:b.flac"]
+    assert second is None
+    for cell, said in ((["a.flac", "/b.flac"], "leaves its folder"), ([], "no path"), (["a", None], "a null")):
+        text = refused(put(tmp_path, pa.table({"audio": [["a.flac"], cell]})), (), audio={"audio": None})
+        assert "row group 0, row 1 has" in text
+        assert said in text
+
+
+def classes(labels, names=("dog", "cat", "hen")):
+    """Labels as Hugging Face's datasets write their ClassLabel: numbers, and the names in the file's metadata."""
+    feature = {"names": list(names), "_type": "ClassLabel"}
+    is_list = isinstance(labels[0], list)
+    feature = {"feature": feature, "_type": "Sequence"} if is_list else feature
+    metadata = {"huggingface": json.dumps({"info": {"features": {"label": feature}}})}
+    type_ = pa.list_(pa.int64()) if is_list else pa.int64()
+    return pa.table({"label": pa.array(labels, type_)}).replace_schema_metadata(metadata)
+
+
+def test_a_class_label_is_its_name_in_values_labels_and_where(tmp_path):
+    files = put(tmp_path, classes([2, 0, 1, -1, 0]))
+    assert [row["label"] for row in rows_of(files, ["label"])] == ["hen", "dog", "cat", None, "dog"]
+    assert distinct_values(files, "label") == ["cat", "dog", "hen"]
+    assert rows_of(files, ["label"], where={"label": ["hen", "cat"]}) == [{"label": "hen"}, {"label": "cat"}]
+    several = put(tmp_path / "several", classes([[2, 0], []]))
+    assert rows_of(several, ["label"]) == [{"label": ["hen", "dog"]}, {"label": []}]
+
+
+def test_a_label_that_a_file_has_no_name_for_is_refused(tmp_path):
+    files = put(tmp_path, classes([0, 3]))
+    assert "row group 0 has 3 in 'label', which has the labels 0 to 2; fetch it again" in refused(files, ["label"])
+    assert "has no label 'cow' in 'label'; there are dog, cat, hen" in refused(files, where={"label": "cow"})
+
+
 def test_a_clip_is_rebuilt_from_its_recipe(tmp_path):
     files = put(tmp_path, published())
     lists = put(tmp_path / "lists", waves([[0.5] * 40]))

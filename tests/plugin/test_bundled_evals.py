@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -35,8 +36,12 @@ def test_the_benchmark_has_these_evals():
     evals = [*collected("evals"), *collected("evals", "-m", "study")]
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "common_voice.audiobench.toml": 1,
+        "fleurs.audiobench.toml": 1,
+        "gigaspeech.audiobench.toml": 1,
+        "librispeech.audiobench.toml": 2,
         "mmar.audiobench.toml": 1,
-        "mmau.audiobench.toml": 1,
+        "mmau.audiobench.toml": 2,
         "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
@@ -76,6 +81,9 @@ def test_k_sakura_and_multi_selects_one_eval_for_each_track():
     ]
 
 
+CORPORA = {"common_voice", "fleurs", "gigaspeech", "librispeech"}
+
+
 def declared(chosen):
     return {name.partition(".audiobench")[0] for name in chosen if ".audiobench.toml::" in name}
 
@@ -86,7 +94,10 @@ def declared(chosen):
         ("mmar", {"mmar"}),
         ("mmau", {"mmau"}),
         ("sakura", {"sakura"}),
-        ("speech and not sakura", {"mmar", "mmau"}),
+        ("speech and not sakura", {"mmar", "mmau", *CORPORA}),
+        ("librispeech and clean", {"librispeech"}),
+        ("fleurs or common_voice", {"fleurs", "common_voice"}),
+        ("asr", CORPORA),
         ("audiobench", set()),
         ("toml", set()),
     ],
@@ -95,9 +106,49 @@ def test_the_name_of_a_benchmark_and_its_domain_select_it_and_its_file_s_suffix_
     assert declared(collected("evals", "-k", f"({expression}) or test_digits")) == benchmarks
 
 
+def selections(option, words):
+    """The evals that each word selects, of one process."""
+    script = "import sys, pytest\nfor word in sys.argv[2:]:\n    print('#', word, flush=True)\n"
+    script += "    pytest.main(['evals', '--collect-only', '-q', '-p', 'no:cacheprovider', sys.argv[1], word])\n"
+    done = subprocess.run(
+        [sys.executable, "-c", script, option, *words], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    parts = (part.splitlines() for part in done.stdout.split("# ")[1:])
+    return {word: {line.rpartition("/")[2] for line in lines if "::" in line} for word, *lines in parts}
+
+
+SUITES = [file.name.partition(".")[0].removeprefix("test_") for file in (ROOT / "evals").glob("[!_]*.*")]
+
+
+def test_k_of_a_suite_selects_all_of_it_and_nothing_but_what_is_called_so():
+    chosen = selections("-k", SUITES)
+    everything = set().union(*chosen.values())
+    unasked = set(collected("evals"))
+    for suite in SUITES:
+        is_called_so = {name for name in everything if suite in name.replace(".audiobench.toml", "")}
+        own = {name for name in everything if name.partition(".")[0].removeprefix("test_") == suite}
+        assert own
+        assert own | (is_called_so & unasked) <= chosen[suite] <= is_called_so
+    assert unasked <= everything
+
+
+def test_what_every_file_s_name_and_many_an_eval_s_marker_hold_selects_nothing():
+    assert selections("-k", ["audiobench", "toml"]) == {"audiobench": set(), "toml": set()}
+    marked = collected("evals", "-m", "audiobench")
+    assert marked == collected("evals", "-k", "not toml", "-m", "audiobench")
+    assert "test_asr_robust.py" in {name.partition("::")[0] for name in marked}
+
+
 def test_a_domain_and_a_benchmark_are_markers():
-    assert declared(collected("evals", "-m", "music")) == {"mmar", "mmau"}
-    assert declared(collected("evals", "-m", "sakura")) == {"sakura"}
+    sources = {
+        file.name.partition(".")[0]: tomllib.loads(file.read_text(encoding="utf-8"))["source"]
+        for file in (ROOT / "evals").glob("*.audiobench.toml")
+    }
+    chosen = selections("-m", ["speech", "music", "sakura", "asr"])
+    for word in ("speech", "music"):
+        assert declared(chosen[word]) == {name for name, source in sources.items() if word in source["domain"]}
+    assert declared(chosen["sakura"]) == {"sakura"}
+    assert declared(chosen["asr"]) == CORPORA
 
 
 def test_the_listing_says_that_bundled_emotion_is_synthetic_delivery():

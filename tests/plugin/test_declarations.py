@@ -32,8 +32,8 @@ def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
     ) == [
         ": groups must be a list of strings, not 'hop'",
         " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, perturbations, cluster, "
-        "groups, question, id, audio, answer, references, choices, require, source, data, sample, parameters, "
-        "published, note, and for translation target, prompt, system, max_new_tokens",
+        "groups, question, id, audio, answer, references, choices, require, source, data, sample, layout, submission, "
+        "parameters, published, note, and for translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset, or declare one in [data] and [sample]",
@@ -57,8 +57,10 @@ def test_all_mistakes_of_declared_data_are_named_with_their_table_and_key(mistak
         ", [sample], choices, '{b?} or so': it has {b?} within a text; a column that may be absent stands alone",
         ", [data], rows, '../rows.csv': it cannot be used: the path '../rows.csv' leaves its folder; write it "
         "relative to the folder, without ..",
-        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters]",
-        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .parquet",
+        ", [data], rows, 'rows.xml': it ends with none of .json, .jsonl, .ndjson, .csv, .tsv, .txt, .parquet, and with "
+        "none of audio, such as .wav",
+        ", [data], rows, '{split}.csv': it names {split}, which is none of the [parameters], and no column that a "
+        "sample is made of; write * for what does not matter",
         ", [sample] has neither 'answer' nor 'references'; add what is true",
         ": cluster names 'speaker', which [sample] has not in its metadata; did you mean 'speed'?",
         ": groups names 'sped', which [sample] has not in its metadata; did you mean 'speed'?",
@@ -79,6 +81,13 @@ def test_keys_of_a_manifest_are_refused_beside_a_dataset(mistakes):
 DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nanswer = "{label}"\n'
 
 
+OTHER = (
+    '[parameters]\nsplit = ["dev"]\n[[layout]]\nparameters = { split = "dev" }\n[layout.data]\nrows = "rows.json"\n'
+    '[layout.sample]\nid = "{id}"\naudio = "{sound}"\nanswer = "{label}"\n'
+)
+WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_output"\n'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -89,6 +98,23 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
         (
             DATA + '[parameters]\n"a b" = "c"\n',
             ", [parameters]: 'a b' is no name; write letters, digits and underscores",
+        ),
+        (
+            DATA.replace("rows.csv", "{splt}.csv") + '[parameters]\nsplit = ["a"]\n',
+            ", [parameters]: nothing is made of 'split'; write {split} where it belongs",
+        ),
+        (DATA.replace("rows.csv", "{a|stm}.csv"), "rows, '{a|stm}.csv': it names {a|stm}, which is none"),
+        (DATA.replace("rows.csv", "{label}.parquet"), "it has a name in it; of shards only * is a pattern"),
+        (
+            DATA.replace("rows.csv", "{a}.csv") + '[parameters]\na = { values = ["b"], others = "(" }\n',
+            ", [parameters], a: others, '(', is no pattern",
+        ),
+        (DATA + '[parameters]\na = { values = ["b"] }\n', ": parameters, 'a' has no 'others'"),
+        (DATA + 'start = "{begin}"\n', ", [sample] has only one of 'start' and 'end'; a clip in a recording has both"),
+        (DATA.replace("[sample]", 'list = "a"\n[sample]'), "[data], list: only a .json file has an array of that name"),
+        (
+            DATA.replace('rows.csv"', 'rows.parquet"\neach = "a"'),
+            ", [data], each: rows of Parquet have no rows inside",
         ),
         (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
         (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
@@ -110,6 +136,28 @@ DATA = '[data]\nrows = "rows.csv"\n[sample]\nid = "{id}"\naudio = "{file}"\nansw
         ),
         ("task = []\n" + DATA, ": task must be tables, each under [[task]]"),
         ("judge = 3\n" + DATA, ": judge must be a string or a list of strings, not 3"),
+        ("layout = 3\n" + DATA, ": layout must be tables, each under [[layout]]"),
+        (DATA + "[[layout]]\nsample = 3\n", ", [[layout]] number 1, [sample] must be a table, not 3"),
+        (DATA + OTHER.replace("[layout.data]", "[layout.date]"), ", [[layout]] number 1 has the unknown key 'date'"),
+        (DATA + OTHER.replace("{id}", "{id|stm}"), ", [[layout]] number 1, [sample], id, '{id|stm}': it names"),
+        (DATA + OTHER.replace("{ split", "{ splt"), ", [[layout]] number 1, parameters: 'splt' is none of the file's"),
+        (
+            DATA + OTHER.replace('= "dev"', '= "dve"'),
+            ", [[layout]] number 1, parameters: split has no value 'dve'; did you",
+        ),
+        ('groups = ["x"]\n' + DATA + OTHER, ", [[layout]] number 1: groups names 'x', which [sample] has not"),
+        (DATA + "[submission]\n", ", [submission] has no 'prediction'; add it"),
+        (DATA + "[submission]\nparameters = {}\n", ", [submission]: parameters must be"),
+        (DATA + WITHHELD.replace("split", "splt"), ", [submission], parameters: 'splt' is none of [parameters]"),
+        (
+            DATA + WITHHELD.replace("test", "dev") + OTHER,
+            ", [submission], parameters: split has 'dev' in [parameters], too",
+        ),
+        (DATA + WITHHELD + 'format = "xml"\n' + OTHER, ", [submission]: format must be"),
+        (
+            'require = ["coverage >= 0.9", "accuracy >= 0.5"]\n' + DATA.replace("{id}", "{split}") + WITHHELD + OTHER,
+            ": accuracy >= 0.5 cannot be required of withheld answers (test); require it in audiobench.toml",
+        ),
     ],
 )
 def test_what_is_wrong_with_declared_data_is_said_where_it_stands(mistakes, text, said):

@@ -101,6 +101,16 @@ def test_a_part_of_the_data_is_enough_to_ask_about_it(pitch):
     pitch.run(HERE).assert_outcomes(passed=2, skipped=2)
 
 
+def test_a_part_of_the_data_that_is_found_by_a_pattern_is_enough_to_ask_about_it(pitch):
+    (pitch.path / "pitch" / "high").mkdir()
+    (pitch.path / "pitch" / "high.jsonl").rename(pitch.path / "pitch" / "high" / "part1.jsonl")
+    text = BENCHMARK.replace("{half}.jsonl", "{half}/{part}.jsonl").replace(
+        "metadata = {", 'metadata = { part = "{part}",'
+    )
+    (pitch.path / "pitch.audiobench.toml").write_text(text)
+    pitch.run(HERE).assert_outcomes(passed=2, skipped=2)
+
+
 def test_a_file_s_thresholds_hold_for_each_of_its_evals(pitch):
     (pitch.path / "pitch.audiobench.toml").write_text('require = ["accuracy >= 0.9"]\n' + BENCHMARK)
     pitch.run(HERE).assert_outcomes(passed=4)

@@ -6,7 +6,9 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.multiple_choice.task import FAITHFULNESS_AF3_REASONING, PROMPTS, multiple_choice
+from pytest_audiobench.protocols.protocol import Answer
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
 SAMPLE = Sample("cat0", (CLIP,), "Which animal?", ("dog", "cat"), "cat")
@@ -156,3 +158,19 @@ def test_an_answer_that_is_none_of_the_choices_is_a_usage_error_that_names_the_s
 def test_a_scorer_that_leaves_answers_out_is_followed_by_the_one_that_keeps_them():
     read = multiple_choice().with_scorers("air-bench", "letters")
     assert [scorer.name for scorer in read.scorers] == ["air-bench", "air-bench-keep", "letters"]
+
+
+def test_without_references_every_scorer_reads_answers_and_tells_nothing_else_of_them() -> None:
+    protocol = multiple_choice("letters", "air-bench").without_references()
+    assert [scorer.name for scorer in protocol.scorers] == ["letters", "air-bench", "air-bench-keep"]
+    sample = Sample("s", (), "Which?", ("dog", "cat"))
+    for scorer in protocol.scorers:
+        assert scorer.metrics == ("coverage",)
+        assert scorer.signature.endswith("|references:withheld")
+        assert scorer.score(sample, Answer("unparsed")) == {"unparsed": 1.0}
+        assert scorer.score(sample, Answer("parsed", "B")) == {"parsed": 1.0}
+
+
+def test_a_judge_has_nothing_to_compare_answers_with_whose_references_are_withheld() -> None:
+    with pytest.raises(UsageError, match="judges answers by references, which are withheld"):
+        judged(multiple_choice(), "yes-no").without_references()

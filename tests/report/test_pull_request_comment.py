@@ -83,7 +83,7 @@ def test_a_baseline_that_kept_no_texts_says_so(runs):
 def test_a_run_without_a_baseline_has_a_comment_too(runs):
     folder, _ = runs.collected(runs.item(0, "digits", [RIGHT]))
     text = comment(load_run(folder))
-    assert text.startswith("## audiobench: passed\n")
+    assert text.startswith("## audiobench: measured\n")
     assert "compared with no baseline" in text
 
 

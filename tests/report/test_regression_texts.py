@@ -125,7 +125,7 @@ def test_a_failed_threshold_fails_a_run_that_did_not_regress(runs):
 
 def test_a_run_that_was_held_to_nothing_says_so(runs):
     _, record = runs.collected(runs.item(0, "a", [RIGHT]))
-    assert lines_of(record, 80)[-1][0].startswith("passed. Nothing was required")
+    assert lines_of(record, 80)[-1][0].startswith("measured. Nothing was required")
 
 
 def test_the_summary_of_a_job_begins_with_verdicts(runs):

@@ -1,0 +1,156 @@
+"""Sequences of any length in little memory: what comes behind their first elements waits in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
+from io import BytesIO
+from itertools import chain, islice
+from operator import attrgetter
+from tempfile import TemporaryFile
+from types import MappingProxyType
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from pytest_audiobench.audio.clip import DataRoot
+from pytest_audiobench.errors import UsageError
+
+T = TypeVar("T")
+MOST_IN_MEMORY = 16_384
+"""Elements: as many samples are some 20 MB."""
+_MOST_SHARED = 256
+_FEWEST_SHARED = 3
+
+
+def spooled(elements: Iterable[T]) -> Sequence[T]:
+    """``elements`` in a list; from a certain number on, those behind it in a file without a name, which goes when the
+    sequence does, each made anew when it is asked for. Raises UsageError where that file cannot be written.
+    """
+    rest = iter(elements)
+    first = list(islice(rest, MOST_IN_MEMORY))
+    for element in rest:
+        return _Spool(first, chain([element], rest))
+    return first
+
+
+class _Spool(Sequence[T]):
+    def __init__(self, first: list[T], rest: Iterable[T]) -> None:
+        self._first, self._shared, self._ends = first, _Shared(), array("Q", [0])
+        buffer = BytesIO()
+        pickler = _Pickler(buffer, self._shared)
+        with _room():
+            self._file = TemporaryFile()  # noqa: SIM115 - it lasts as long as the sequence
+        for element in rest:
+            buffer.seek(0)
+            pickler.clear_memo()
+            pickler.dump(element)
+            with _room():
+                self._file.write(buffer.getbuffer()[: buffer.tell()])
+            self._ends.append(self._ends[-1] + buffer.tell())
+        with _room():
+            self._file.flush()
+
+    def __len__(self) -> int:
+        return len(self._first) + len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, position: int) -> T: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[T]: ...
+    def __getitem__(self, position: int | slice) -> T | list[T]:
+        if isinstance(position, slice):
+            return [self[place] for place in range(*position.indices(len(self)))]
+        number = range(len(self))[position] - len(self._first)
+        if number < 0:
+            return self._first[number]
+        start, end = self._ends[number], self._ends[number + 1]
+        element: T = _Unpickler(BytesIO(os.pread(self._file.fileno(), end - start, start)), self._shared).load()
+        return element
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(
+            f"samples beyond {MOST_IN_MEMORY:,} cannot be written to a temporary file ({error}); "
+            "set TMPDIR to a folder with room"
+        ) from None
+
+
+class _Shared:
+    """What many elements have in common, once: classes, folders of audio, the options of a choice."""
+
+    def __init__(self) -> None:
+        self.objects: list[Any] = []
+        self._numbers: dict[object, int] = {}
+
+    def number(self, key: object, value: object) -> int | None:
+        """The number of ``value``, known by ``key``; None where it has none and there are many already."""
+        number = self._numbers.get(key)
+        if number is None and len(self.objects) < _MOST_SHARED:
+            number = self._numbers[key] = len(self.objects)
+            self.objects.append(value)
+        return number
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: BytesIO, shared: _Shared) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._shared = shared
+        self._values_of: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+
+    def persistent_id(self, value: Any) -> int | None:
+        kind = type(value)
+        if kind is type or kind is DataRoot:
+            return self._shared.number(id(value), value)
+        if kind is tuple and len(value) >= _FEWEST_SHARED and type(value[0]) is type(value[-1]) is str:
+            return self._shared.number(value, value) if all(type(each) is str for each in value) else None
+        return None
+
+    def reducer_override(self, value: Any) -> Any:
+        """A data class or named tuple as a call of it: three times as fast as the state that it would give."""
+        kind = type(value)
+        if kind is MappingProxyType:
+            return dict, (dict(value),)
+        if hasattr(kind, "_fields"):
+            return kind, tuple(value)
+        if not hasattr(kind, "__dataclass_fields__"):
+            return NotImplemented
+        if kind not in self._values_of:
+            self._values_of[kind] = attrgetter(*(field.name for field in fields(kind)))
+        return kind, self._values_of[kind](value)
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: BytesIO, shared: _Shared) -> None:
+        super().__init__(file)
+        self._shared = shared
+
+    def persistent_load(self, number: int) -> Any:
+        return self._shared.objects[number]
+
+
+class IdDigests:
+    """The digests of ids, of 16 bytes each."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+
+    def add(self, id_: str) -> bytes:
+        """The digest of ``id_``, which counts as there from now on."""
+        digest = hashlib.blake2b(id_.encode(errors="surrogatepass"), digest_size=16).digest()
+        self._content += digest
+        return digest
+
+    def repeated(self) -> frozenset[bytes]:
+        """Those that were added more than once."""
+        digests = np.sort(np.frombuffer(self._content, dtype="S16"))
+        return frozenset(each.ljust(16, b"\0") for each in digests[1:][digests[1:] == digests[:-1]].tolist())

@@ -1,0 +1,129 @@
+"""A data set of any length: what a sample of it takes of the memory until the first request."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.manifest import manifest
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, spooled
+from pytest_audiobench.errors import UsageError
+from tests.evaluation.tiny import dataset, evaluated, sample
+
+MOST_BYTES_A_SAMPLE = 500
+"""The first cost more than those of a million do; as objects in lists each would take over 3,000."""
+
+# A child's ru_maxrss starts at its parent's, which may have loaded torch; VmHWM is the child's own.
+PLAN = """
+import sys
+from pathlib import Path
+from pytest_audiobench.datasets import spool
+spool.MOST_IN_MEMORY = 1000  # before anyone takes it from there: few rows show what each takes
+from tests.evaluation.tiny import Speaker, evaluated
+from pytest_audiobench.datasets.declared import declared_loader
+from pytest_audiobench.datasets.manifest import manifest
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.errors import FatalError
+
+class Silent(Speaker):
+    def load(self):
+        raise FatalError("everything is planned")
+
+file, places = Path(sys.argv[1]), Places(Path(), named={"made": Path(sys.argv[1]).parent})
+declaration = file.with_name("made.audiobench.toml")
+dataset = declared_loader(declaration)() if sys.argv[2] == "declared" else manifest(file)
+try:
+    evaluated(file.parent, dataset, None, Silent(batching="planned", listens=False), {"places": places})
+except FatalError:
+    status = Path("/proc/self/status").read_text().split()
+    print(int(status[status.index("VmHWM:") + 1]) * 1024)
+"""
+DECLARATION = """
+[data]
+root = "made"
+rows = "{file}"
+[sample]
+id = "{{id}}"
+audio = "{{audio}}"
+question = "{{question}}"
+choices = ["cat", "dog"]
+answer = "{{answer}}"
+"""
+
+
+def peak_bytes(folder: Path, ending: str, kind: str, rows: int) -> int:
+    folder.mkdir()
+    file = folder / f"rows.{ending}"
+    with file.open("w", encoding="utf-8") as lines:
+        if ending == "csv":
+            lines.write("id,audio,question,choices,answer\n")
+        for number in range(rows):
+            row = {"id": f"s{number}", "audio": "a.wav", "question": f"Which animal is in {number}?"}
+            if ending == "csv":
+                lines.write(",".join([*row.values(), "cat|dog", "cat"]) + "\n")
+            else:
+                lines.write(json.dumps({**row, "choices": ["cat", "dog"], "answer": "cat"}) + "\n")
+    (folder / "made.audiobench.toml").write_text(DECLARATION.format(file=file.name), encoding="utf-8")
+    command = [sys.executable, "-c", PLAN, str(file), kind]
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(root), os.environ.get("PYTHONPATH", "")])}
+    return int(subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout)
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc says what a process took")
+@pytest.mark.parametrize(("ending", "kind"), [("csv", "manifest"), ("jsonl", "declared")])
+def test_a_sample_more_takes_little_memory_until_the_first_request(tmp_path, ending, kind):
+    few, many = 10_000, 40_000
+    growth = peak_bytes(tmp_path / "many", ending, kind, many) - peak_bytes(tmp_path / "few", ending, kind, few)
+    assert growth / (many - few) < MOST_BYTES_A_SAMPLE
+
+
+def test_elements_beyond_those_in_memory_are_equal_and_in_order():
+    own = [sample("tone", id=f"s{number}", metadata={"take": number}) for number in range(MOST_IN_MEMORY + 3)]
+    samples = spooled(iter(own))
+    assert len(samples) == len(own)
+    assert samples[-3:] == own[-3:]
+    assert [samples[position] for position in (MOST_IN_MEMORY, 0, -1)] == [own[MOST_IN_MEMORY], own[0], own[-1]]
+    assert list(samples) == own
+    with pytest.raises(IndexError):
+        samples[len(own)]
+
+
+def test_a_large_set_has_the_hashes_that_it_has_in_memory(tmp_path, monkeypatch):
+    own = [sample(f"s{number}", clips=(), reference=("dog", "cat")[number % 2]) for number in range(60)]
+    whole = evaluated(tmp_path / "whole", dataset(own), item={"samples": 50})
+    for module in ("datasets.spool", "evaluation.selection", "evaluation.answer_collection"):
+        monkeypatch.setattr(f"pytest_audiobench.{module}.MOST_IN_MEMORY", 7)
+    again = evaluated(tmp_path / "again", Dataset("animals", lambda places: spooled(iter(own))), item={"samples": 50})
+    assert again.result.record.hashes == whole.result.record.hashes
+    assert [row.sample_id for row in again.answers] == [row.sample_id for row in whole.answers]
+
+
+def test_ids_that_repeat_far_apart_are_named_with_both_lines_among_the_other_mistakes(tmp_path):
+    lines = [f'{{"id": "s{number % 20_000}", "audio": "a.wav", "answer": "yes"}}\n' for number in range(20_002)]
+    lines[10] = '{"id": "s10", "audio": "a.wav"}\n'
+    (tmp_path / "set.jsonl").write_text("".join(lines), encoding="utf-8")
+    with pytest.raises(UsageError) as error:
+        manifest(tmp_path / "set.jsonl").read(Places(tmp_path))
+    first, second, third = str(error.value).split("\n")
+    assert "line 11 (id 's10') has no answer" in first
+    assert "has the id 's0' on line 1 and on line 20001" in second
+    assert "has the id 's1' on line 2 and on line 20002" in third
+
+
+def test_a_cell_that_spans_lines_is_read_behind_those_in_memory(tmp_path):
+    rows = "".join(f's{number},a.wav,"Which\n{number}?",yes\n' for number in range(MOST_IN_MEMORY + 2))
+    (tmp_path / "set.csv").write_text(f"id,audio,question,answer\n{rows}", encoding="utf-8")
+    samples = manifest(tmp_path / "set.csv").read(Places(tmp_path))
+    assert samples[-1].question == f"Which\n{MOST_IN_MEMORY + 1}?"
+
+
+def test_without_room_for_a_large_set_one_sentence_says_what_to_set(monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/dev/null")
+    with pytest.raises(UsageError, match="set TMPDIR to a folder with room"):
+        spooled(range(MOST_IN_MEMORY + 1))
