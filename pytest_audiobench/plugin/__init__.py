@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INDEX, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INDEX, INSTRUMENT, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -77,6 +77,14 @@ def pytest_xdist_node_collection_finished(node: Any) -> None:
     from pytest_audiobench.plugin import controller
 
     controller.node_collected(node.config)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if trouble := getattr(node, "workeroutput", {}).get(INSTRUMENT):
+        from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
+
+        pytest.exit(trouble, INSTRUMENT_FAILED)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
@@ -24,7 +24,7 @@ from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, Declared
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
@@ -109,9 +109,18 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -
     if run is None:
         raise pytest.UsageError(harmless(str(error))) from error
     place = RunFolder(read_options(config).reports, run)
-    place.open()
-    place.announce(process_name(config), Announcement(usage_error=harmless(str(error))))
+    _tell(config, items, place, Announcement(usage_error=harmless(str(error))))
     items[:] = []
+
+
+def _tell(config: pytest.Config, items: list[pytest.Item], place: RunFolder, announcement: Announcement) -> None:
+    """Tell the controller by a file; where the disk is full, as xdist tells how a worker ended, having run nothing."""
+    try:
+        place.open()
+        place.announce(process_name(config), announcement)
+    except FatalError as error:
+        items[:] = []
+        config.workeroutput[INSTRUMENT] = harmless(str(error))  # type: ignore[attr-defined]
 
 
 def finish(session: pytest.Session, has_evals: bool) -> None:
@@ -132,7 +141,15 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         return
     if not selected or idle:
         if notes:
-            _announce(shared, Announcement(cautions=notes))
+            _announce(shared, session.items, Announcement(cautions=notes))
+        return
+    try:
+        _ = shared.bench
+    except InfrastructureError:
+        # Each eval fails by it, which says nothing of the model.
+        pass
+    except FatalError as error:
+        _refuse(config, session.items, error)
         return
     try:
         expected = _expected_evals(shared, session, selected)
@@ -153,13 +170,12 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    _announce(shared, Announcement(expected, left_out, cautions, missing, baseline))
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, baseline))
 
 
-def _announce(shared: EvalSession, announcement: Announcement) -> None:
+def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
     if RUN in worker_input(shared.config):
-        shared.place.open()
-        shared.place.announce(process_name(shared.config), announcement)
+        _tell(shared.config, items, shared.place, announcement)
         return
     controller = controller_of(shared.config)
     controller.expect(announcement)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from pytest_audiobench.datasets.places import Places, folders
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, disk_errors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -133,12 +133,14 @@ class EvalSession:
         from pytest_audiobench.evaluation.evaluate import RunContext
 
         first, *extras = self.options.stores
-        keep_out_of_git(first.parent)
-        store = Store(first, self.place.run, self.options.refresh, extras)
+        with disk_errors(first.parent):
+            keep_out_of_git(first.parent)
+            store = Store(first, self.place.run, self.options.refresh, extras)
+            locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
             store=store,
-            locks=BatchLocks(first.with_name(first.name + ".claims")),
+            locks=locks,
             index=AudioIndex(first.parent / "audio.sqlite"),
             limit=self.options.limit,
             epochs=self.options.epochs,
