@@ -7,7 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, DataNotFound, UnsuitableModel, UsageError
+from pytest_audiobench.errors import AudiobenchError, DataNotFound, InfrastructureError, UnsuitableModel, UsageError
+
+
+class InstrumentFailure(pytest.fail.Exception):  # type: ignore[name-defined]
+    """The failure of a test whose server, process or disk failed: it says nothing of what was to be measured."""
+
+    of_instrument = True
 
 
 def harmless(text: str) -> str:
@@ -31,14 +37,16 @@ def user_errors() -> Iterator[None]:
 def test_errors() -> Iterator[None]:
     """Within a test: what is not on this machine, or cannot be asked of this model, skips it; all else fails it."""
     skipped = failed = ""
+    kind = pytest.fail.Exception
     try:
         yield
     except (DataNotFound, UnsuitableModel) as error:
         skipped = harmless(str(error))
     except AudiobenchError as error:
         failed = harmless(str(error))
+        kind = InstrumentFailure if isinstance(error, InfrastructureError) else kind
     # Raised out here and from nothing, so that pytest does not print our own error as the cause of its own.
     if skipped:
         raise pytest.skip.Exception(skipped, _use_item_location=True) from None
     if failed:
-        raise pytest.fail.Exception(failed, pytrace=False) from None
+        raise kind(failed, pytrace=False) from None
