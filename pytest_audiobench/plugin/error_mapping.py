@@ -10,12 +10,6 @@ import pytest
 from pytest_audiobench.errors import AudiobenchError, DataNotFound, InfrastructureError, UnsuitableModel, UsageError
 
 
-class InstrumentFailure(pytest.fail.Exception):  # type: ignore[name-defined]
-    """The failure of a test whose server, process or disk failed: it says nothing of what was to be measured."""
-
-    of_instrument = True
-
-
 def harmless(text: str) -> str:
     """``text`` for pytest to print: what comes from data moves no cursor, and gives a CI's runner no command."""
     # Late, for workers of suites without evals import this module too.
@@ -36,17 +30,19 @@ def user_errors() -> Iterator[None]:
 @contextmanager
 def test_errors() -> Iterator[None]:
     """Within a test: what is not on this machine, or cannot be asked of this model, skips it; all else fails it."""
-    skipped = failed = ""
-    kind = pytest.fail.Exception
+    skipped, failed, of_instrument = "", "", False
     try:
         yield
     except (DataNotFound, UnsuitableModel) as error:
         skipped = harmless(str(error))
     except AudiobenchError as error:
         failed = harmless(str(error))
-        kind = InstrumentFailure if isinstance(error, InfrastructureError) else kind
+        of_instrument = isinstance(error, InfrastructureError)
     # Raised out here and from nothing, so that pytest does not print our own error as the cause of its own.
     if skipped:
         raise pytest.skip.Exception(skipped, _use_item_location=True) from None
     if failed:
-        raise kind(failed, pytrace=False) from None
+        failure = pytest.fail.Exception(failed, pytrace=False)
+        # No class of its own, whose name pytest would print before the sentence.
+        failure.of_instrument = of_instrument  # type: ignore[attr-defined]
+        raise failure from None

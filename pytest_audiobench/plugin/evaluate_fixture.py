@@ -33,7 +33,7 @@ from pytest_audiobench.gate.thresholds import parse_threshold
 from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
-from pytest_audiobench.plugin.error_mapping import InstrumentFailure, harmless, test_errors
+from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem
 from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
@@ -278,13 +278,14 @@ class Evaluator:
             raise
         except (Exception, pytest.fail.Exception) as error:
             violations = self._settle()
-            unmeasured = isinstance(error, InstrumentFailure) or (
-                bool(self._unmeasured) and str(error) == self._unmeasured
-            )
+            refused = bool(self._unmeasured) and str(error) == self._unmeasured
+            unmeasured = refused or getattr(error, "of_instrument", False)
             # An assertion on a number that cannot be compared says no more than the number does.
             most = self._session.options.max_errors
             unasked = isinstance(error, AssertionError) and any(asking_failure(result, most) for result in self.results)
-            infrastructure = all(violation.infrastructure for violation in violations)
+            # That nothing was evaluated follows from what was raised before it could be.
+            begun = bool(self.results or self._failed_calls)
+            infrastructure = not begun or all(violation.infrastructure for violation in violations)
             self._close("failed", str(error), (unmeasured or unasked) and infrastructure)
             raise
         if mistake:
