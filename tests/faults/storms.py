@@ -32,6 +32,8 @@ MODES = (
 SLOW = ("drip", "stall")
 """Modes that cost a whole timeout: seldom, so that a storm ends soon."""
 _STATUSES = (400, 401, 402, 403, 404, 405, 408, 409, 413, 418, 422, 429, 500, 501, 502, 503, 504, 529, 599)
+_MEGABYTE = b"x" * 2**20
+_BOMB = gzip.compress(_MEGABYTE * 64, 1)
 _ODD = ("null", "[]", "{}", "NaN", '"text"', '{"choices": []}', '{"choices": [null]}', '{"predictions": 1}', "1e999")
 
 
@@ -108,11 +110,14 @@ class _Connection(socketserver.StreamRequestHandler):
             self.rfile.readline()
         self.rfile.readline()
 
+    def _send_megabytes(self) -> None:
+        for _ in range(self.server.megabytes):
+            self.wfile.write(_MEGABYTE)
+
     def _reply(self, mode: str, content: bytes) -> bool:
         """Send it, or what ``mode`` makes of it; whether the connection stays open."""
         drawn, send = self.server.drawn, self.wfile.write
         usual = message(content)
-        large = b" " * (self.server.megabytes * 2**20)
         match mode:
             case "":
                 send(usual)
@@ -129,7 +134,8 @@ class _Connection(socketserver.StreamRequestHandler):
                 send(b"HTTP/1.1 100 Continue\r\n\r\n" * 50 + usual)
                 return True
             case "huge error":
-                send(message(large, 500))
+                send(message(b"", 500, length=self.server.megabytes * len(_MEGABYTE)))
+                self._send_megabytes()
             case "redirect":
                 send(message(b"", drawn.choice([301, 302, 303, 307, 308]), "Location: http://127.0.0.1:9/elsewhere"))
             case "reset":
@@ -150,13 +156,15 @@ class _Connection(socketserver.StreamRequestHandler):
             case "header bomb":
                 send(b"HTTP/1.1 200 OK\r\n" + b"".join(b"X-%d: bomb\r\n" % n for n in range(50_000)) + b"\r\n")
             case "long header":
-                send(b"HTTP/1.1 200 OK\r\nX: " + b"x" * len(large))
+                send(b"HTTP/1.1 200 OK\r\nX: ")
+                self._send_megabytes()
             case "bad chunk":
                 send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n" + content)
             case "cut chunk":
                 send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffff\r\n" + content)
             case "gzip bomb":
-                send(message(gzip.compress(large * 20, 1), 200, "Content-Encoding: gzip")[:-9])
+                send(message(_BOMB, 200, "Content-Encoding: gzip")[:-9])
+                time.sleep(0.2)
             case "false gzip":
                 send(message(content, 200, "Content-Encoding: gzip"))
             case "no json":

@@ -20,7 +20,7 @@ from .storms import MODES, Storm
 
 COUNT = 12
 FEW = [int(os.environ["AUDIOBENCH_FAULT"])] if "AUDIOBENCH_FAULT" in os.environ else range(len(MODES))
-MANY = range(len(MODES), 20 * len(MODES))
+MANY = range(len(MODES), 8 * len(MODES))
 AT_ONCE = 13
 BUDGET_S = 120
 

@@ -85,8 +85,9 @@ class Client:
             base_url=endpoint.url,
             max_retries=0,
             http_client=network,
-            # A reply is bounded by the bytes that come; compressed ones could grow without bound.
-            default_headers={"Accept-Encoding": "identity"},
+            # A reply is bounded by the bytes that come; compressed ones could grow without bound. And a reply names no
+            # request: on a connection that is used again, a server that replies twice would answer the next one.
+            default_headers={"Accept-Encoding": "identity", "Connection": "close"},
         )
         if not f".{endpoint.host}".endswith(".openai.com"):
             # From the environment, and meant for OpenAI alone.
