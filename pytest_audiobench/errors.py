@@ -6,7 +6,7 @@ AudiobenchError
 │   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
 │   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
-│   └── InfrastructureError  the model's process died while it was asked: the eval fails, and says nothing of the model
+│   └── InfrastructureError  the model's process died, or a disk is full: the eval fails, and says nothing of the model
 ├── SampleError              one sample failed: recorded and counted, the run goes on
 │   └── AudioError           this sample's audio cannot be read; the same bytes will fail again
 │       └── FileUnreachable  its file cannot be reached: missing, forbidden, misplaced; another try may succeed
@@ -16,6 +16,11 @@ Every message is one sentence or two: what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class AudiobenchError(Exception):
@@ -43,7 +48,23 @@ class NotComparable(FatalError):
 
 
 class InfrastructureError(FatalError):
-    """The process or server that holds a model died; what it had answered is kept."""
+    """The process or server that holds a model died, or a disk is full or fails; what was answered is kept."""
+
+
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS, errno.ENOLCK}
+
+
+@contextmanager
+def disk_errors(place: Path) -> Iterator[None]:
+    """While files of ours are written at ``place``: a disk that is full or fails is nobody's mistake, others are."""
+    try:
+        yield
+    except OSError as error:
+        what = f"{place} cannot be written ({error.strerror})"
+        if error.errno in _DISK:
+            todo = "make room there and run again, which asks only what is missing"
+            raise InfrastructureError(f"{what}: {todo}") from error
+        raise UsageError(f"{what}: correct the path or its permissions") from error
 
 
 class SampleError(AudiobenchError):

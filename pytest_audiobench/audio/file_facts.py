@@ -8,6 +8,7 @@ import os
 import sqlite3
 import threading
 import time
+import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ from pytest_audiobench.io.network_disk import network_file_system
 
 _BLOCK_BYTES = 1 << 20
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS files_1 (
+CREATE TABLE IF NOT EXISTS files_2 (
     device INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     size INTEGER NOT NULL,
@@ -28,11 +29,12 @@ CREATE TABLE IF NOT EXISTS files_1 (
     ctime_ns INTEGER NOT NULL,
     digest TEXT NOT NULL,
     duration_s REAL,
+    checksum INTEGER NOT NULL,
     UNIQUE (inode, device)
 )
 """
 _SCHEMA_OF_CELLS = """
-CREATE TABLE IF NOT EXISTS cells_1 (
+CREATE TABLE IF NOT EXISTS cells_2 (
     device INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     column_name TEXT NOT NULL,
@@ -44,21 +46,23 @@ CREATE TABLE IF NOT EXISTS cells_1 (
     ctime_ns INTEGER NOT NULL,
     digest TEXT NOT NULL,
     duration_s REAL,
+    checksum INTEGER NOT NULL,
     PRIMARY KEY (inode, device, column_name, row_group, row, rate_hz)
 ) WITHOUT ROWID
 """
 _RECALL_CELLS = """
-SELECT column_name, row_group, row, rate_hz, digest, duration_s FROM json_each(?) AS cell CROSS JOIN cells_1 ON
+SELECT column_name, row_group, row, rate_hz, digest, duration_s, checksum
+FROM json_each(?) AS cell CROSS JOIN cells_2 ON
 column_name = json_extract(cell.value, '$[0]') AND row_group = json_extract(cell.value, '$[1]')
 AND row = json_extract(cell.value, '$[2]') AND rate_hz = json_extract(cell.value, '$[3]')
 WHERE device = ? AND inode = ? AND size = ? AND mtime_ns = ? AND ctime_ns = ?
 """
-_REMEMBER_CELL = "INSERT OR REPLACE INTO cells_1 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_REMEMBER_CELL = "INSERT OR REPLACE INTO cells_2 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _RECALL = """
-SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s
-FROM files_1 WHERE inode IN (SELECT value FROM json_each(?))
+SELECT device, inode, size, mtime_ns, ctime_ns, digest, duration_s, checksum
+FROM files_2 WHERE inode IN (SELECT value FROM json_each(?))
 """
-_REMEMBER = "INSERT OR REPLACE INTO files_1 VALUES (?, ?, ?, ?, ?, ?, ?)"
+_REMEMBER = "INSERT OR REPLACE INTO files_2 VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _PATIENCE_S = 10.0
 
 
@@ -108,6 +112,11 @@ def _digest(descriptor: int) -> str:
     return content.hexdigest()
 
 
+def _checksum(*values: object) -> int:
+    """What a row says it holds: one that was damaged is read from its file again."""
+    return zlib.crc32(repr(values).encode(errors="replace"))
+
+
 class FileMemory:
     """A small SQLite file of facts by :class:`FileKey`; ``path`` None keeps them in memory only.
 
@@ -124,29 +133,30 @@ class FileMemory:
         """What is known of ``keys``, in one query."""
         wanted = set(keys)
         rows = self._rows(_RECALL, (json.dumps(sorted({key.inode for key in wanted})),))
-        facts = {row[:5]: row[5:] for row in rows}
+        facts = {row[:5]: row[5:7] for row in rows if row[7] == _checksum(*row[:7])}
         return {key: FileFacts(*facts[key]) for key in wanted if key in facts}
 
     def remember(self, facts: Mapping[FileKey, FileFacts]) -> None:
         """Keep ``facts``, in one transaction."""
-        self._keep(_REMEMBER, [(*key, *known) for key, known in facts.items()])
+        self._keep(_REMEMBER, [(*key, *known, _checksum(*key, *known)) for key, known in facts.items()])
 
     def recall_cells(self, key: FileKey, cells: Sequence[CellKey]) -> dict[CellKey, FileFacts]:
         """What is known of ``cells`` of one file."""
         file = (key.device, key.inode, key.size, key.mtime_ns, key.ctime_ns)
         rows = self._rows(_RECALL_CELLS, (json.dumps(cells), *file))
-        return {row[:4]: FileFacts(*row[4:]) for row in rows}
+        return {row[:4]: FileFacts(*row[4:6]) for row in rows if row[6] == _checksum(*file, *row[:6])}
 
     def remember_cells(self, key: FileKey, facts: Mapping[CellKey, FileFacts]) -> None:
         """Keep ``facts`` of one file's cells, in one transaction."""
         state = (key.size, key.mtime_ns, key.ctime_ns)
-        self._keep(_REMEMBER_CELL, [(key.device, key.inode, *cell, *state, *known) for cell, known in facts.items()])
+        rows = [(cell, known, _checksum(key.device, key.inode, *state, *cell, *known)) for cell, known in facts.items()]
+        self._keep(_REMEMBER_CELL, [(key.device, key.inode, *cell, *state, *known, own) for cell, known, own in rows])
 
     def _rows(self, query: str, values: Sequence[object]) -> list[Any]:
         with self._lock:
             try:
                 return self._database.execute(query, values).fetchall()
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 return self._new_database().execute(query, values).fetchall()
 
     def _keep(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
@@ -155,7 +165,7 @@ class FileMemory:
         with self._lock:
             try:
                 _write(self._database, statement, rows)
-            except sqlite3.Error:
+            except (sqlite3.Error, UnicodeDecodeError):
                 _write(self._new_database(), statement, rows)
 
     def close(self) -> None:
@@ -174,7 +184,7 @@ def _open_database(path: Path | None) -> tuple[sqlite3.Connection, bool]:
             path.parent.mkdir(parents=True, exist_ok=True)
             if network_file_system(path.parent) is None:
                 return _on_disk(path), True
-        except (OSError, sqlite3.Error):
+        except (OSError, sqlite3.Error, UnicodeDecodeError):
             pass
     database = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     database.execute(_SCHEMA)

@@ -2,27 +2,35 @@
 
 One transaction a batch; the first write wins, and the asker reads back what the store holds. A key
 that is asked again (``refresh``, or a batch in which one sample had failed) and answered differently
-is counted as noise: both texts are kept. Failures lie apart and never become answers.
+is counted as noise: both texts are kept. Failures lie apart and never become answers. Every row carries a digest:
+one that does not fit is no answer, is counted as damaged, and gives way to what is asked in its place.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
+import struct
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, TypeVar
 
-from pytest_audiobench.errors import UsageError
+import msgspec
+
+from pytest_audiobench.errors import InfrastructureError, UsageError, disk_errors
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response, known_finish
 
 SCHEMA_VERSION = "1"
 KEY_SCHEME = "1"
 
+# Releases before the digests know no such column, and write rows without one into the same file.
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS answer (
@@ -31,7 +39,8 @@ CREATE TABLE IF NOT EXISTS answer (
     outputs TEXT NOT NULL,
     detail TEXT NOT NULL,
     run TEXT NOT NULL,
-    created REAL NOT NULL
+    created REAL NOT NULL,
+    digest BLOB
 );
 CREATE TABLE IF NOT EXISTS noise (
     id INTEGER PRIMARY KEY, key BLOB NOT NULL, outputs TEXT NOT NULL, run TEXT NOT NULL, created REAL NOT NULL
@@ -42,16 +51,30 @@ CREATE TABLE IF NOT EXISTS failure (
     message TEXT NOT NULL,
     permanent INTEGER NOT NULL,
     run TEXT NOT NULL,
-    created REAL NOT NULL
+    created REAL NOT NULL,
+    digest BLOB
 );
 """
 _CHUNK = 500
 _PATIENCE_S = 60.0
+_COLUMNS = {"answer": ("outputs", "detail"), "failure": ("message", "permanent")}
+"""The tables of rows with a digest, and what each says of a key."""
+# As blobs, since SQLite gives no text that is not UTF-8, nor says which row it was.
+_VALUES = {
+    table: f"key, CAST({first} AS BLOB), CAST({second} AS BLOB), CAST(run AS BLOB), CAST(created AS REAL)"
+    for table, (first, second) in _COLUMNS.items()
+}
+_READ = {table: f"SELECT {values}, CAST(digest AS BLOB) FROM {table} WHERE " for table, values in _VALUES.items()}
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG}
+"""What SQLite says of a file whose pages contradict each other; all else is the disk's, or another process's."""
+_DISK = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL}
 
-_Row: TypeAlias = tuple[bytes, str, str, str, float]
+_FAILURES = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises: also for its own messages, which quote what is damaged."""
+
+_Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, float]
 _PARTS = ("text", "audio")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-_decode = json.JSONDecoder().decode
 
 
 class Written(NamedTuple):
@@ -62,8 +85,21 @@ class Written(NamedTuple):
     repaired: int
 
 
+class _File(NamedTuple):
+    """An open store."""
+
+    path: Path
+    connection: sqlite3.Connection
+    digests: bool
+    """Whether its rows have any: those of an older release, which is only read, have none."""
+
+
 class Store:
-    """Answers by key. One connection, used by one thread of one process; any number of processes at once."""
+    """Answers by key. One connection, used by one thread of one process; any number of processes at once.
+
+    Reading and writing raise InfrastructureError for a disk that is full or fails, a lock that is not given back, and
+    a file that is damaged so far that it cannot be mended.
+    """
 
     def __init__(self, path: Path, run: str, refresh: bool = False, extras: Sequence[Path] = ()) -> None:
         """Open or make the store at ``path``; ``extras`` are further stores that are only read.
@@ -78,95 +114,162 @@ class Store:
                 "write it to a local disk with --ab-store and merge later"
             )
         self._run, self._refresh = run, refresh
-        self._connection = _open(path)
+        self.damaged: set[bytes] = set()
+        """The keys of rows that were met and do not fit their digests: they count as not there."""
+        self._checked = False
+        self._own = _open(path)
+        self._connection = self._own.connection
         self._extras = [_open_read_only(extra) for extra in extras]
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         """The known responses among ``keys``."""
-        run = self._run if self._refresh else None
-        responses = dict(_select(self._connection, keys, run))
-        if run is None:
-            for extra in self._extras:
-                missing = [key for key in keys if key not in responses]
-                responses.update(_select(extra, missing, None))
+        responses = self._responses(self._own, keys, self._run if self._refresh else None)
+        for extra in () if self._refresh else self._extras:
+            missing = [key for key in keys if key not in responses]
+            responses.update(self._responses(extra, missing))
         return responses
 
     def failures(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
-        messages: dict[bytes, str] = {}
-        refreshed = " AND run = ?" if self._refresh else ""
+        rows = self._rows(self._own, "failure", keys, self._run if self._refresh else None)
+        return {key: text.decode(errors="replace") for key, text, permanent, _ in rows if permanent == b"1"}
+
+    def _responses(self, file: _File, keys: Sequence[bytes], run: str | None = None) -> dict[bytes, Response]:
+        rows = self._rows(file, "answer", keys, run)
+        return {key: _response(outputs, detail) for key, outputs, detail, _ in rows}
+
+    def _rows(
+        self, file: _File, table: str, keys: Sequence[bytes], run: str | None = None
+    ) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
+        """The rows of ``keys`` as they were written: key, what the table says of it, and whose it is."""
+        query = _READ[table] if file.digests else _READ[table].replace("CAST(digest AS BLOB)", "NULL")
+        also = " AND run = ?" if run else ""
         for chunk in _chunks(keys):
-            marks = ",".join("?" * len(chunk))
-            messages.update(
-                self._connection.execute(
-                    f"SELECT key, message FROM failure WHERE permanent AND key IN ({marks}){refreshed}",
-                    [*chunk, self._run] if self._refresh else chunk,
-                )
-            )
-        return messages
+            values: list[object] = [*chunk, run] if run else list(chunk)
+            try:
+                rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))}){also}", values).fetchall()
+            except _FAILURES as error:
+                if not _is_damage(error):
+                    raise _trouble(file.path, error) from error
+                if len(chunk) == 1:
+                    self.damaged.add(chunk[0])
+                else:
+                    for key in chunk:
+                        yield from self._rows(file, table, [key], run)
+                continue
+            for key, first, second, by, created, written in rows:
+                if (written and written == _digest(key, first, second, by, created)) or (
+                    not file.digests and _is_readable(first, second)
+                ):
+                    yield key, first, second, by
+                else:
+                    self.damaged.add(key)
 
     def put_batch(
         self, answers: Mapping[bytes, tuple[Response, Mapping[str, object]]], failures: Mapping[bytes, tuple[str, bool]]
     ) -> Written:
         """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
-        now, repairs = time.time(), 0
+        run, now, repairs = self._run.encode(), time.time(), 0
         rows: list[_Row] = []
         valid: dict[bytes, Response] = {}
         for key, (response, detail) in answers.items():
             valid[key], changes = _valid_response(response)
             repairs += changes
-            rows.append((key, *_columns(valid[key], detail), self._run, now))
+            rows.append((key, *_columns(valid[key], detail), run, now))
+        failed = [(key, text.encode(), b"%d" % permanent, run, now) for key, (text, permanent) in failures.items()]
+        try:
+            self._check_pages({*answers, *failures})
+            known, noise = self._write_batch(rows, failed)
+        except _FAILURES as error:
+            if not _is_damage(error):
+                raise _trouble(self._own.path, error) from error
+            try:
+                _rebuild(self._connection)
+                known, noise = self._write_batch(rows, failed)
+            except _FAILURES as again:
+                raise _trouble(self._own.path, again) from again
+        self.damaged.difference_update(valid, failures)
+        return Written(valid | self._responses(self._own, known), noise, repairs)
+
+    def _check_pages(self, keys: set[bytes]) -> None:
+        """Before a damaged row gives way: in a damaged table its pages may be those of another row, too."""
+        if not self._checked and not self.damaged.isdisjoint(keys):
+            self._checked = True
+            for table in _COLUMNS:
+                if self._connection.execute(f"PRAGMA integrity_check({table})").fetchone() != ("ok",):
+                    _rebuild(self._connection)
+                    break
+
+    def _write_batch(self, rows: Sequence[_Row], failed: Sequence[_Row]) -> tuple[list[bytes], int]:
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             known, noise = self._write(rows)
-            self._connection.executemany(
-                "INSERT INTO failure (key, message, permanent, run, created) VALUES (?, ?, ?, ?, ?) "
-                "ON CONFLICT (key) DO UPDATE SET message = excluded.message, permanent = excluded.permanent, "
-                "run = excluded.run, created = excluded.created",
-                [(key, message, permanent, self._run, now) for key, (message, permanent) in failures.items()],
-            )
-        return Written(valid | dict(_select(self._connection, known, None)), noise, repairs)
+            self._insert("failure", failed)
+        return known, noise
+
+    def _insert(self, table: str, rows: Iterable[_Row]) -> None:
+        first, second = _COLUMNS[table]
+        # In the place of whatever had the key: a damaged row, or an earlier failure.
+        self._connection.executemany(
+            f"INSERT OR REPLACE INTO {table} (key, {first}, {second}, run, created, digest) "
+            "VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), ?, ?)",
+            ((*row, _digest(*row)) for row in rows),
+        )
 
     def _write(self, rows: Sequence[_Row]) -> tuple[list[bytes], int]:
         """The keys that were answered before, and how many of them differently."""
         known = {
-            key: (outputs, run)
-            for chunk in _chunks([row[0] for row in rows])
-            for key, outputs, run in self._connection.execute(
-                f"SELECT key, outputs, run FROM answer WHERE key IN ({','.join('?' * len(chunk))})", chunk
-            )
+            key: (outputs, run) for key, outputs, _, run in self._rows(self._own, "answer", [row[0] for row in rows])
         }
-        statement = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, ?, ?)"
-        self._connection.executemany(statement, [row for row in rows if row[0] not in known])
-        noise = 0
-        for key, outputs, detail, run, now in (row for row in rows if row[0] in known):
-            before = known[key]
-            replaced = self._refresh and before[1] != run
-            if before[0] != outputs:
+        noise, inserted = 0, []
+        for row in rows:
+            key, outputs, _, run, now = row
+            before = known.get(key)
+            replaced = self._refresh and before is not None and before[1] != run
+            if before is not None and before[0] != outputs:
                 noise += 1
                 loser = before if replaced else (outputs, run)
-                statement = "INSERT INTO noise (key, outputs, run, created) VALUES (?, ?, ?, ?)"
+                statement = (
+                    "INSERT INTO noise (key, outputs, run, created) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?)"
+                )
                 self._connection.execute(statement, (key, *loser, now))
-            if replaced:
-                statement = "UPDATE answer SET outputs = ?, detail = ?, run = ?, created = ? WHERE key = ?"
-                self._connection.execute(statement, (outputs, detail, run, now, key))
+            if before is None or replaced:
+                inserted.append(row)
+        self._insert("answer", inserted)
         return list(known), noise
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
         """The notes (texts up to 64 KiB by name) whose names begin so; ours win over the extra stores'."""
         notes: dict[str, str] = {}
-        wanted = "SELECT name, value FROM meta WHERE substr(name, 1, ?) = ? AND length(value) <= 65536 ORDER BY rowid"
-        for connection in (*self._extras, self._connection):
-            notes.update(connection.execute(wanted, (len(prefix), prefix)))
+        query = (
+            "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM meta "
+            "WHERE substr(name, 1, ?) = ? AND length(value) <= ? ORDER BY rowid"
+        )
+        for file in (*self._extras, self._own):
+            try:
+                rows = file.connection.execute(query, (len(prefix), prefix, 65536 + 33)).fetchall()
+            except _FAILURES as error:
+                if not _is_damage(error):
+                    raise _trouble(file.path, error) from error
+                continue
+            for name, value in rows:
+                text, _, written = value.rpartition(b"\n") if file.digests else (value, b"", b"")
+                if len(text) <= 65536 and (not file.digests or written == _note_digest(name, text)):
+                    with suppress(UnicodeDecodeError):
+                        notes[name.decode()] = text.decode()
         return list(notes.items())
 
     def keep_note(self, name: str, text: str) -> None:
         """Keep a short text beside the answers; the last one of a name wins."""
-        self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, text))
+        value = f"{text}\n{_note_digest(name.encode(), text.encode()).decode()}"
+        try:
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+        except _FAILURES as error:
+            raise _trouble(self._own.path, error) from error
 
     def close(self) -> None:
-        for connection in (self._connection, *self._extras):
-            connection.close()
+        for file in (self._own, *self._extras):
+            file.connection.close()
 
     def __enter__(self) -> Store:
         return self
@@ -175,53 +278,122 @@ class Store:
         self.close()
 
 
-def _open(path: Path) -> sqlite3.Connection:
+def _open(path: Path) -> _File:
     give_up = time.monotonic() + _PATIENCE_S
     while True:
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            connection = _connect(path)
-            break
-        except (sqlite3.DatabaseError, OSError) as error:
+            with disk_errors(path.parent):
+                path.parent.mkdir(parents=True, exist_ok=True)
+            return _File(path, _connect(path), digests=True)
+        except _FAILURES as error:
             # SQLite does not wait for a lock while another process turns the write-ahead log on.
             if "locked" in str(error) and time.monotonic() < give_up:
                 time.sleep(0.05)
                 continue
+            if _code(error) in _DISK:
+                raise _trouble(path, error) from error
             raise UsageError(
-                f"{path} cannot be used as a store ({error}): move it away or choose another with --ab-store"
+                f"{path} cannot be used as a store ({message(error)}): move it away or choose another with --ab-store"
             ) from error
-    _check_versions(connection, path)
-    return connection
 
 
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_PATIENCE_S, isolation_level=None, check_same_thread=False)
+    connection.create_function("row_digest", 5, _digest)
     try:
+        # Before anything is written: it may be somebody else's.
+        if connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+            _check_versions(connection, path)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        versions = [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
-        connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", versions)
-        connection.execute("COMMIT")
-    except sqlite3.DatabaseError:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if connection.execute("SELECT 1 FROM sqlite_master").fetchone() and not _has_digests(connection):
+                _add_digests(connection)
+            _make_tables(connection)
+        _check_versions(connection, path)
+        for read in _READ.values():
+            connection.execute(f"{read} 0")
+    except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _open_read_only(path: Path) -> sqlite3.Connection:
+def _make_tables(connection: sqlite3.Connection) -> None:
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    versions = [("schema", SCHEMA_VERSION), ("keys", KEY_SCHEME)]
+    connection.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", versions)
+
+
+def _has_digests(connection: sqlite3.Connection) -> bool:
+    return "digest" in {row[1] for row in connection.execute("PRAGMA table_info(answer)")}
+
+
+def _add_digests(connection: sqlite3.Connection) -> None:
+    """Give the rows of an older release digests, once: what it writes afterwards has none, and counts as damaged."""
+    connection.create_function("is_readable", -1, lambda key, outputs, detail, *_: _is_readable(outputs, detail))
+    connection.create_function("note_digest", 2, _note_digest)
+    for table, values in _VALUES.items():
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN digest BLOB")
+        readable = f"is_readable({values})" if table == "answer" else "1"
+        connection.execute(f"UPDATE {table} SET digest = row_digest({values}) WHERE {readable}")
+    connection.execute(
+        "UPDATE meta SET value = value || char(10) || "
+        "CAST(note_digest(CAST(name AS BLOB), CAST(value AS BLOB)) AS TEXT) "
+        "WHERE name NOT IN ('schema', 'keys') AND value NOT NULL"
+    )
+
+
+def _rebuild(connection: sqlite3.Connection) -> None:
+    """Make the tables anew of the rows that can be read; the damaged tables stay in the file under other names."""
+    with connection:
+        connection.execute("BEGIN IMMEDIATE")
+        ((size,),) = connection.execute("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+        moved = {table: f"damaged_{table}_{time.time_ns()}" for table in ("meta", "answer", "noise", "failure")}
+        for table, damaged in moved.items():
+            connection.execute(f"ALTER TABLE {table} RENAME TO {damaged}")
+        _make_tables(connection)
+        for table, damaged in moved.items():
+            sound = f" AND digest = row_digest({_VALUES[table]})" if table in _VALUES else ""
+            last = size // 64
+            with suppress(*_FAILURES):
+                last = min(connection.execute(f"SELECT max(rowid) FROM {damaged}").fetchone()[0] or 0, size // 16)
+            for number in range(1, last + 1):
+                try:
+                    copy = f"INSERT OR IGNORE INTO {table} SELECT * FROM {damaged} WHERE rowid = ?{sound}"
+                    connection.execute(copy, (number,))
+                except _FAILURES as error:
+                    if not _is_damage(error):
+                        raise
+
+
+def _open_read_only(path: Path) -> _File:
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, check_same_thread=False)
-        _check_versions(connection, path)
-    except sqlite3.DatabaseError as error:
-        raise UsageError(f"{path} cannot be read as a store ({error}): leave it out of --ab-store") from error
-    return connection
+        try:
+            _check_versions(connection, path)
+            digests = _has_digests(connection)
+        except BaseException:
+            connection.close()
+            raise
+    except _FAILURES as error:
+        raise UsageError(f"{path} cannot be read as a store ({message(error)}): leave it out of --ab-store") from error
+    if not digests:
+        warnings.warn(
+            f"{path} was written by an older release: its answers have no digest that would tell damage, until it has "
+            "been the first --ab-store of a run",
+            stacklevel=2,
+        )
+    return _File(path, connection, digests)
 
 
 def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
-    versions = dict(connection.execute("SELECT name, value FROM meta"))
+    if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'answer'").fetchone():
+        raise UsageError(f"{path} is a database of something else: choose another file with --ab-store")
+    rows = connection.execute("SELECT name, CAST(value AS BLOB) FROM meta WHERE name IN ('schema', 'keys')")
+    versions = {name: (value or b"").decode(errors="replace") for name, value in rows}
     if (versions.get("schema"), versions.get("keys")) != (SCHEMA_VERSION, KEY_SCHEME):
         raise UsageError(
             f"{path} is a store of version {versions.get('schema')}/{versions.get('keys')}, this release writes "
@@ -229,15 +401,36 @@ def _check_versions(connection: sqlite3.Connection, path: Path) -> None:
         )
 
 
-def _select(connection: sqlite3.Connection, keys: Sequence[bytes], run: str | None) -> Iterator[tuple[bytes, Response]]:
-    also = " AND run = ?" if run else ""
-    for chunk in _chunks(keys):
-        marks = ",".join("?" * len(chunk))
-        values: list[object] = [*chunk, run] if run else list(chunk)
-        for key, outputs, detail in connection.execute(
-            f"SELECT key, outputs, detail FROM answer WHERE key IN ({marks}){also}", values
-        ):
-            yield key, _response(outputs, detail)
+def _code(error: Exception) -> int:
+    undecodable = isinstance(error, UnicodeDecodeError)
+    return sqlite3.SQLITE_CORRUPT if undecodable else int(getattr(error, "sqlite_errorcode", 0)) & 0xFF
+
+
+def _is_damage(error: Exception) -> bool:
+    return _code(error) in _DAMAGE
+
+
+def _trouble(path: Path, error: Exception) -> InfrastructureError:
+    if _is_damage(error):
+        todo = f"save what can be read with `sqlite3 {path} .recover | sqlite3 NEW` and go on with --ab-store=NEW"
+    else:
+        todo = "make room there, or end what holds it, and run again, which asks only what is missing"
+    return InfrastructureError(f"the store {path} cannot be read or written ({message(error)}): {todo}")
+
+
+_TIME = struct.Struct("<d")
+
+
+def _digest(key: bytes, first: bytes, second: bytes, run: bytes, created: float) -> bytes:
+    """What tells a row from any other; empty for one that lacks something."""
+    try:
+        return sha256(b"\0".join((key, first, second, run, _TIME.pack(created)))).digest()[:16]
+    except (TypeError, struct.error):
+        return b""
+
+
+def _note_digest(name: bytes, text: bytes) -> bytes:
+    return sha256(name + b"\0" + text).hexdigest()[:32].encode()
 
 
 def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
@@ -275,7 +468,7 @@ def _float_or_none(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _columns(response: Response, detail: Mapping[str, object]) -> tuple[str, str]:
+def _columns(response: Response, detail: Mapping[str, object]) -> tuple[bytes, bytes]:
     outputs = [
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
@@ -288,26 +481,62 @@ def _columns(response: Response, detail: Mapping[str, object]) -> tuple[str, str
         "first_token_s": response.first_token_s,
         "share_s": response.share_s,
     }
-    return _encode(outputs), _encode(about)
+    return _encode(outputs).encode(), _encode(about).encode()
 
 
-def _response(outputs: str, detail: str) -> Response:
-    about = _decode(detail)
+class _Detail(msgspec.Struct):
+    """What is read back of the column ``detail``."""
+
+    usage: dict[str, int]
+    latency_s: float | None
+    truncated_s: tuple[float, ...]
+    first_token_s: float | None = None
+    share_s: float | None = None
+
+
+class _Output(msgspec.Struct, array_like=True):
+    """An element of the column ``outputs``."""
+
+    parts: tuple[Part, ...]
+    finish: str
+    score: float | None = None
+
+
+_DETAIL: msgspec.json.Decoder[_Detail] = msgspec.json.Decoder(_Detail)
+_OUTPUTS: msgspec.json.Decoder[list[_Output]] = msgspec.json.Decoder(list[_Output])
+_T = TypeVar("_T")
+
+
+def _decoded(decoder: msgspec.json.Decoder[_T], written: bytes) -> _T:
+    try:
+        return decoder.decode(written)
+    except msgspec.DecodeError:
+        # A model's score may be no number, which Python's own JSON writes and reads.
+        return msgspec.convert(json.loads(written), decoder.type)
+
+
+def _response(outputs: bytes, detail: bytes) -> Response:
+    about = _decoded(_DETAIL, detail)
     return Response(
         outputs=_short_outputs(outputs) if len(outputs) < _SHORT else _outputs(outputs),
-        usage=about["usage"],
-        latency_s=about["latency_s"],
-        truncated_s=tuple(about["truncated_s"]),
-        first_token_s=about.get("first_token_s"),
-        share_s=about.get("share_s"),
+        usage=about.usage,
+        latency_s=about.latency_s,
+        truncated_s=about.truncated_s,
+        first_token_s=about.first_token_s,
+        share_s=about.share_s,
     )
 
 
-def _outputs(written: str) -> tuple[Output, ...]:
-    return tuple(
-        Output(tuple(Part(kind, text) for kind, text in parts), known_finish(finish), score[0] if score else None)
-        for parts, finish, *score in _decode(written)
-    )
+def _is_readable(outputs: bytes, detail: bytes) -> bool:
+    try:
+        return bool(_response(outputs, detail))
+    except (TypeError, ValueError, RecursionError, msgspec.MsgspecError):
+        return False
+
+
+def _outputs(written: bytes) -> tuple[Output, ...]:
+    outputs = _decoded(_OUTPUTS, written)
+    return tuple(Output(output.parts, known_finish(output.finish), output.score) for output in outputs)
 
 
 _SHORT = 100

@@ -52,6 +52,8 @@ class Counts:
     known: int = 0
     noise: int = 0
     """Answers that differed when asked again."""
+    damaged: int = 0
+    """Rows of the store that did not fit their digests."""
     repaired: int = 0
     oom_splits: int = 0
 
@@ -115,6 +117,7 @@ class BatchExecutor:
                 for i in batch:
                     keys[i] = answer_key(planned[i].key, whole)
         responses = self._stored_responses(keys)
+        self.counts.damaged += len(self._store.damaged.intersection(keys))
         if self.handle.planned:
             # A batch is known whole or asked whole: what it would be asked again for is not known, nor counted so.
             complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
@@ -320,6 +323,7 @@ class BatchLocks:
     """
 
     def __init__(self, path: Path) -> None:
+        self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def acquire(self, key: bytes, wait: bool = False) -> bool:

@@ -242,6 +242,7 @@ def _warnings(
         warnings.append(f"{share} were cut to the model's window (up to {longest:.1f} s lost)")
     for count, text in (
         (record.asking.noise, "answers differed when asked again"),
+        (record.asking.damaged, "stored answers were damaged and not used"),
         (record.asking.repaired, "texts held invalid characters or were cut"),
         (record.asking.oom_splits, "batches were split for want of memory"),
     ):

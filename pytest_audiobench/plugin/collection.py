@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import DataNotFound, FatalError, UsageError
+from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
@@ -24,14 +24,13 @@ from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, Declared
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import SESSION
+from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.study_selection import StudySelection, note
-from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
+from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
-_CHECKING_WORKER = "gw0"
 
 
 def session_of(config: pytest.Config) -> EvalSession:
@@ -64,7 +63,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.check_models()
         _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
-        if process_name(config) in ("main", _CHECKING_WORKER):
+        if is_first(config):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
             shared.place.check_free()
@@ -110,9 +109,18 @@ def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -
     if run is None:
         raise pytest.UsageError(harmless(str(error))) from error
     place = RunFolder(read_options(config).reports, run)
-    place.open()
-    place.announce(process_name(config), Announcement(usage_error=harmless(str(error))))
+    _tell(config, items, place, Announcement(usage_error=harmless(str(error))))
     items[:] = []
+
+
+def _tell(config: pytest.Config, items: list[pytest.Item], place: RunFolder, announcement: Announcement) -> None:
+    """Tell the controller by a file; where the disk is full, as xdist tells how a worker ended, having run nothing."""
+    try:
+        place.open()
+        place.announce(process_name(config), announcement)
+    except FatalError as error:
+        items[:] = []
+        config.workeroutput[INSTRUMENT] = harmless(str(error))  # type: ignore[attr-defined]
 
 
 def finish(session: pytest.Session, has_evals: bool) -> None:
@@ -133,9 +141,21 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         return
     if not selected or idle:
         if notes:
-            _announce(shared, Announcement(cautions=notes))
+            _announce(shared, session.items, Announcement(cautions=notes))
         return
-    expected = _expected_evals(shared, session, selected)
+    try:
+        _ = shared.bench
+    except InfrastructureError:
+        # Each eval fails by it, which says nothing of the model.
+        pass
+    except FatalError as error:
+        _refuse(config, session.items, error)
+        return
+    try:
+        expected = _expected_evals(shared, session, selected)
+    except UsageError as error:
+        _refuse(config, session.items, error)
+        return
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:
@@ -150,13 +170,12 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    _announce(shared, Announcement(expected, left_out, cautions, missing, baseline))
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, baseline))
 
 
-def _announce(shared: EvalSession, announcement: Announcement) -> None:
+def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
     if RUN in worker_input(shared.config):
-        shared.place.open()
-        shared.place.announce(process_name(shared.config), announcement)
+        _tell(shared.config, items, shared.place, announcement)
         return
     controller = controller_of(shared.config)
     controller.expect(announcement)
@@ -193,7 +212,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
     expected = {item: _expected(shared, item) for item in selected}
     files: dict[Path, list[pytest.Item]] = {}
     for item in selected:
-        if item.stash.get(DECLARED, DeclaredEval()).data is not None:
+        if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
             files.setdefault(item.path, []).append(item)
     needless: set[pytest.Item] = set()
     for path, items in files.items():
@@ -206,7 +225,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
 
 def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
     """Whether nothing that the file of ``items`` declares is on this machine."""
-    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data)}.values():
+    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data())}.values():
         try:
             cases = (case for given in data.ids() for case in data.cases(given))
             places.find(data.root, *(mark for case in cases for mark in data.files(case)))

@@ -21,6 +21,7 @@ from pytest_audiobench.errors import (
     NotComparable,
     UnsuitableModel,
     UsageError,
+    disk_errors,
 )
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
@@ -170,6 +171,8 @@ class Evaluator:
     def _evaluate(self, dataset: Dataset, protocol: Protocol, item: EvalSpec) -> Result:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
+            self._session.announce(self._handle)
+            self._session.announce_judges(evaluation.result.record.judges)
         except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
             if not skipped:
@@ -179,8 +182,6 @@ class Evaluator:
                 self._refused.append(replace(refusal, outcome="skipped", message=str(error)) if skipped else refusal)
                 self._session.place.open()
             raise
-        self._session.announce(self._handle)
-        self._session.announce_judges(evaluation.result.record.judges)
         self._evaluations.append(evaluation)
         warn_of_sway(evaluation.result)
         self._item.config.hook.pytest_audiobench_result_ready(item=self._item, result=evaluation.result)
@@ -330,14 +331,21 @@ class Evaluator:
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
         """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""
-        for evaluation in self._evaluations:
-            lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
-            self._write(evaluation.result.record, outcome, message, lines, evaluation)
-        for record in self._refused:
-            own = (record.outcome, record.message) if record.message else (outcome, message)
-            self._write(record, *own, Lines(), None)
-        if infrastructure:
-            self._item.user_properties.append((INSTRUMENT, "failed"))
+        with test_errors():
+            try:
+                with disk_errors(self._session.place.folder):
+                    for evaluation in self._evaluations:
+                        lines = lines_of(evaluation)._replace(compared=self._requirements.compared(evaluation))
+                        self._write(evaluation.result.record, outcome, message, lines, evaluation)
+                    for record in self._refused:
+                        own = (record.outcome, record.message) if record.message else (outcome, message)
+                        self._write(record, *own, Lines(), None)
+            except InfrastructureError:
+                infrastructure = infrastructure or outcome != "failed"
+                raise
+            finally:
+                if infrastructure:
+                    self._item.user_properties.append((INSTRUMENT, "failed"))
 
     def _write(
         self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None
@@ -356,6 +364,5 @@ class Evaluator:
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
         record = replace(record, outcome=outcome, message=message, warnings=warnings)
-        with test_errors():
-            write_part(self._session.place.parts, record, lines._replace(compared=compared))
+        write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from pytest_audiobench.errors import AudiobenchError, FatalError
+from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
@@ -38,10 +38,15 @@ def finish(session: pytest.Session, controller: Controller) -> None:
     """End the run. pytest's own summary is still printed, whatever becomes of ours."""
     controller.stop_progress()
     try:
-        _finish(session, controller)
-    except (AudiobenchError, OSError, ValueError) as error:
+        with disk_errors(controller.place.folder):
+            _finish(session, controller)
+    except (AudiobenchError, ValueError) as error:
         controller.trouble = f"the report could not be written: {error}"
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        unjudged = isinstance(error, InfrastructureError) and session.exitstatus in (
+            pytest.ExitCode.OK,
+            INSTRUMENT_FAILED,
+        )
+        session.exitstatus = INSTRUMENT_FAILED if unjudged else pytest.ExitCode.TESTS_FAILED
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:

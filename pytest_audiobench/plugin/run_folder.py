@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import UsageError, disk_errors
 from pytest_audiobench.identity import seed
 from pytest_audiobench.models.remote import budget
 from pytest_audiobench.records.fields import Record, plain
@@ -78,9 +78,10 @@ class RunFolder:
 
     def open(self) -> None:
         """Make the folder."""
-        keep_out_of_git(self.folder.parent)
-        self.parts.mkdir(parents=True, exist_ok=True)
-        self._collected.mkdir(exist_ok=True)
+        with disk_errors(self.folder):
+            keep_out_of_git(self.folder.parent)
+            self.parts.mkdir(parents=True, exist_ok=True)
+            self._collected.mkdir(exist_ok=True)
 
     @property
     def opened(self) -> bool:
@@ -88,11 +89,13 @@ class RunFolder:
 
     def announce(self, process: str, announcement: Announcement) -> None:
         """Tell the controller what this process collected."""
-        write_text(self._collected / f"{process}.json", json.dumps(plain(announcement)))
+        with disk_errors(self.folder):
+            write_text(self._collected / f"{process}.json", json.dumps(plain(announcement)))
 
     def announce_model(self, model: ModelRecord) -> None:
         """Write what a model of this run is; all processes that use it say the same."""
-        write_text(self.folder / f"model-{seed(model.alias):x}.json", json.dumps(plain(model)))
+        with disk_errors(self.folder):
+            write_text(self.folder / f"model-{seed(model.alias):x}.json", json.dumps(plain(model)))
 
     def models(self) -> list[ModelRecord]:
         """The models that were used, by alias, and behind them the judges."""

@@ -300,6 +300,8 @@ class AskingRecord(Record, frozen=True):
     """In the store already."""
     noise: Count = 0
     """Answers that differed when they were asked again."""
+    damaged: Count = 0
+    """Rows of the store that did not fit their digests: they were not used."""
     repaired: Count = 0
     """Texts with invalid characters, or too long."""
     oom_splits: Count = 0

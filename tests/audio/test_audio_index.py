@@ -16,7 +16,9 @@ import soundfile
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import ArraySource, Clip, DataRoot, FileSource
+from pytest_audiobench.audio.file_facts import FileFacts, FileMemory
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
+from pytest_audiobench.audio.location import FileKey
 from pytest_audiobench.errors import AudioError, UsageError
 
 OLD_NS = 1_600_000_000 * 10**9
@@ -39,7 +41,7 @@ def facts_of(index: AudioIndex, clips: Sequence[Clip]) -> list[ClipFacts]:
 
 def remembered(memory: Path) -> list[tuple[str, float | None]]:
     with sqlite3.connect(memory) as database:
-        return database.execute("SELECT digest, duration_s FROM files_1").fetchall()
+        return database.execute("SELECT digest, duration_s FROM files_2").fetchall()
 
 
 def test_a_file_is_known_by_its_encoded_bytes_and_its_headers_length(tmp_path: Path) -> None:
@@ -86,10 +88,34 @@ def test_what_one_run_learned_the_next_one_knows(tmp_path: Path) -> None:
         first = facts_of(index, clips)
         assert index.is_persistent
     assert {digest for digest, _ in remembered(memory)} == {fact.digest for fact in first}
-    with sqlite3.connect(memory) as database:
-        database.execute("UPDATE files_1 SET digest = 'from memory'")
+    facts = FileMemory(memory)
+    keys = [FileKey.of((tmp_path / f"{number}.wav").stat()) for number in range(70)]
+    facts.remember(dict.fromkeys(keys, FileFacts("from memory", 1.0)))
+    facts.close()
     with AudioIndex(memory, settle_s=0) as index:
         assert {fact.digest for fact in facts_of(index, clips)} == {"from memory"}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "digest = 'f' || substr(digest, 2)",
+        "digest = CAST(x'ff' AS TEXT)",
+        "digest = 7",
+        "duration_s = 3600.0",
+        "duration_s = NULL",
+        "size = size + 1, checksum = checksum",
+        "checksum = 'text'",
+    ],
+)
+def test_a_damaged_row_is_read_from_its_file_again(tmp_path: Path, damage: str) -> None:
+    memory, clips = tmp_path / "audio.sqlite", [wav(tmp_path / f"{n}.wav", level=n / 10) for n in range(3)]
+    with AudioIndex(memory, settle_s=0) as index:
+        first = facts_of(index, clips)
+    with sqlite3.connect(memory) as database:
+        database.execute(f"UPDATE files_2 SET {damage} WHERE rowid = 2")
+    with AudioIndex(memory, settle_s=0) as index:
+        assert facts_of(index, clips) == first
 
 
 def test_a_file_changed_in_place_with_size_and_mtime_kept_is_read_again(tmp_path: Path) -> None:
@@ -165,7 +191,7 @@ def test_a_memory_that_breaks_while_in_use_is_done_without(tmp_path: Path) -> No
     with AudioIndex(memory, settle_s=0) as index:
         first = facts_of(index, [clip])
         with sqlite3.connect(memory) as database:
-            database.execute("DROP TABLE files_1")
+            database.execute("DROP TABLE files_2")
         assert facts_of(index, [clip]) == first
         assert not index.is_persistent
 

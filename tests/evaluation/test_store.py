@@ -6,11 +6,14 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import InfrastructureError, UsageError
+from pytest_audiobench.evaluation import answer_store
 from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, Store
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
@@ -300,8 +303,10 @@ def test_an_answer_is_found_among_more_keys_than_one_question_to_the_file_may_na
 
 def test_a_batch_that_cannot_be_written_is_not_written_in_part(tmp_path):
     with Store(tmp_path / "s", "one") as store:
-        with pytest.raises(sqlite3.IntegrityError):
-            store.put_batch({b"a": (Response.of("yes"), {})}, {b"b": (None, True)})
+        ((pages,),) = store._connection.execute("PRAGMA page_count")
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        with pytest.raises(InfrastructureError, match=r"read or written \(database or disk is full\): make room"):
+            store.put_batch({b"a": (Response.of("yes"), {})}, {b"b": ("x" * 100_000, True)})
         assert texts(store, "a") == {}
         put(store, a="no")
         assert texts(store, "a") == {"a": "no"}
@@ -349,3 +354,115 @@ def test_a_note_that_is_too_long_to_be_one_is_left_out(tmp_path):
         store.keep_note("n:fits", "x" * 65536)
         store.keep_note("n:long", "x" * 65537)
         assert [name for name, _ in store.notes("n:")] == ["n:fits"]
+
+
+# What a release before the digests makes of a store, and the statement by which it writes an answer into one.
+OLD_TABLES = """
+CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS answer (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, outputs TEXT NOT NULL,
+    detail TEXT NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS noise (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, outputs TEXT NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS failure (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, message TEXT NOT NULL,
+    permanent INTEGER NOT NULL, run TEXT NOT NULL, created REAL NOT NULL);
+INSERT OR IGNORE INTO meta VALUES ('schema', '1'), ('keys', '1');
+"""
+OLD_ANSWER = "INSERT INTO answer (key, outputs, detail, run, created) VALUES (?, ?, ?, 'old', 1.0)"
+OLD_DETAIL = '{"audio":[],"usage":{},"latency_s":null,"truncated_s":[]}'
+
+
+def write_as_an_older_release(path, *rows):
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executescript(OLD_TABLES)
+        connection.executemany(OLD_ANSWER, [(key, f'[[[["text","{text}"]],"stop"]]', OLD_DETAIL) for key, text in rows])
+
+
+def test_the_answers_of_an_older_release_get_digests_when_its_store_is_opened_first(tmp_path):
+    write_as_an_older_release(tmp_path / "s", (b"a", "yes"), (b"b", 'cut "short'))
+    with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
+        connection.execute("INSERT INTO meta VALUES ('hearing:x', 'proven')")
+        connection.execute("INSERT INTO failure VALUES (1, CAST('f' AS BLOB), 'no such codec', 1, 'old', 1.0)")
+    with Store(tmp_path / "s", "new") as store:
+        assert texts(store, "a", "b") == {"a": "yes"}
+        assert store.damaged == {b"b"}
+        assert store.failures([b"f"]) == {b"f": "no such codec"}
+        assert store.notes("hearing:") == [("hearing:x", "proven")]
+    with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
+        connection.execute("UPDATE answer SET outputs = replace(outputs, 'yes', 'no')")
+    with Store(tmp_path / "s", "new") as store:
+        assert texts(store, "a") == {}
+
+
+def test_what_an_older_release_writes_into_an_open_store_is_asked_again(tmp_path):
+    with Store(tmp_path / "s", "new") as store:
+        put(store, a="mine")
+        write_as_an_older_release(tmp_path / "s", (b"b", "theirs"))
+        with closing(sqlite3.connect(tmp_path / "s")) as old, old:
+            # As it refreshes an answer, writes a note, and a failure.
+            old.execute("UPDATE answer SET outputs = replace(outputs, 'mine', 'theirs'), run = 'old', created = 2.0")
+            old.execute("INSERT OR REPLACE INTO meta VALUES ('hearing:x', 'theirs')")
+            old.execute("INSERT INTO failure VALUES (9, CAST('c' AS BLOB), 'no', 1, 'old', 1.0, NULL)")
+        assert texts(store, "a", "b", "c") == {}
+        assert store.failures([b"c"]) == {}
+        assert store.notes("hearing:") == []
+        assert store.damaged == {b"a", b"b", b"c"}
+        assert put(store, a="mine", b="mine", c="mine").noise == 0
+        assert texts(store, "a", "b", "c") == {"a": "mine", "b": "mine", "c": "mine"}
+        assert store.damaged == set()
+    with closing(sqlite3.connect(tmp_path / "s")) as old:
+        # The older release reads what this one wrote.
+        assert old.execute("SELECT json_extract(outputs, '$[0][0][0][1]') FROM answer").fetchall() == [("mine",)] * 3
+
+
+def test_a_further_store_of_an_older_release_is_read_and_said_to_have_no_digests(tmp_path):
+    write_as_an_older_release(tmp_path / "team", (b"a", "yes"), (b"b", 'cut "short'))
+    with pytest.warns(UserWarning, match=r"team was written by an older release: its answers have no digest"):
+        store = Store(tmp_path / "mine", "new", extras=[tmp_path / "team"])
+    with store:
+        assert texts(store, "a", "b") == {"a": "yes"}
+        assert store.damaged == {b"b"}
+
+
+def test_a_clock_that_jumps_changes_no_answer(tmp_path, monkeypatch):
+    with Store(tmp_path / "s", "one") as store:
+        for now, answers in ((4e9, {"a": "first"}), (-1e9, {"a": "second", "b": "first"}), (0.0, {"b": "second"})):
+            monkeypatch.setattr(time, "time", lambda now=now: now)
+            put(store, **answers)
+        assert texts(store, "a", "b") == {"a": "first", "b": "first"}
+    monkeypatch.setattr(time, "time", lambda: -2e9)
+    with Store(tmp_path / "s", "two", refresh=True) as store:
+        put(store, a="new")
+        assert texts(store, "a", "b") == {"a": "new"}
+    with Store(tmp_path / "s", "three") as store:
+        assert texts(store, "a", "b") == {"a": "new", "b": "first"}
+        assert store.damaged == set()
+
+
+def test_a_damaged_row_gives_way_to_what_is_asked_in_its_place(tmp_path):
+    with Store(tmp_path / "s", "one") as store:
+        put(store, a="yes", b="no")
+        with closing(sqlite3.connect(tmp_path / "s")) as connection, connection:
+            connection.execute("UPDATE answer SET run = 'two' WHERE key = ?", (b"a",))
+        assert texts(store, "a", "b") == {"b": "no"}
+        assert put(store, a="new").noise == 0
+        assert texts(store, "a", "b") == {"a": "new", "b": "no"}
+
+
+def test_a_score_that_is_no_number_comes_back(tmp_path):
+    response = Response((Output((Part("text", "yes"),), "stop", float("inf")),), {"tokens": 2**70}, float("-inf"))
+    with Store(tmp_path / "s", "one") as store:
+        store.put_batch({b"a": (response, {})}, {})
+        assert store.get_many([b"a"]) == {b"a": response}
+
+
+def test_a_store_that_another_program_locks_is_the_instruments_trouble(tmp_path, monkeypatch):
+    monkeypatch.setattr(answer_store, "_PATIENCE_S", 0.2)
+    with Store(tmp_path / "s", "one") as store, closing(sqlite3.connect(tmp_path / "s", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(InfrastructureError, match=r"s cannot be read or written \(database is locked\)"):
+            put(store, a="yes")
+        with pytest.raises(InfrastructureError, match="database is locked"):
+            Store(tmp_path / "s", "two")
+        other.execute("ROLLBACK")
+        put(store, a="yes")
+        assert texts(store, "a") == {"a": "yes"}
