@@ -28,14 +28,22 @@ def here(action: Callable[[], object]) -> Spent:
     return _spent(action, resource.RUSAGE_SELF)
 
 
-def process(command: Sequence[str], folder: Path, bytecode: Path, **variables: str) -> Spent:
-    """What a process takes. ``bytecode`` keeps what it compiled, as an installed package does from its second start."""
+def process(
+    command: Sequence[str], folder: Path, bytecode: Path, *, statuses: Sequence[int] = (0,), **variables: str
+) -> Spent:
+    """What a process takes that ends with one of ``statuses``.
+
+    ``bytecode`` keeps what it compiled, as an installed package does from its second start.
+    """
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment = {**kept, "PYTHONPYCACHEPREFIX": str(bytecode), **variables}
-    return _spent(
-        lambda: subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL),
-        resource.RUSAGE_CHILDREN,
-    )
+
+    def run() -> None:
+        done = subprocess.run(command, cwd=folder, env=environment, check=False, stdout=subprocess.DEVNULL)
+        if done.returncode not in statuses:
+            raise subprocess.CalledProcessError(done.returncode, command)
+
+    return _spent(run, resource.RUSAGE_CHILDREN)
 
 
 def yardstick() -> Spent:

@@ -16,6 +16,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--signers", metavar="FILE", type=Path, required=True, help="whose submissions count: OpenSSH's allowed signers"
     )
+    add(
+        "--accepted",
+        metavar="FILE",
+        type=Path,
+        help="your record of what was seen when: an expired key counts for what was there before; new ones are added",
+    )
     add("--suite", default="", help="only this suite (default: a table for each)")
     add("--metric", metavar="NAME", default="", help="rank by it (default: each suite's first metric)")
     add("--format", choices=("text", "markdown", "csv", "json"), default="text", help="how to print it (default text)")
@@ -29,11 +35,16 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.evaluation.garbage_collection import collector_paused
     from pytest_audiobench.sharing.leaderboard import leaderboard
     from pytest_audiobench.sharing.leaderboard_text import remarks, text
-    from pytest_audiobench.sharing.signers import read_signers
+    from pytest_audiobench.sharing.signers import add_to_record, read_signers
     from pytest_audiobench.sharing.submission_collection import collect
 
-    signers = read_signers(args.signers)
+    known = args.accepted if args.accepted is not None and args.accepted.exists() else None
+    signers = read_signers(args.signers, known)
     with collector_paused():
-        table = leaderboard(collect(args.source, signers, time.sleep, args.suite), args.metric)
+        collection = collect(args.source, signers, time.sleep, args.suite)
+        if args.accepted is not None:
+            digests = (report.submission.payload_sha256 for report in collection.verified)
+            add_to_record(args.accepted, signers.accepted, digests)
+        table = leaderboard(collection, args.metric)
     put(text(table, args.format), remarks(table) if args.format in ("csv", "json") else (), args.out)
     return 0

@@ -23,6 +23,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="recompute the digests of this data set's audio, and rebuild its clips' keys; may be given several times",
     )
     add("--signers", metavar="FILE", type=Path, help="who may have signed a submission: OpenSSH's allowed signers")
+    add("--accepted", metavar="FILE", type=Path, help="the record that audiobench leaderboard --accepted keeps")
     add("--json", action="store_true", help="print every part as JSON")
 
 
@@ -36,6 +37,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.verifier.verification_text import as_json, text
 
     path = Path(args.named)
+    if args.accepted is not None and args.signers is None:
+        raise UsageError("--accepted says when a signature was first seen, which counts with --signers FILE only")
     if path.exists() and not path.is_file() and not path.is_dir():
         raise UsageError(f"{path} is no regular file: write what it holds into one, and name that")
     if is_submission(path):
@@ -60,7 +63,8 @@ def _submission(args: argparse.Namespace) -> int:
     if args.data:
         raise UsageError(f"{args.named} is a submission, which holds no audio: --data is for a run")
     with collector_paused():
-        verification = verify_submission(Path(args.named), None if args.signers is None else read_signers(args.signers))
+        signers = None if args.signers is None else read_signers(args.signers, args.accepted)
+        verification = verify_submission(Path(args.named), signers)
     put(as_json(verification) if args.json else text(verification), (), None)
     return 0 if verification.holds else 1
 

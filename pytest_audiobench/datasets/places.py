@@ -39,7 +39,7 @@ class Places:
         """
         candidates = [self.named[name]] if name in self.named else [shelf / name for shelf in self.shelves]
         for folder in candidates:
-            if any(holds(folder, landmark) for landmark in landmarks):
+            if folder.is_dir() and any(holds(folder, landmark) for landmark in landmarks):
                 return DataRoot(name, folder.resolve())
         searched = ", ".join(_lacking(folder, landmarks) for folder in candidates) or "nowhere: no data folder is set"
         raise DataNotFound(

@@ -6,15 +6,17 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 
-from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.model import Hearing, HearingStatus, Limits, Model
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import NoiseMeasurement, NoiseRecord
+
+if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.answer_store import Store
 
 
 class ModelHandle:

@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.gate.threshold_syntax import MARGIN_FORM, read_margin
-from pytest_audiobench.gate.thresholds import NO_MARGIN, Line, Threshold, parse_threshold
 from pytest_audiobench.io.mistakes import Mistakes, nearest
+
+if TYPE_CHECKING:
+    from pytest_audiobench.gate.thresholds import Line, Threshold
 
 _FORM = (
     'with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or max_drop = "2pp" '
@@ -55,6 +56,8 @@ class Rule:
     @property
     def about_drops(self) -> tuple[str, ...]:
         """The regression lines that the rule declares, as it writes them."""
+        from pytest_audiobench.gate.thresholds import NO_MARGIN
+
         headline = () if self.max_drop in (None, NO_MARGIN) else (f"max_drop = {self.max_drop}",)
         return (*(line.text for line in self.drops), *headline)
 
@@ -171,6 +174,9 @@ def read_rules(file: Path) -> Rules:
 
 
 def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | None:
+    # All metrics come along: a project without thresholds that only collects need not wait for them.
+    from pytest_audiobench.gate.thresholds import Line, Threshold, parse_threshold
+
     place = f"{file}, [[threshold]] number {index}"
     if not isinstance(entry, dict):
         mistakes.add(f"{place} must be a table, not {_value_text(entry)}: write {_form(file)}")
@@ -207,6 +213,9 @@ def _rule(entry: object, file: str, index: int, mistakes: Mistakes) -> Rule | No
 def _max_drop(entry: Mapping[str, object], place: str, mistakes: Mistakes) -> str | None:
     if "max_drop" not in entry:
         return None
+    from pytest_audiobench.gate.threshold_syntax import MARGIN_FORM, read_margin
+    from pytest_audiobench.gate.thresholds import NO_MARGIN
+
     text = entry["max_drop"]
     if text != NO_MARGIN:
         with mistakes.catching(f"{place}: max_drop: "):

@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_audiobench.metrics.token_errors import token_errors
+from pytest_audiobench.stats.special import scipy_module
 
 Words: TypeAlias = Sequence[str]
 
@@ -49,7 +50,7 @@ def cp_errors(references: Sequence[Words], heard: Sequence[Words]) -> TalkerErro
 
     meeteval is an extra that needs a compiler; the assignment is scipy's.
     """
-    from scipy.optimize import linear_sum_assignment  # costs 0.1 s, which a run without talkers need not pay
+    linear_sum_assignment = scipy_module("optimize").linear_sum_assignment
 
     words, spoken = sum(map(len, references)), sum(map(len, heard))
     # Errors of each two together less those of each alone, the fewer the better; then substitutions.

@@ -56,3 +56,6 @@ def names() -> tuple[str, ...]:
 for _module in pkgutil.iter_modules(definitions.__path__):
     for _kind in importlib.import_module(f"{definitions.__name__}.{_module.name}").KINDS:
         register(_kind)
+
+OWN = frozenset(_kinds)
+"""The names of this package's metrics."""

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INSTRUMENT, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INDEX, INSTRUMENT, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -90,17 +90,19 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     if not file_path.name.endswith(".audiobench.toml"):
         return None
-    from pytest_audiobench.plugin.declarative import DeclarativeFile
+    from pytest_audiobench.plugin.declarative import DeclarativeFile, register_words
 
     # Not by its file's name: -k audiobench and -k toml would select every file's evals.
-    return DeclarativeFile.from_parent(parent, path=file_path, name=file_path.name.split(".")[0])
+    name = file_path.name.split(".")[0]
+    register_words(parent.config, [name])
+    return DeclarativeFile.from_parent(parent, path=file_path, name=name)
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
-    models = options.read_options(metafunc.config).models
+    models = options.models_of(metafunc.config)
     if len(models) > 1:
         from pytest_audiobench.plugin.error_mapping import user_errors
 
@@ -126,6 +128,8 @@ def pytest_collection_modifyitems(
 
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
+    if INDEX in session.config.stash:
+        session.config.stash[INDEX].save()
     has_evals = SESSION in session.config.stash
     if has_evals or session.config.getoption("--ab-baseline") is not None:
         from pytest_audiobench.plugin import collection

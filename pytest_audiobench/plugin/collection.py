@@ -26,12 +26,11 @@ from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolde
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.study_selection import StudySelection, note
-from pytest_audiobench.plugin.workers import RUN, process_name, worker_input
+from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
-_CHECKING_WORKER = "gw0"
 
 
 def session_of(config: pytest.Config) -> EvalSession:
@@ -64,7 +63,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.check_models()
         _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
-        if process_name(config) in ("main", _CHECKING_WORKER):
+        if is_first(config):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
             shared.place.check_free()
@@ -152,7 +151,11 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     except FatalError as error:
         _refuse(config, session.items, error)
         return
-    expected = _expected_evals(shared, session, selected)
+    try:
+        expected = _expected_evals(shared, session, selected)
+    except UsageError as error:
+        _refuse(config, session.items, error)
+        return
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:
@@ -209,7 +212,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
     expected = {item: _expected(shared, item) for item in selected}
     files: dict[Path, list[pytest.Item]] = {}
     for item in selected:
-        if item.stash.get(DECLARED, DeclaredEval()).data is not None:
+        if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
             files.setdefault(item.path, []).append(item)
     needless: set[pytest.Item] = set()
     for path, items in files.items():
@@ -222,7 +225,7 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
 
 def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
     """Whether nothing that the file of ``items`` declares is on this machine."""
-    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data)}.values():
+    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data())}.values():
         try:
             cases = (case for given in data.ids() for case in data.cases(given))
             places.find(data.root, *(mark for case in cases for mark in data.files(case)))

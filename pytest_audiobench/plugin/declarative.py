@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,6 +12,7 @@ import pytest
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, near
+from pytest_audiobench.plugin.declaration_index import Outline, Outlines, appearance, index_of
 from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ _KEYS = {
 _TABLES = ("source", "data", "sample", "layout", "submission", "parameters", "published", "note")
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
+_WORDS: pytest.StashKey[set[str]] = pytest.StashKey()
+"""The markers that files have registered."""
 
 
 class DeclaredTask(NamedTuple):
@@ -50,57 +54,106 @@ class DeclaredTask(NamedTuple):
     data: Declaration | None
     lines: int
     """Of its thresholds, those that are regression lines."""
+    is_plain: bool
+    """Whether all that it names is this package's, so that nothing but the file says whether it is right."""
+
+    @property
+    def outline(self) -> Outline:
+        changes = [{"perturbation": name} for name in self.table.get("perturbations", ())] or [{}]
+        cases = self.data.ids() if self.data else [{}]
+        source = self.data.source if self.data else None
+        return Outline(
+            cases=tuple({**case, **change} for case in cases for change in changes),
+            title=source.title if source else None,
+            words=tuple(source.keywords) if source else (),
+            thresholds=len(self.table.get("require", ())),
+            lines=self.lines,
+        )
 
 
 class DeclarativeFile(pytest.Module):
     """Collected as a module with a test function for each task, so that fixtures, models and ``-k`` work as ever."""
 
     def _getobj(self) -> ModuleType:
-        try:
-            self._tasks = read_declaration(self.path, self.config)
-        except UsageError as error:
-            raise self.CollectError(str(error)) from None
         module = ModuleType(self.name)
-        for name, task in self._tasks.items():
-            test = _test(task)
+        for name, outline in self._outlines.items():
+            test = _test(partial(self._task, name), outline.cases)
             # What pytest shows as a test's place is the file's, not that of this module.
             test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
-            source = task.data.source if task.data else None
-            test.__doc__ = source.title if source else None
-            for word in [self.name, *(source.keywords if source else ())]:
-                if word not in _PYTEST:
-                    self.config.addinivalue_line("markers", f"{word}: of benchmarks about it")
-                    getattr(pytest.mark, word)(test)
+            test.__doc__ = outline.title
+            for word in register_words(self.config, [self.name, *outline.words]):
+                getattr(pytest.mark, word)(test)
             setattr(module, _function(name or self.name), test)
         return module
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        tasks = {_function(name or self.name): task for name, task in self._obj_tasks().items()}
+        names = {_function(name or self.name): name for name in self._outlines}
         for item in super().collect():
             if isinstance(item, pytest.Function):
-                task = tasks[item.originalname]
-                item.stash[DECLARED] = DeclaredEval(len(task.table.get("require", ())), task.lines, task.data)
+                name = names[item.originalname]
+                outline = self._outlines[name]
+                item.stash[DECLARED] = DeclaredEval(outline.thresholds, outline.lines, partial(self._data, name))
             yield item
 
-    def _obj_tasks(self) -> Mapping[str, DeclaredTask]:
-        _ = self.obj
+    @cached_property
+    def _outlines(self) -> Outlines:
+        index = index_of(self.config)
+        if (known := index.find(self.path)) is not None:
+            return known
+        seen = appearance(self.path)
+        try:
+            outlines = {name: task.outline for name, task in self._tasks.items()}
+        except UsageError as error:
+            raise self.CollectError(str(error)) from None
+        if all(task.is_plain for task in self._tasks.values()):
+            index.add(self.path, seen, outlines)
+        return outlines
+
+    @cached_property
+    def _tasks(self) -> Mapping[str, DeclaredTask]:
+        return read_declaration(self.path, self.config)
+
+    @cached_property
+    def _collected_tasks(self) -> Mapping[str, DeclaredTask]:
+        """The file's tasks, read by now. Raises UsageError where they are not what was collected."""
+        if {name: task.outline for name, task in self._tasks.items()} != self._outlines:
+            raise UsageError(f"{self.path} was changed while its evals were collected; run them again")
         return self._tasks
+
+    def _task(self, name: str) -> DeclaredTask:
+        return self._collected_tasks[name]
+
+    def _data(self, name: str) -> Declaration | None:
+        return self._task(name).data
+
+
+def register_words(config: pytest.Config, words: Iterable[str]) -> list[str]:
+    """Those of ``words`` that are markers now.
+
+    pytest goes through all that are registered whenever it meets a new one, so the files of a folder register their
+    names before the first of them is collected.
+    """
+    markers = [word for word in words if word not in _PYTEST]
+    registered = config.stash.setdefault(_WORDS, set())
+    for word in markers:
+        if word not in registered:
+            registered.add(word)
+            config.addinivalue_line("markers", f"{word}: of benchmarks about it")
+    return markers
 
 
 def _function(name: str) -> str:
     return f"test_{name}".replace("-", "_")
 
 
-def _test(task: DeclaredTask) -> Callable[..., None]:
-    perturbations: Sequence[str] = task.table.get("perturbations", ())
-    changes = [{"perturbation": name} for name in perturbations] or [{}]
-    named = [{**case, **change} for case in (task.data.ids() if task.data else [{}]) for change in changes]
+def _test(read: Callable[[], DeclaredTask], cases: Sequence[Mapping[str, str]]) -> Callable[..., None]:
     # The id of the only case that has no parameter is no id: the item is called by its function alone.
-    cases = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in named]
+    cases_by_id = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in cases]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         from pytest_audiobench.protocols.catalogue import protocol
 
+        task = read()
         if thresholds := task.table.get("require"):
             evaluate.require(*thresholds)
         name, options = _protocol(task.table)
@@ -111,14 +164,14 @@ def _test(task: DeclaredTask) -> Callable[..., None]:
             asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
         evaluate(_dataset(task, case), asked, scorers=task.table.get("scorers"))
 
-    if named == [{}]:
+    if list(cases) == [{}]:
 
         def test(evaluate: Any) -> None:
             test_case(evaluate, {})
 
         return test
 
-    with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases)
+    with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases_by_id)
     return with_cases(test_case)
 
 
@@ -163,6 +216,7 @@ def _checked(
 ) -> DeclaredTask:
     """The task, after all that is wrong with it was added."""
     from pytest_audiobench.datasets.declaration import declaration
+    from pytest_audiobench.protocols.catalogue import OWN_FAMILIES
 
     place = f"{path}, [[task]] {name!r}" if name else str(path)
     typed = dict(table)
@@ -190,10 +244,11 @@ def _checked(
 
         with mistakes.catching(f"{place}: "):
             perturbations("named", name)
-    lines = 0
+    lines, is_plain = 0, typed.get("protocol", _DEFAULT_PROTOCOL) in OWN_FAMILIES
     for text in typed.get("require", ()):
         from pytest_audiobench.evaluation.scoring import SHARES
         from pytest_audiobench.gate.thresholds import Line, parse_threshold
+        from pytest_audiobench.metrics.registry import OWN
 
         with mistakes.catching(f"{place}: "):
             threshold = parse_threshold(text)
@@ -202,7 +257,8 @@ def _checked(
                 kept = ", ".join(value for values in declared.withheld.values() for value in values)
                 why = f"cannot be required of withheld answers ({kept}); require it in audiobench.toml of the others"
                 mistakes.add(f"{place}: {text} {why}")
-    return DeclaredTask(table, declared, lines)
+            is_plain = is_plain and threshold.metric in OWN
+    return DeclaredTask(table, declared, lines, is_plain)
 
 
 def _check_protocol(place: str, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -32,8 +32,8 @@ class DeclaredEval(NamedTuple):
     thresholds: int = 0
     """Regression lines among them."""
     lines: int = 0
-    data: Declaration | None = None
-    """Where it declares the data, too."""
+    data: Callable[[], Declaration | None] = lambda: None
+    """Reads what it declares of the data, too. Raises UsageError where the file is wrong by now."""
 
 
 ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()

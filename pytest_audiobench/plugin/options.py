@@ -131,7 +131,7 @@ def read_options(config: pytest.Config) -> Options:
     file = _value(config, "config")
     reports = _value(config, "reports")
     return Options(
-        models=_list(config, "model") or (DEFAULT_MODEL,),
+        models=models_of(config),
         judges=_list(config, "judge"),
         data=_list(config, "data"),
         mixes=_list(config, "mix"),
@@ -155,6 +155,11 @@ def read_options(config: pytest.Config) -> Options:
         max_unmatched=_share(config, "max-unmatched", 0.05),
         report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
+
+
+def models_of(config: pytest.Config) -> tuple[str, ...]:
+    """The models' specs, alone: collection asks for each test."""
+    return _list(config, "model") or (DEFAULT_MODEL,)
 
 
 def base(config: pytest.Config, name: str) -> Path:

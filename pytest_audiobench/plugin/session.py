@@ -11,12 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError, disk_errors
-from pytest_audiobench.evaluation.answer_store import Store
-from pytest_audiobench.evaluation.batch_executor import BatchLocks
-from pytest_audiobench.evaluation.evaluate import RunContext
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -31,6 +27,7 @@ from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
 from pytest_audiobench.records.run import HearingRecord, ModelRecord, NoiseRecord
 
 if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.evaluate import RunContext
     from pytest_audiobench.plugin.model_server import RunServers
     from pytest_audiobench.plugin.regression_gate import Gate
     from pytest_audiobench.protocols.prompt_sets import PromptSet
@@ -129,6 +126,12 @@ class EvalSession:
 
     @cached_property
     def bench(self) -> RunContext:
+        # A run that only collects needs no statistics.
+        from pytest_audiobench.audio.index import AudioIndex
+        from pytest_audiobench.evaluation.answer_store import Store
+        from pytest_audiobench.evaluation.batch_executor import BatchLocks
+        from pytest_audiobench.evaluation.evaluate import RunContext
+
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)

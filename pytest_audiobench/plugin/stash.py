@@ -15,6 +15,9 @@ SESSION: pytest.StashKey[Any] = pytest.StashKey()
 CONTROLLER: pytest.StashKey[Any] = pytest.StashKey()
 """On config, never in a worker: the ``Controller``. Present once an eval was collected, or with xdist."""
 
+INDEX: pytest.StashKey[Any] = pytest.StashKey()
+"""On config: the ``DeclarationIndex``. Present once a file without code was collected."""
+
 EVALUATOR: pytest.StashKey[Any] = pytest.StashKey()
 """On an item: its ``Evaluator``, once the fixture was set up."""
 

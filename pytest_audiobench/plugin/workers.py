@@ -38,6 +38,11 @@ def process_name(config: pytest.Config) -> str:
     return str(worker_input(config).get("workerid", "main"))
 
 
+def is_first(config: pytest.Config) -> bool:
+    """Whether this is the process that does what one must do: of xdist's workers the first."""
+    return process_name(config) in ("main", "gw0")
+
+
 def place_on_device(config: pytest.Config) -> None:
     """See what the device's process sees (a model's dtype follows from its device), without workers the one of
     ``--ab-devices`` (UsageError for several); else share the cores.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -117,7 +118,11 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
 
 def options_of(name: str) -> dict[str, tuple[Any, ...]]:
     """The family's options that can be written down, each with the types or literals that it takes."""
-    function = inspect.unwrap(function_of(name))
+    return _options(inspect.unwrap(function_of(name)))
+
+
+@cache
+def _options(function: Callable[..., Protocol]) -> dict[str, tuple[Any, ...]]:
     hints = get_type_hints(function)
     named = [
         parameter.name

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.records.run import ItemRecord, RunRecord
@@ -31,6 +32,9 @@ _RIGHT_OF_REGRESSIONS = range(2, 8)
 
 _MANY = 60
 """Figures of evals beyond which each shows its first metric alone: what is asserted on must still be found."""
+
+_MANY_SKIPS = 12
+"""Reasons to skip evals beyond which none is given: a catalogue whose data is not on the machine would fill screens."""
 
 _LONG = 22
 """A metric's name beyond which it stands above its numbers in a narrow table: one would take the columns from all."""
@@ -218,8 +222,10 @@ def _models(run: RunRecord) -> Iterator[Line]:
 def _notes(run: RunRecord) -> list[str]:
     """What the evals warn of, agreement over epochs, skips and the run's own notes; what several say is said once."""
     evals_by_text: dict[str, list[str]] = {}
+    reasons = {item.message: item.eval for item in run.items if item.outcome == "skipped"}
+    is_long = len(reasons) > _MANY_SKIPS
     for item in run.items:
-        skipped = [f"skipped: {item.message}"] if item.outcome == "skipped" else []
+        skipped = [f"skipped: {item.message}"] if item.outcome == "skipped" and not is_long else []
         # Alarms stand where the verdict does.
         warnings = [text for text in item.warnings if not is_alarm(text)]
         for text in (*warnings, *_agreement(item), *skipped):
@@ -227,6 +233,10 @@ def _notes(run: RunRecord) -> list[str]:
     notes = [
         f"{evals[0] if len(evals) == 1 else f'{len(evals)} evals'}: {text}" for text, evals in evals_by_text.items()
     ]
+    if is_long:
+        count = sum(item.outcome == "skipped" for item in run.items)
+        first = ", ".join(islice(reasons.values(), _MANY_SKIPS // 2))
+        notes.append(f"{count} evals: skipped, for reasons that pytest -rs gives: {first} and others")
     return [*notes, *run.notes]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import importlib.util
+import re
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from importlib import metadata
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.datastructures import UploadFile
+from starlette.datastructures import Headers, UploadFile
 from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
@@ -31,6 +32,8 @@ from pytest_audiobench.serving.questions import Question
 from pytest_audiobench.serving.served_model import Answered, ServedModel
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_PORT = re.compile(r":[0-9]*$")
+_READING = ("GET", "HEAD", "OPTIONS")
 
 
 def make_app(served: ServedModel, options: ServeOptions, turns: Turns) -> FastAPI:
@@ -184,7 +187,7 @@ class _Bounded:
 
 async def _refusal_response(request: HttpRequest, error: Exception) -> HttpResponse:
     assert isinstance(error, Refused)
-    is_openai = request.url.path.startswith("/v1/")
+    is_openai = request.scope["path"].startswith("/v1/")
     content = chat.failure(error.message, error.status) if is_openai else {"detail": error.message}
     headers = {} if error.retry_after_s is None else {"Retry-After": str(error.retry_after_s)}
     return JSONResponse(content, error.status, headers)
@@ -195,8 +198,9 @@ async def _gone_response(request: HttpRequest, error: Exception) -> HttpResponse
 
 
 class Guard:
-    """Refuses calls without the token (401; /health needs none), and, on a server without one, calls under a name that
-    is not this machine's (421): a web page could otherwise reach a loopback server by a domain of its own.
+    """Refuses what a web page of another origin sends (403), calls without the token (401; /health needs none), and, on
+    a server without one, calls under a name that is not this machine's (421): a web page could otherwise reach a
+    loopback server by a domain of its own.
     """
 
     def __init__(self, app: ASGIApp, options: ServeOptions) -> None:
@@ -209,21 +213,37 @@ class Guard:
             await self._app(scope, receive, send)
             return
         request = HttpRequest(scope, receive)
-        status, why = self._objection(request)
+        # The path that is routed: an address would be put together from the Host header, which a caller can end with
+        # "/health?".
+        path = scope["path"]
+        status, why = self._objection(path, request.headers) or _foreign_origin(request.method, request.headers)
         if not status:
             await self._app(scope, receive, send)
             return
         await discard(request, self._most_bytes)
-        content = failure(why, status) if scope["path"].startswith("/v1/") else {"detail": why}
+        content = failure(why, status) if path.startswith("/v1/") else {"detail": why}
         headers = {"WWW-Authenticate": "Bearer"} if status == 401 else None
         await JSONResponse(content, status, headers)(scope, receive, send)
 
-    def _objection(self, request: HttpRequest) -> tuple[int, str]:
+    def _objection(self, path: str, headers: Headers) -> tuple[int, str] | None:
         if self._token is None:
-            host = request.headers.get("host", "").lower()
-            name = host.rpartition(":")[0] if not host.endswith("]") and ":" in host else host
-            return (0, "") if name in self._hosts else (421, "this server is asked by another name than its own")
-        arguments = request.headers.get("authorization", "").encode("latin-1")
-        if request.url.path == "/health" or hmac.compare_digest(arguments, self._token):
-            return 0, ""
+            name = _PORT.sub("", headers.get("host", "").lower())
+            return None if name in self._hosts else (421, "this server is asked by another name than its own")
+        arguments = headers.get("authorization", "").encode("latin-1")
+        if path == "/health" or hmac.compare_digest(arguments, self._token):
+            return None
         return 401, "a token is needed: send the header Authorization: Bearer …"
+
+
+def _foreign_origin(method: str, headers: Headers) -> tuple[int, str]:
+    """The refusal of a call by which a page of another origin would have the model asked; (0, "") for any other.
+
+    Browsers say of each call where it comes from, and scripts cannot change that. Who sends neither header is no
+    browser. The origin's own host is compared where the browser is too old to say it, or the address no secure one.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if method in _READING or site in ("same-origin", "none") or (site is None and origin is None):
+        return 0, ""
+    if site is None and origin is not None and origin.lower().partition("://")[2] == headers.get("host", "").lower():
+        return 0, ""
+    return 403, "this call comes from a web page of another origin, which this server does not answer"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import binascii
 import http.client
+import ipaddress
 import os
+import socket
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from urllib.parse import urlsplit
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource, PlayedAudio
@@ -24,6 +26,10 @@ _VALUES_A_SECOND = 2 * 48_000
 """What one second may hold, in the mean over a call: a clip may have a higher rate, or more channels, for less time."""
 
 _LONGEST_S = 30.0
+
+_OUTSIDE = ipaddress.ip_network("2000::/3")
+_BY_IPV4 = (ipaddress.ip_network("::ffff:0:0/96"), ipaddress.ip_network("64:ff9b::/96"))
+"""Where an IPv6 address leads to the IPv4 address at its end."""
 
 
 class AudioIn:
@@ -109,24 +115,26 @@ def payload_types(options: ServeOptions) -> list[PayloadType]:
 def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> bytes:
     """The body behind an http or https URL, at most ``most_bytes`` long, before ``until`` (monotonic clock).
 
-    ``hosts`` holds names, or names with ports. No redirect is followed, since it could lead to any host.
-    Raises AudioError.
+    ``hosts`` holds names and addresses, or these with ports. A name is resolved once, and an address inside this
+    machine or its network is asked only where that address is in ``hosts`` itself. No redirect is followed, since it
+    could lead to any host. Raises AudioError.
     """
     try:
         parts = urlsplit(url)
-        port = parts.port
+        is_secure = parts.scheme == "https"
+        port = parts.port or (443 if is_secure else 80)
     except ValueError:
         raise AudioError("the URL of the audio cannot be read") from None
     host = (parts.hostname or "").lower()
-    is_allowed = host in hosts or f"{host}:{port}" in hosts
-    if parts.scheme not in ("http", "https") or not is_allowed or parts.username is not None or not url.isprintable():
+    is_known = parts.scheme in ("http", "https") and _is_named(host, port, hosts)
+    if not is_known or parts.username is not None or not url.isprintable():
         raise AudioError(
             f"this server may not fetch from {host[:80]!r}; send base64_wav, or allow the host when it is started"
         )
     until = min(until, time.monotonic() + _LONGEST_S)
-    secure = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-    connection = secure(host, port)
+    connection = (_SecureConnection if is_secure else _Connection)(host, port)
     try:
+        connection.addresses = _addresses(host, port, hosts)
         with connected(connection, until):
             connection.request("GET", f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}")
             data = _body(connection.getresponse(), host, most_bytes)
@@ -136,6 +144,62 @@ def fetch(url: str, hosts: Collection[str], most_bytes: int, until: float) -> by
     if time.monotonic() >= until:  # what was cut off then looks like a whole answer
         raise AudioError(f"{host} sends its audio too slowly")
     return data
+
+
+class _Connection(http.client.HTTPConnection):
+    """A connection to ``addresses``, tried in turn: a name that is resolved again may lead elsewhere than it did when
+    it was checked. The name is what the server is asked by, and what its certificate must be for.
+    """
+
+    addresses: Sequence[str] = ()
+
+    def connect(self) -> None:
+        assert self.timeout is not None
+        for left in range(len(self.addresses), 0, -1):
+            try:
+                self.sock = socket.create_connection((self.addresses[-left], self.port), self.timeout / left)
+            except OSError:
+                if left == 1:
+                    raise
+            else:
+                self.sock.settimeout(self.timeout)
+                return
+
+
+class _SecureConnection(http.client.HTTPSConnection, _Connection):
+    """The same with TLS, which HTTPSConnection puts around what :class:`_Connection` connects."""
+
+
+def _is_named(host: str, port: int, hosts: Collection[str]) -> bool:
+    return host in hosts or f"{host}:{port}" in hosts
+
+
+def _addresses(host: str, port: int, hosts: Collection[str]) -> list[str]:
+    """The addresses of ``host`` that may be asked. Raises AudioError where there is none, OSError for no such host."""
+    resolved = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    allowed = [
+        address
+        for address in dict.fromkeys(resolved)
+        if _is_outside(address)
+        or _is_named(address, port, hosts)
+        or (host == "localhost" and ipaddress.ip_address(address).is_loopback)
+    ]
+    if not allowed:
+        raise AudioError(
+            f"{host} lies inside this server's own machine or network, and its name alone does not allow that; send "
+            "base64_wav, or allow its address too when the server is started"
+        )
+    return allowed
+
+
+def _is_outside(address: str) -> bool:
+    """Whether everybody can reach ``address``; not what is of one machine or network, reserved, or many machines'."""
+    ip = ipaddress.ip_address(address)
+    if isinstance(ip, ipaddress.IPv6Address):
+        if not any(ip in network for network in _BY_IPV4):
+            return ip in _OUTSIDE and ip.is_global and ip.sixtofour is None
+        ip = ipaddress.IPv4Address(ip.packed[-4:])
+    return ip.is_global and not ip.is_multicast
 
 
 def _body(answer: http.client.HTTPResponse, host: str, most_bytes: int) -> bytes:

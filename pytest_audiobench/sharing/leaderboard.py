@@ -62,7 +62,7 @@ class Row:
     also: Sequence[str]
     """Other signers of the same answers."""
     superseded: Sequence[Measured]
-    """Its earlier submissions with other answers."""
+    """Earlier submissions of the model by the same signers, with other answers."""
 
 
 @dataclass(frozen=True)
@@ -154,23 +154,43 @@ def _task(measured: Measured) -> tuple[str, ...]:
 
 def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
     suite, inputs, _, scorer, signature = task
-    models: dict[str, list[Measured]] = {}
-    by_time = sorted(entries, key=lambda entry: (entry.report.submission.payload.submitted_at, entry.report.name))
-    for entry in by_time:
-        models.setdefault(entry.report.submission.payload.model.digest, []).append(entry)
-    newest = sorted((runs[-1] for runs in models.values()), key=_worth)
-    fit = [entry for entry in newest if not _unranked(entry)]
+    runs = sorted(_of_signers(entries), key=lambda of_signer: _worth(of_signer[-1]))
+    fit = [of_signer for of_signer in runs if not _unranked(of_signer[-1])]
+    runs = [*fit, *(of_signer for of_signer in runs if _unranked(of_signer[-1]))]
+    newest = [of_signer[-1] for of_signer in runs]
     terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
-    newest = [*fit, *(entry for entry in newest if _unranked(entry))]
-    placed = [*zip(*_ranked(fit, terms), strict=True), *[(None, None)] * (len(newest) - len(fit))]
-    rows = [
-        _row(entry, models[entry.report.submission.payload.model.digest], *place)
-        for entry, place in zip(newest, placed, strict=True)
-    ]
+    ranked = zip(*_ranked(newest[: len(fit)], terms), strict=True)
+    placed = [*ranked, *[(None, None)] * (len(runs) - len(fit))]
+    rows = [_row(of_signer[-1], of_signer, *place) for of_signer, place in zip(runs, placed, strict=True)]
     any_ = newest[0].report.submission.payload
     evals = [entry.eval for entry in any_.items]
     limit = any_.limit if any_.limited else None
     return Table(suite, inputs, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
+
+
+def _of_signers(entries: Sequence[Measured]) -> list[list[Measured]]:
+    """The runs of one model by one signer, oldest first; those by several whose newest have the same answers together.
+
+    Times are a signer's word, so that the newest supersedes what the same signer submitted, and nobody else's.
+    """
+    by_signer: dict[tuple[str, str | None], list[Measured]] = {}
+    for entry in sorted(entries, key=_when):
+        model = entry.report.submission.payload.model.digest
+        by_signer.setdefault((model, entry.report.signer), []).append(entry)
+    agreeing: dict[tuple[str, str], list[list[Measured]]] = {}
+    for (model, _), runs in sorted(by_signer.items(), key=lambda item: _when(item[1][-1])):
+        groups = agreeing.setdefault((model, _answers(runs[-1])[0]), [])
+        # Equal hashes are a signer's word; that the samples' statistics are equal too is seen.
+        same = next((group for group in groups if _answers(group[-1]) == _answers(runs[-1])), None)
+        if same is None:
+            groups.append(list(runs))
+        else:
+            same.extend(runs)
+    return [group for groups in agreeing.values() for group in groups]
+
+
+def _when(measured: Measured) -> tuple[str, str]:
+    return measured.report.submission.payload.submitted_at, measured.report.name
 
 
 def _unranked(measured: Measured) -> str:
@@ -213,7 +233,6 @@ def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[
 
 
 def _row(measured: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
-    # Equal hashes are a signer's word; that the samples' statistics are equal too is seen.
     answers = _answers(measured)
     are_same = [_answers(run) == answers for run in all_]
     other = [run for run, is_same in zip(all_, are_same, strict=True) if not is_same]

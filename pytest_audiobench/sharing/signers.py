@@ -4,8 +4,12 @@ A line holds principals, options, the key's type and the key::
 
     ada@example.org,ada@lab.example namespaces="pytest-audiobench",valid-before="20270101Z" ssh-ed25519 AAAA… her laptop
 
-The options ``namespaces``, ``valid-after`` and ``valid-before`` count. A line for an authority over certificates is
-passed over, since certificates are not read. Whoever is no longer trusted is taken out of the file.
+The options ``namespaces``, ``valid-after`` and ``valid-before`` count. The time of a submission is its signer's word,
+and whoever stole a key would write one at which it was valid. So an expired key counts only for what was seen before,
+and what was seen when stands in a record of the reader's own: a line ``TIME SHA256`` for each payload.
+
+A line for an authority over certificates is passed over, since certificates are not read. Whoever is no longer trusted
+is taken out of the file.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -29,6 +34,7 @@ _FORM = 'write a line as: NAME@DOMAIN namespaces="pytest-audiobench" ssh-ed25519
 _KEY = re.compile(r"(?:ssh|ecdsa|sk)-[a-z0-9@.-]+")
 _OPTION = re.compile(r'(?P<name>[A-Za-z-]+)(?:=(?:"(?P<quoted>[^"]*)"|(?P<bare>[^",\s]*)))?(?P<end>,|$)')
 _TIMES = ((8, "%Y%m%d"), (12, "%Y%m%d%H%M"), (14, "%Y%m%d%H%M%S"))
+_RECORD = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) (?P<digest>[0-9a-f]{64})")
 _KNOWN = ("namespaces", "valid-after", "valid-before", "cert-authority")
 
 
@@ -42,33 +48,42 @@ class Allowed:
     valid_after: float | None
     valid_before: float | None
 
-    def refuses(self, namespace: str, at: float) -> str | None:
-        """Why this line does not let its key sign for ``namespace`` at the time ``at``; None where it does."""
+    def refuses(self, namespace: str, at: float, seen: float) -> str | None:
+        """Why this line does not let its key sign for ``namespace`` at the time ``at``, of what was first seen at the
+        time ``seen``; None where it does.
+        """
         if self.namespaces is not None and not _matches(self.namespaces, namespace):
             return f"its key signs for {self.namespaces} only, not for {namespace}"
         if self.valid_after is not None and at < self.valid_after:
             return f"its key was not yet valid: it is from {_time_text(self.valid_after)} on"
         if self.valid_before is not None and at > self.valid_before:
             return f"its key had expired: it was valid until {_time_text(self.valid_before)}"
+        if self.valid_before is not None and seen > self.valid_before:
+            return (
+                f"its key has expired: it was valid until {_time_text(self.valid_before)}, and no record shows that "
+                "this was there before; name the record of accepted submissions with --accepted FILE"
+            )
         return None
 
 
 @dataclass(frozen=True)
 class Signers:
-    """The allowed signers of one file."""
+    """The allowed signers of one file, and when the payloads of the reader's record were first seen, by SHA-256."""
 
     source: str
     lines: Sequence[Allowed]
+    accepted: Mapping[str, float] = field(default_factory=dict)
 
-    def who(self, signed: Signed, at: float) -> tuple[str | None, str]:
+    def who(self, signed: Signed, at: float, seen: float) -> tuple[str | None, str]:
         """The principals whom the key of ``signed`` belongs to, or None and why nobody may have signed with it.
 
-        ``at`` is the time for which the key must be valid, in seconds since the epoch.
+        The key must be valid at both times, in seconds since the epoch: ``at``, when it is said to have signed, and
+        ``seen``, when that was first seen.
         """
         lines = [line for line in self.lines if line.key == signed.key]
         if not lines:
             return None, f"the key {fingerprint(signed.key)} is not in {self.source}"
-        refusals = [(line, line.refuses(signed.namespace, at)) for line in lines]
+        refusals = [(line, line.refuses(signed.namespace, at, seen)) for line in lines]
         entry = next((line for line, why in refusals if why is None), None)
         if entry is not None:
             return entry.principals, ""
@@ -76,8 +91,11 @@ class Signers:
         return None, f"{line.principals} may not have signed this: {why}"
 
 
-def read_signers(path: Path) -> Signers:
-    """The allowed signers in ``path``. Raises UsageError, with the line, for what is none."""
+def read_signers(path: Path, accepted: Path | None = None) -> Signers:
+    """The allowed signers in ``path``, and the record in ``accepted``.
+
+    Raises UsageError, with the line, for what is none.
+    """
     lines: list[Allowed] = []
     for number, content in bounded_lines(path, _LONGEST_LINE):
         if number > _MOST_LINES:
@@ -93,7 +111,35 @@ def read_signers(path: Path) -> Signers:
                 raise UsageError(f"{path}, line {number}: {error}; {_FORM}") from None
     if not lines:
         raise UsageError(f"{path} allows nobody to sign; {_FORM}")
-    return Signers(str(path), lines)
+    return Signers(str(path), lines, {} if accepted is None else _record(accepted))
+
+
+def add_to_record(path: Path, accepted: Mapping[str, float], digests: Iterable[str]) -> None:
+    """Record that the payloads of ``digests`` which are not ``accepted`` yet were seen now.
+
+    Raises UsageError where that cannot be written.
+    """
+    now = _time_text(time.time())
+    lines = [f"{now} {digest}\n" for digest in dict.fromkeys(digests) if digest not in accepted]
+    try:
+        with path.open("a", encoding="ascii") as file:
+            file.writelines(lines)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}): name a file for the record") from None
+
+
+def _record(path: Path) -> Mapping[str, float]:
+    accepted: dict[str, float] = {}
+    for number, content in bounded_lines(path, _LONGEST_LINE):
+        match = _RECORD.fullmatch(content.decode("ascii", "replace").strip())
+        if match is None:
+            raise UsageError(f"{path}, line {number}: write a line of the record as: 2026-06-30T12:00:00Z SHA256")
+        try:
+            seen = _time(re.sub("[-T:]", "", match["time"]))
+        except ValueError as error:
+            raise UsageError(f"{path}, line {number}: {error}") from None
+        accepted[match["digest"]] = min(seen, accepted.get(match["digest"], seen))
+    return accepted
 
 
 def _line(text: str) -> Iterator[Allowed]:
@@ -157,10 +203,10 @@ def _time(text: str) -> float:
     if form is None or not (digits.isascii() and digits.isdigit()):
         raise ValueError(f"{text[:40]!r} is no time: write YYYYMMDD or YYYYMMDDHHMMSS, with a Z for UTC")
     try:
-        time = datetime.strptime(digits, form)
+        parsed = datetime.strptime(digits, form)
     except ValueError:
         raise ValueError(f"there is no such time as {text}") from None
-    return (time.replace(tzinfo=UTC) if text.endswith("Z") else time.astimezone()).timestamp()
+    return (parsed.replace(tzinfo=UTC) if text.endswith("Z") else parsed.astimezone()).timestamp()
 
 
 def _matches(patterns: str, text: str) -> bool:

@@ -126,17 +126,18 @@ def _signature(submission: Submission, signers: Signers | None) -> tuple[Check, 
         return fails(f"it was made for the namespace {signed.namespace[:60]!r}, and {NAMESPACE!r} counts")
     if signers is None:
         return fails(f"it is by the key {signed.fingerprint}, and nobody is trusted: name a list with --signers FILE")
-    return _by_whom(signed, submission.payload.submitted_at, signers)
+    return _by_whom(signed, submission, signers)
 
 
-def _by_whom(signed: Signed, submitted_at: str, signers: Signers) -> tuple[Check, str | None]:
+def _by_whom(signed: Signed, submission: Submission, signers: Signers) -> tuple[Check, str | None]:
+    submitted_at, now = submission.payload.submitted_at, datetime.now(UTC).timestamp()
     try:
         at = datetime.strptime(submitted_at, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return Check("signature", False, f"there is no such time as its submitted_at, {submitted_at}"), None
-    if at > datetime.now(UTC).timestamp() + _AHEAD_S:
+    if at > now + _AHEAD_S:
         return Check("signature", False, f"it is of a time to come, {submitted_at}"), None
-    who, why = signers.who(signed, at)
+    who, why = signers.who(signed, at, seen=signers.accepted.get(hashlib.sha256(submission.canonical).hexdigest(), now))
     if who is None:
         return Check("signature", False, why), None
     return Check("signature", True, f"by {who}, {signed.kind} {signed.fingerprint}, {submitted_at}"), who

@@ -20,21 +20,17 @@ find that the form holds.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+
+from pytest_audiobench.stats import special
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Clusters: TypeAlias = Sequence[Hashable] | None
 """Each sample's cluster (its speaker, its recording, its family of questions); None where each is its own."""
-
-# numpy.f2py, which scipy imports, leaves re 50 patterns to remember, fewer than normalisers have: Python 3.11 would
-# compile them anew for each text.
-vars(re)["_MAXCACHE"] = max(512, vars(re).get("_MAXCACHE", 0))
 
 CONFIDENCE = 0.95
 

@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
+from pytest_audiobench.stats import special
 from pytest_audiobench.stats.drops import Drop, Question
 from pytest_audiobench.stats.intervals import CONFIDENCE, Floats
 

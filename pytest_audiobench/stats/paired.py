@@ -22,8 +22,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special
 
+from pytest_audiobench.stats import special
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 from pytest_audiobench.stats.intervals import CONFIDENCE, Clusters, Floats, numbered, repeat
 from pytest_audiobench.stats.mcnemar import EXACT_DIFFERING, flips_drop

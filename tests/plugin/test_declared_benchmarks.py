@@ -89,6 +89,23 @@ def test_a_benchmark_whose_data_is_absent_is_one_skipped_item(pitch, workers):
     pitch.run(workers, "pitch.audiobench.toml::test_pitch[high-long]").assert_outcomes(skipped=1)
 
 
+@pytest.mark.parametrize("count", [12, 13])
+def test_benchmarks_without_their_data_fill_no_screen_of_the_summary(tones, count):
+    for number in range(count):
+        (tones.path / f"absent{number:02}.audiobench.toml").write_text(BENCHMARK)
+    result = tones.run()
+    result.assert_outcomes(passed=1, skipped=count, deselected=3 * count)
+    notes = [line for line in result.outlines if line.startswith("note: ")]
+    if count == 12:
+        assert [note.partition(" (")[0] for note in notes] == [
+            f"note: absent{number:02}[low-short]: skipped: absent{number:02} is not on this machine"
+            for number in range(count)
+        ]
+    else:
+        first = ", ".join(f"absent{number:02}[low-short]" for number in range(6))
+        assert notes == [f"note: 13 evals: skipped, for reasons that pytest -rs gives: {first} and others"]
+
+
 def test_evals_of_which_something_is_required_are_not_left_out_where_their_data_is_absent(pitch):
     (pitch.path / "audiobench.toml").write_text('[[threshold]]\neval = "pitch[high*]"\nrequire = ["accuracy >= 0.9"]\n')
     result = pitch.run()

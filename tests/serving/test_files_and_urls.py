@@ -1,6 +1,7 @@
 """Audio by path or URL: only where it was allowed, and nowhere else."""
 
 import os
+import socket
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -8,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pytest_audiobench.errors import AudioError
-from pytest_audiobench.serving.audio_in import fetch
+from pytest_audiobench.serving.audio_in import _addresses, fetch
 
 
 @pytest.fixture(scope="module")
@@ -185,3 +186,94 @@ def test_without_leave_neither_files_nor_urls_are_taken(start, item, web, folder
     )
     assert all("this server takes base64_wav" in row["error"] for row in rows)
     assert web.seen == []
+
+
+INSIDE = [
+    "127.0.0.1",
+    "127.8.8.8",
+    "0.0.0.0",
+    "10.1.2.3",
+    "172.16.0.1",
+    "192.168.1.1",
+    "169.254.169.254",
+    "100.64.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",
+    "::ffff:127.0.0.1",
+    "::ffff:10.1.2.3",
+    "64:ff9b::7f00:1",
+    "2002:7f00:1::1",
+    "fc00::1",
+    "fd12:3456::1",
+    "fe80::1",
+    "fec0::1",
+    "ff02::1",
+]
+
+
+@pytest.fixture
+def resolved(monkeypatch):
+    """Has names resolve to chosen addresses, as whoever owns a domain can; returns the names that were looked up."""
+    looked_up, own = [], socket.getaddrinfo
+
+    def answer(addresses):
+        def getaddrinfo(host, port, *args, **options):
+            if not host.endswith(".example.org"):
+                return own(host, port, *args, **options)
+            looked_up.append(host)
+            return [
+                entry for address in addresses[len(looked_up) - 1] for entry in own(address, port, *args, **options)
+            ]
+
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+        return looked_up
+
+    return answer
+
+
+@pytest.mark.parametrize("address", INSIDE)
+def test_a_name_that_leads_inside_is_not_fetched_from(web, resolved, address):
+    web.seen.clear()
+    resolved([[address]])
+    url = f"http://audio.example.org:{web.server_port}/clip.wav"
+    with pytest.raises(
+        AudioError, match=r"audio\.example\.org lies inside this server's own machine or network"
+    ) as refused:
+        fetch(url, ["audio.example.org"], 1 << 20, time.monotonic() + 60)
+    assert address not in str(refused.value)
+    assert web.seen == []
+
+
+@pytest.mark.parametrize("hosts", [["127.0.0.1"], ["127.0.0.1:{port}"]])
+def test_an_address_that_was_allowed_beside_its_name_is_fetched_from(web, resolved, hosts):
+    resolved([["127.0.0.1"]])
+    hosts = ["audio.example.org", *(host.format(port=web.server_port) for host in hosts)]
+    url = f"http://audio.example.org:{web.server_port}/clip.wav"
+    assert fetch(url, hosts, 1 << 20, time.monotonic() + 60).startswith(b"RIFF")
+
+
+def test_a_name_is_resolved_once_and_asked_at_the_address_that_was_checked(web, resolved):
+    looked_up = resolved([["10.1.2.3", "127.0.0.1"], ["127.0.0.2"]])
+    url = f"http://audio.example.org:{web.server_port}/clip.wav"
+    assert fetch(url, ["audio.example.org", "127.0.0.1"], 1 << 20, time.monotonic() + 60).startswith(b"RIFF")
+    assert looked_up == ["audio.example.org"]
+
+
+def test_the_next_address_of_a_name_is_tried_where_one_is_silent(web, resolved):
+    resolved([["127.0.0.3", "127.0.0.1"]])
+    url = f"http://audio.example.org:{web.server_port}/clip.wav"
+    hosts = ["audio.example.org", "127.0.0.3", "127.0.0.1"]
+    assert fetch(url, hosts, 1 << 20, time.monotonic() + 60).startswith(b"RIFF")
+
+
+def test_localhost_says_itself_that_it_lies_inside(web):
+    url = f"http://localhost:{web.server_port}/clip.wav"
+    assert fetch(url, ["localhost"], 1 << 20, time.monotonic() + 60).startswith(b"RIFF")
+
+
+@pytest.mark.parametrize("address", ["8.8.8.8", "2606:4700::1111", "::ffff:8.8.8.8", "64:ff9b::808:808"])
+def test_an_address_that_everybody_reaches_needs_no_leave_of_its_own(address):
+    assert _addresses(address, 80, ["audio.example.org"]) == [address]

@@ -1,5 +1,6 @@
 """A server as a process: whom it answers, how much it takes, how it starts and ends."""
 
+import asyncio
 import http.client
 import json
 import os
@@ -80,6 +81,86 @@ def test_a_web_page_cannot_reach_a_loopback_server_by_a_name_of_its_own(start):
     server = start("serve", "baseline:chance")
     assert server.ask("/info", headers={"Host": "evil.example.org:8000"}).status == 421
     assert server.ask("/info", headers={"Host": "localhost:8000"}).status == 200
+
+
+@pytest.mark.parametrize("target", ["/info", "/v1/models", "/health%3F", "/health%23", "/health/"])
+@pytest.mark.parametrize("host", ["localhost", "x/health?", "x/health#", "x/health%3F"])
+def test_no_host_and_no_spelling_of_a_path_stands_in_for_the_token(guarded, target, host):
+    assert guarded.ask(target, headers={"Host": host}).status == 401
+    posted = guarded.ask("/v1/chat/completions", {"model": "chance", "messages": []}, headers={"Host": host})
+    assert posted.status == 401
+
+
+@pytest.fixture(scope="module")
+def guarded(start):
+    """A server that takes a token."""
+    return start("serve", "baseline:chance", env={"AUDIOBENCH_SERVE_TOKEN": "open-sesame-123"})
+
+
+@pytest.mark.parametrize("host", [b"x/health?", b"x/health#", b"[", b"\xff"])
+def test_the_guard_goes_by_the_path_that_is_routed(host):
+    from pytest_audiobench.serving.app import Guard
+    from pytest_audiobench.serving.options import ServeOptions
+
+    async def routed(scope, receive, send):
+        answers.append(200)
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        if message["type"] == "http.response.start":
+            answers.append(message["status"])
+
+    answers = []
+    guard = Guard(routed, ServeOptions(token="open-sesame-123"))
+    scope = {"type": "http", "method": "GET", "query_string": b"", "scheme": "http", "headers": [(b"host", host)]}
+    for path in ("/info", "/health?", "/health#", "/health"):
+        asyncio.run(guard({**scope, "path": path, "raw_path": path.encode(), "root_path": ""}, receive, send))
+    assert answers == [401, 401, 401, 200]
+
+
+BROWSERS = {
+    "an old one": {"Origin": "http://evil.example.org"},
+    "a page in a frame or a file": {"Origin": "null"},
+    "another port of this machine": {"Origin": "http://127.0.0.1:1"},
+    "a new one": {"Origin": "http://evil.example.org", "Sec-Fetch-Site": "cross-site"},
+    "a form that says no origin": {"Sec-Fetch-Site": "cross-site"},
+    "a sister of this host": {"Origin": "http://a.localhost", "Sec-Fetch-Site": "same-site"},
+}
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json", "application/x-www-form-urlencoded"])
+@pytest.mark.parametrize("page", BROWSERS)
+def test_a_web_page_of_another_origin_is_not_answered(guarded, loopback, item, page, kind):
+    why = "this call comes from a web page of another origin, which this server does not answer"
+    headers = {**BROWSERS[page], "Content-Type": kind}
+    reply = loopback.predict(item("a"), headers=headers)
+    assert (reply.status, reply.json) == (403, {"detail": why})
+    for path in ("/v1/chat/completions", "/v1/audio/transcriptions"):
+        reply = loopback.ask(path, {"model": "chance"}, headers=headers)
+        assert (reply.status, reply.json["error"]["message"]) == (403, why)
+    assert guarded.predict(item("a"), headers=headers).status == 401
+    headers["Authorization"] = "Bearer open-sesame-123"
+    assert guarded.predict(item("a"), headers=headers).status == 403
+
+
+@pytest.fixture(scope="module")
+def loopback(start):
+    """A server without a token."""
+    return start("serve", "baseline:chance")
+
+
+def test_clients_and_pages_of_the_servers_own_origin_are_answered(guarded, loopback, item):
+    for server, token in ((loopback, {}), (guarded, {"Authorization": "Bearer open-sesame-123"})):
+        for page in (
+            {},
+            {"Origin": server.url},
+            {"Origin": server.url, "Sec-Fetch-Site": "same-origin"},
+            {"Sec-Fetch-Site": "none"},
+        ):
+            assert server.predict(item("a"), headers={**token, **page}).status == 200
+        assert server.ask("/info", headers={**token, "Origin": "http://evil.example.org"}).status == 200
 
 
 def test_a_long_body_is_413(start, item):

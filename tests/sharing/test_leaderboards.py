@@ -121,6 +121,34 @@ def test_the_newest_of_a_model_counts_and_the_others_are_named(board, monkeypatc
     assert "3 verified submissions" in said
 
 
+def test_nobody_supersedes_what_another_signed_of_the_same_model(board, keys, tmp_path, monkeypatch):
+    from pytest_audiobench.report import run_writer
+
+    for second, (name, count, key) in enumerate((("mine", 30, "ada"), ("yours", 10, "bob"), ("again", 12, "bob"))):
+        monkeypatch.setattr(run_writer.time, "time", lambda second=second: 1_790_000_000.0 + second)
+        board.submit(name, right(count), model="m", key=key)
+    both = tmp_path / "both"
+    both.write_text((keys / "signers").read_text() + f"bob@example.org {(keys / 'bob.pub').read_text()}")
+    code, out, _ = board.audiobench("leaderboard", "subs", "--signers", both, "--format", "csv")
+    assert code == 0
+    rows = [(row["signed_by"], row["file"], row["rank"]) for row in csv.DictReader(io.StringIO(out))]
+    assert rows == [("ada@example.org", "mine.json", "1"), ("bob@example.org", "again.json", "2")]
+
+
+def test_a_leaderboard_records_what_it_accepted_and_when(board, tmp_path):
+    board.submit("mine", right(30))
+    board.submit("strangers", right(20), key="bob")
+    record = tmp_path / "accepted"
+    for _ in range(2):
+        assert board.say("--accepted", record)[0] == 0
+        (line,) = record.read_text().splitlines()
+        assert line.partition(" ")[2] == json.loads(Path("subs/mine.json").read_bytes())["payload_sha256"]
+    board.submit("later", right(10))
+    assert board.say("--accepted", record)[0] == 0
+    assert [entry == line for entry in record.read_text().splitlines()] == [True, False]
+    assert board.say("--accepted", tmp_path / "nowhere" / "accepted")[0] == 4
+
+
 def test_another_signer_with_the_same_answers_is_named(board, keys, tmp_path):
     board.submit("mine", right(30), model="m")
     board.submit("yours", right(30), model="m", key="bob")
@@ -148,7 +176,8 @@ def test_who_signed_other_statistics_of_a_run_is_not_said_to_agree(board, keys, 
     said = " ".join(out.split())
     assert "0 refused" in said
     assert "same answers by" not in said
-    assert "superseded the same run with other statistics" in said
+    assert "superseded" not in said
+    assert said.count("signed by") == 2
 
 
 def test_who_was_spared_samples_has_no_rank_and_takes_none(board):

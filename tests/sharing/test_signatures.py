@@ -70,7 +70,7 @@ def test_what_ssh_keygen_signs_verifies_here(kind, keys):
 def test_a_signature_for_another_namespace_is_told(keys, signers):
     signed = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"), "git"))
     assert holds(signed, MESSAGE)
-    who, why = signers('ada@example.org namespaces="pytest-audio*" {ed25519}').who(signed, AT)
+    who, why = signers('ada@example.org namespaces="pytest-audio*" {ed25519}').who(signed, AT, AT)
     assert who is None
     assert "signs for pytest-audio* only, not for git" in why
 
@@ -105,7 +105,7 @@ def test_what_is_no_signature_says_why(text, why):
 
 @pytest.mark.parametrize(("lines", "who"), [(["ada@example.org {ed25519}"], "ada@example.org"), (["x {rsa}"], None)])
 def test_a_key_tells_whose_it_is(lines, who, keys, signers):
-    found = signers(*lines).who(parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT)
+    found = signers(*lines).who(parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT, AT)
     assert found[0] == who
     assert who or "is not in" in found[1]
 
@@ -123,7 +123,7 @@ def test_a_key_tells_whose_it_is(lines, who, keys, signers):
 )
 def test_the_options_of_a_line_count(options, why, keys, signers):
     who, found = signers(f"ada@example.org {options} {{ed25519}} a comment").who(
-        parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT
+        parsed_signature(sign(MESSAGE, load_key(keys / "ed25519"))), AT, AT
     )
     assert (who is None) == bool(why)
     assert why in found
@@ -131,7 +131,7 @@ def test_the_options_of_a_line_count(options, why, keys, signers):
 
 def test_of_several_lines_with_a_key_one_is_enough(keys, signers):
     signed = parsed_signature(sign(MESSAGE, load_key(keys / "ed25519")))
-    found = signers("# us", "", "old@x valid-before=20200101 {ed25519}", '"new one@x" {ed25519}').who(signed, AT)
+    found = signers("# us", "", "old@x valid-before=20200101 {ed25519}", '"new one@x" {ed25519}').who(signed, AT, AT)
     assert found == ("new one@x", "")
 
 

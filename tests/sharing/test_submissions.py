@@ -181,20 +181,57 @@ def test_a_signature_for_something_else_is_told(made, signers, keys):
     assert "it was made for the namespace 'git', and 'pytest-audiobench' counts" in failing(other, signers)
 
 
+def limits_of_ada(keys, options):
+    Path("limited").write_text(f"ada@example.org {options} {(keys / 'ada.pub').read_text()}")
+    return read_signers(Path("limited"))
+
+
 def test_a_key_counts_for_the_time_of_the_submission(made, keys, signed_again):
-    line = f'ada@example.org valid-after="20260101Z",valid-before="20261231Z" {(keys / "ada.pub").read_text()}'
-    Path("limited").write_text(line)
+    limited = limits_of_ada(keys, 'valid-after="20260101Z",valid-before="29981231Z"')
     for when, why in (
         ("2025-12-31T23:59:59Z", "not yet valid"),
         ("2026-06-01T00:00:00Z", ""),
-        ("2027-01-01T00:00:00Z", "expired|of a time to come"),
         ("2999-01-01T00:00:00Z", "of a time to come"),
         ("2026-02-31T00:00:00Z", "no such time"),
     ):
         one = signed_again(lambda payload, when=when: payload.update(submitted_at=when))
-        found = verified(one, "mine.json", read_signers(Path("limited")))
-        assert found.holds == (not why), found.failing
-        assert not why or any(part in found.failing for part in why.split("|"))
+        report = verified(one, "mine.json", limited)
+        assert report.holds == (not why), report.failing
+        assert why in report.failing
+
+
+def test_an_expired_key_cannot_date_back(made, keys, signed_again):
+    stolen = signed_again(lambda payload: payload.update(submitted_at="2026-01-01T00:00:00Z"))
+    limited = limits_of_ada(keys, 'valid-before="20260201Z"')
+    assert "its key has expired: it was valid until 2026-02-01T00:00:00Z, and no record shows" in failing(
+        stolen, limited
+    )
+
+
+def test_what_was_seen_before_its_key_expired_stays_valid_and_nothing_else_by_that_key(
+    made, keys, signed_again, audiobench
+):
+    submission = signed_again(lambda payload: payload.update(submitted_at="2026-01-01T00:00:00Z"))
+    other = signed_again(lambda payload: payload.update(submitted_at="2026-01-02T00:00:00Z"))
+    made.write_bytes(submission.encoded())
+    Path("other.json").write_bytes(other.encoded())
+    limits_of_ada(keys, 'valid-before="20260201Z"')
+    for seen, code in (("2026-01-31T23:59:59Z", 0), ("2026-02-02T00:00:00Z", 1)):
+        Path("accepted").write_text(f"2026-03-01T00:00:00Z {'0' * 64}\n{seen} {submission.payload_sha256}\n")
+        assert audiobench("verify", made, "--signers", "limited", "--accepted", "accepted")[0] == code
+        assert audiobench("verify", "other.json", "--signers", "limited", "--accepted", "accepted")[0] == 1
+
+
+def test_a_record_without_signers_is_a_mistake(made, audiobench):
+    code, _, err = audiobench("verify", made, "--accepted", "accepted")
+    assert (code, "which counts with --signers FILE only" in err) == (4, True)
+
+
+@pytest.mark.parametrize("line", ["yesterday", f"2026-13-01T00:00:00Z {'0' * 64}", "2026-01-01T00:00:00Z abc", "\xff"])
+def test_a_record_that_is_none_is_named_with_its_line(made, keys, audiobench, line):
+    Path("accepted").write_text(line, encoding="latin-1")
+    code, _, err = audiobench("verify", made, "--signers", keys / "signers", "--accepted", "accepted")
+    assert (code, "accepted, line 1" in err) == (4, True)
 
 
 LIES = {

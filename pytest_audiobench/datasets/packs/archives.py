@@ -25,6 +25,8 @@ from pytest_audiobench.errors import UsageError
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
 MOST_MEMBERS = 200_000
 MOST_BYTES = 4_000_000_000
+_DEEPEST = 20
+"""Folders around a file: each member could bring thousands of its own."""
 
 _OPENERS: dict[str, Any] = {
     ".tar": open,
@@ -36,6 +38,9 @@ _OPENERS: dict[str, Any] = {
 _METADATA = "__MACOSX"
 """Where macOS puts what is no part of the content."""
 
+_TAR_BLOCK_BYTES = 512
+_WITHOUT_CONTENT = b"123456"
+_OF_THE_NEXT = b"xgLK"
 _LONGEST_HEADER_BYTES = 1 << 20
 _BLOCK_BYTES = 1 << 18
 _BROKEN = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError, ValueError)
@@ -54,7 +59,8 @@ def unpack(archive: Path, into: Path, most_bytes: int = MOST_BYTES) -> Path:
     """Unpack ``archive`` into a new folder of its name in ``into``, and return that; a sole folder of all is left away.
 
     Raises UsageError, having written nothing that stays, for what is no archive or is damaged, for a member that is a
-    link or no ordinary file or would leave the folder, for more than 200,000 members, and for more than ``most_bytes``.
+    link or no ordinary file, would leave the folder or lies more than 20 folders deep, for more than 200,000 members,
+    and for more than ``most_bytes``.
     """
     target = into / stem(archive)
     if target.exists():
@@ -88,13 +94,15 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
     left, files = most_bytes, 0
     for count, (written, content) in enumerate(members):
         if count == MOST_MEMBERS:
-            raise UsageError(f"{archive} has more than {MOST_MEMBERS} members; unpack it yourself if you trust it")
+            raise _too_many(archive)
         if written.split("/")[0] == _METADATA or (content is None and written in (".", "./")):
             continue
         try:
             path = folder / relative_path(written.rstrip("/") if content is None else written)
         except ValueError as error:
             raise UsageError(f"{archive} has a member that cannot be unpacked: {error}; do not trust it") from None
+        if len(path.relative_to(folder).parts) > _DEEPEST:
+            raise UsageError(f"{archive} has a member more than {_DEEPEST} folders deep; do not trust it")
         if content is None:
             path.mkdir(parents=True, exist_ok=True)
             continue
@@ -113,6 +121,8 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes] | None]], folde
 def _zip_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
     with zipfile.ZipFile(archive) as opened:
         members = opened.infolist()
+        if len(members) > MOST_MEMBERS:
+            raise _too_many(archive)
         if sum(member.file_size for member in members) > most_bytes:
             raise _too_much(archive, most_bytes)
         for member in members:
@@ -131,6 +141,8 @@ def _zip_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes
 def _tar_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes] | None]]:
     opener = _OPENERS[archive.name.lower().removeprefix(stem(archive).lower())]
     with opener(archive, "rb") as stream:
+        _check_count(archive, stream, most_bytes)
+        stream.seek(0)
         bounded: Any = _Bounded(archive, stream, most_bytes)
         with tarfile.open(fileobj=bounded, mode="r:") as opened:
             for member in opened:
@@ -144,12 +156,42 @@ def _tar_members(archive: Path, most_bytes: int) -> Iterator[tuple[str, IO[bytes
                 yield member.name, content
 
 
+def _check_count(archive: Path, stream: IO[bytes], most_bytes: int) -> None:
+    """Raises UsageError for more members, or more content, than is bounded, as long as nothing is written.
+
+    Looks at types and sizes alone: tarfile takes seconds for the members of a hostile archive. Whatever it reads
+    otherwise than this is counted again while it is written.
+    """
+    count = position = 0
+    while (header := stream.read(_TAR_BLOCK_BYTES))[257:262] == b"ustar":
+        kind, size = header[156:157], _number(header[124:136])
+        count += kind not in _OF_THE_NEXT
+        position += _TAR_BLOCK_BYTES
+        if kind not in _WITHOUT_CONTENT:
+            position += -(-size // _TAR_BLOCK_BYTES) * _TAR_BLOCK_BYTES
+        if count > MOST_MEMBERS:
+            raise _too_many(archive)
+        if position > _furthest(most_bytes):
+            raise _too_much(archive, most_bytes)
+        if position != stream.tell():
+            stream.seek(position)
+
+
+def _number(field: bytes) -> int:
+    """Octal digits, or from 8 GB on the bytes themselves behind one with the highest bit."""
+    return int.from_bytes(field[1:], "big") if field[0] & 0x80 else int(field.strip(b"\0 ") or b"0", 8)
+
+
+def _furthest(most_bytes: int) -> int:
+    return most_bytes + MOST_MEMBERS * 2 * _TAR_BLOCK_BYTES
+
+
 class _Bounded:
     """A stream that ends with an error: tarfile itself would read a header of any length into memory."""
 
     def __init__(self, archive: Path, stream: IO[bytes], most_bytes: int) -> None:
         self._archive, self._stream = archive, stream
-        self._most_bytes, self._furthest = most_bytes, most_bytes + MOST_MEMBERS * 1024
+        self._most_bytes, self._furthest = most_bytes, _furthest(most_bytes)
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= _LONGEST_HEADER_BYTES:
@@ -168,6 +210,10 @@ class _Bounded:
     def _check(self, position: int) -> None:
         if position > self._furthest:
             raise _too_much(self._archive, self._most_bytes)
+
+
+def _too_many(archive: Path) -> UsageError:
+    return UsageError(f"{archive} has more than {MOST_MEMBERS} members; unpack it yourself if you trust it")
 
 
 def _too_much(archive: Path, most_bytes: int) -> UsageError:

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy import special
 
 from pytest_audiobench.metrics.estimates import columns, nothing, quotient, ratio_kinds, summed_kind
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics, Summed
+from pytest_audiobench.stats import special
 from pytest_audiobench.stats.bootstrap import FEWEST_OF_LABEL, Ends, Resampling, Statistic, Sums
 from pytest_audiobench.stats.intervals import Floats, none
 

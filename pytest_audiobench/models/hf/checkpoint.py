@@ -16,8 +16,15 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import digest, file_digest
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
-_NEEDED = ["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]
+_READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*.tokenizer", "*.vocab"]
+"""What libraries read beside weights and code. Nothing else is fetched, so that a digest is the same everywhere."""
+_NEEDED = [*_READ, "*.safetensors"]
 _CODE = "*.py"
+_ADAPTER = "adapter_model.safetensors"
+"""Put on the weights by transformers of itself, where it lies beside them."""
+_NEVER_READ = re.compile(r"trainer_state\.json|(all|train|eval|test|predict)_results\.json|README.*|LICENSE.*|\..*")
+_NEVER_ENTERED = re.compile(r"checkpoint-.*|\..*")
+_TEMPLATES = "additional_chat_templates"
 _FRAMES_OF_10_MS = "ASTFeatureExtractor"
 """Its window, ``max_length``, counts frames; for other extractors that name means something else."""
 _INDEX = "model.safetensors.index.json"
@@ -110,16 +117,32 @@ class Checkpoint:
         )
 
     def digests(self, digest_of: Callable[[Path], str] = file_digest, code: bool = False) -> dict[str, str]:
-        """One digest for the weights and one for each other part of the checkpoint that has files.
+        """One digest for the weights and one for each other part of the checkpoint that has files; ``others`` is that
+        of whatever else a library may read.
 
         ``code``: that of its Python files too, where they are run.
         """
         parts = {"weights": self.weights()}
         for part, names in _PARTS.items():
             parts[part] = [self.folder / name for name in names if (self.folder / name).is_file()]
+        named = {file for files in parts.values() for file in files}
+        parts["others"] = [file for file in self._files_read() if file not in named]
         if code:
-            parts["code"] = sorted(self.folder.glob(_CODE))
-        return {part: digest({f.name: digest_of(f) for f in files}) for part, files in parts.items() if files}
+            places = ((file, file.relative_to(self.folder).parts) for file in self.folder.rglob(_CODE))
+            parts["code"] = sorted(file for file, names in places if not any(map(_NEVER_ENTERED.fullmatch, names)))
+        return {
+            part: digest({file.relative_to(self.folder).as_posix(): digest_of(file) for file in files})
+            for part, files in parts.items()
+            if files
+        }
+
+    def _files_read(self) -> list[Path]:
+        """The files that libraries may read: the folder's own, and those of the parts that have a folder of theirs."""
+        inside = [entry for entry in self.folder.iterdir() if not _NEVER_ENTERED.fullmatch(entry.name)]
+        folders = [entry for entry in inside if entry.name == _TEMPLATES or next(entry.glob("*config.json"), None)]
+        top = [file for pattern in (*_READ, _ADAPTER) for file in self.folder.glob(pattern)]
+        below = [file for folder in folders for pattern in _NEEDED for file in folder.glob(pattern)]
+        return sorted({file for file in (*top, *below) if file.is_file() and not _NEVER_READ.fullmatch(file.name)})
 
     def has_code(self) -> bool:
         """Whether its configurations name classes of its own, for transformers to run."""
@@ -145,6 +168,14 @@ class Checkpoint:
         if not isinstance(content, dict):
             raise UsageError(f"{self.folder / name} does not hold a JSON object; {hint}")
         return content
+
+
+def template_file(folder: Path) -> Path:
+    """The file that transformers takes the chat template of the checkpoint in ``folder`` from."""
+    files = [folder / name for name in (*_PARTS["template"], *_PARTS["processor"])]
+    texts = ((file, file.read_text(encoding="utf-8", errors="replace")) for file in files if file.is_file())
+    holders = (file for file, text in texts if file.suffix != ".json" or '"chat_template"' in text)
+    return next(holders, folder / "tokenizer_config.json")
 
 
 def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:

@@ -84,6 +84,7 @@ def zip_link():
         ("a.tar", [("a.wav", b"x"), ("a.wav", b"y")], "two members of one name"),
         ("a.zip", [("zeros.wav", bytes(2_000_000))], "unfolds to more than 0.001 GB"),
         ("a.tar.gz", [("zeros.wav", bytes(2_000_000))], "unfolds to more than 0.001 GB"),
+        ("a.zip", [(f"{'n/' * 25}dog.wav", b"x")], "has a member more than 20 folders deep"),
         ("a.tar", [(f"{'n' * 90}/" * 13_000, b"x")], "has a header of .* bytes; do not trust it"),
     ],
 )
@@ -131,6 +132,25 @@ def test_more_members_than_are_trusted_are_refused(tmp_path, monkeypatch):
     archive = packed(tmp_path / "a.tar", [(f"{n}.wav", b"x") for n in range(4)])
     with pytest.raises(UsageError, match="has more than 3 members"):
         unpack(archive, tmp_path / "packs")
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.tar.gz", "a.zip"])
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_members_are_counted_before_any_of_them_is_written(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    # Writing would stop at the second member, which has the name of the first.
+    archive = packed(tmp_path / name, [(sound, b"x") for sound in ("1.wav", "1.wav", "2.wav", "3.wav")])
+    with pytest.raises(UsageError, match="has more than 3 members"):
+        unpack(archive, tmp_path / "packs")
+
+
+def test_long_names_and_folders_are_no_reason_to_refuse(tmp_path, monkeypatch):
+    monkeypatch.setattr(archives, "MOST_MEMBERS", 3)
+    folder = tarfile.TarInfo("dog")
+    folder.type, folder.size = tarfile.DIRTYPE, 700
+    long = f"dog/{'n' * 200}.wav"
+    archive = packed(tmp_path / "a.tar", [("", folder), (long, b"x" * 700), ("dog/2.wav", b"y")])
+    assert len(list(unpack(archive, tmp_path / "packs").rglob("*.wav"))) == 2
 
 
 def test_what_is_there_is_not_written_over(tmp_path):
