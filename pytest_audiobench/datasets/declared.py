@@ -40,7 +40,7 @@ def declared_loader(path: Path) -> Callable[..., Dataset]:
 
     def load(*arguments: Any, **options: Any) -> Dataset:
         given = dict(signature.bind(*arguments, **options).arguments)
-        task = given.pop(_TASK, "")
+        task = "" if "" in tasks else given.pop(_TASK)
         if task not in tasks:
             raise UsageError(f"{suite} has no task {task!r}; it has {', '.join(tasks)}")
         return declared_dataset(tasks[task], {name: value for name, value in given.items() if value is not None})
