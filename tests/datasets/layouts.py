@@ -273,10 +273,10 @@ def mmar_hub() -> Layout:
 
 
 def air_bench() -> Layout:
-    """``Foundation/Foundation_meta.json`` of qyang1021/AIR-Bench-Dataset on the hub, as Inference_Foundation.py of github
-    OFA-Sys/AIR-Bench reads it: a list of ``{path, question, choice_a, choice_b, choice_c, choice_d, answer_gt, task_name,
-    dataset_name, uniq_id}``; ``choice_c`` and ``choice_d`` may be absent or null, and a clip of Audio_Grounding is the
-    .flac of its path. Its score_foundation.py takes the answer for one of the choices, as it is written.
+    """``Foundation/Foundation_meta.json`` of qyang1021/AIR-Bench-Dataset on the hub, as github OFA-Sys/AIR-Bench's
+    Inference_Foundation.py reads it: a list of ``{path, question, choice_a, choice_b, choice_c, choice_d, answer_gt,
+    task_name, dataset_name, uniq_id}``; ``choice_c`` and ``choice_d`` may be absent or null, and a clip of
+    Audio_Grounding is the .flac of its path. By its score_foundation.py an answer is one of the choices as it stands.
     """
     rows = []
     for number in range(COUNT):
@@ -289,7 +289,7 @@ def air_bench() -> Layout:
             "choice_d": "[7, 8]",
             "answer_gt": (f"[0.{number}, 1.2]", "[0.00, 10.00]")[number % 2],
             "task_name": "Audio_Grounding",
-            "dataset_name": ("AudioGrounding", "other")[number % 2],
+            "dataset_name": ("AudioGrounding", "other")[number // 10],
             "uniq_id": 900 + number,
         }
         fewer = {1: ("choice_d",), 2: ("choice_c", "choice_d")}.get(number % 4, ())
@@ -321,9 +321,9 @@ class _AirBench(Layout):
 
 
 def esc50() -> Layout:
-    """``meta/esc50.csv`` of github karolpiczak/ESC-50, whose README.md has its columns: filename, fold, target, category,
-    esc10, src_file, take; ``audio/{FOLD}-{CLIP_ID}-{TAKE}-{TARGET}.wav``. Classes in two words have an underscore, and
-    several clips may be of one file of Freesound.
+    """``meta/esc50.csv`` of github karolpiczak/ESC-50, whose README.md has its columns: filename, fold, target,
+    category, esc10, src_file, take; ``audio/{FOLD}-{CLIP_ID}-{TAKE}-{TARGET}.wav``. Classes in two words have an
+    underscore, and several clips may be of one file of Freesound.
     """
     classes = ((0, "dog"), (14, "chirping_birds"), (33, "door_wood_creaks"), (12, "crackling_fire"))
     rows = []
@@ -399,7 +399,7 @@ def nsynth() -> Layout:
 
     def write(folder: Path, rows: Sequence[Row]) -> None:
         # An object with one name twice is no dict.
-        members = ", ".join(f"{json.dumps(row.get('note_str'))}: {json.dumps(row)}" for row in rows)
+        members = ", ".join(f'"{row.get("note_str")}": {json.dumps(row)}' for row in rows)
         path = folder / "nsynth-test" / "examples.json"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{{{members}}}", encoding="utf-8")
@@ -413,7 +413,7 @@ def nsynth() -> Layout:
         audio="note_str",
         answer="instrument_family_str",
         id="note_str",
-        eighth=r"'(reed_electronic_000-060-127|None)'",
+        eighth=r"'(reed_electronic_000-060-127|None|\.\./[./]*secret\.wav|/etc/secret\.wav)'",
     )
 
 
