@@ -325,6 +325,10 @@ def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared)
     ("row", "said"),
     [
         ({"file": "a.wav", "label": None}, "line 21 has no 'label'"),
+        (
+            {"file": "a.wav", "Label": "dog"},
+            r"line 21 has no 'label'.* \(it has 'file', 'Label'\); .* correct the column",
+        ),
         ({"file": "a.wav", "label": {"en": "dog"}}, "line 21 has no text in 'label'"),
         ({"file": "a.wav", "label": ["dog", None]}, "line 21 has no list of texts in 'label'"),
         ({"file": "a.wav", "label": ["dog", "cat"]}, "line 21 has a list in 'label'"),
