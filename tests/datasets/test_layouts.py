@@ -17,9 +17,11 @@ from tests.datasets.layouts import (
     COUNT,
     LAYOUTS,
     RATE_HZ,
+    air_bench,
     audiofolder_csv,
     audiofolder_jsonl,
     encoded,
+    esc50,
     manifest_csv,
     manifest_jsonl,
     manifest_tsv,
@@ -29,6 +31,7 @@ from tests.datasets.layouts import (
     places,
     sakura_csv,
     sakura_json,
+    speech_commands,
     wave,
 )
 
@@ -116,6 +119,32 @@ def test_mmau_s_questions_have_two_to_eight_options_and_one_text_twice(tmp_path)
     assert [len(sample.choices) - len(set(sample.choices)) for sample in samples[3:6]] == [0, 1, 0]
     assert samples[5].reference not in samples[5].choices
     assert {sample.metadata["category"] for sample in samples} == {"Reasoning", "Information Extraction"}
+
+
+def test_air_bench_s_absent_choices_are_none_and_its_grounding_plays_flac(tmp_path):
+    layout = air_bench()
+    layout.put(tmp_path)
+    samples = layout.read(tmp_path)
+    assert [len(sample.choices) for sample in samples[:5]] == [4, 3, 2, 4, 3]
+    assert all(sample.reference in sample.choices for sample in samples)
+    assert {sample.clips[0].source.path.rpartition(".")[2] for sample in samples} == {"flac"}
+
+
+def test_the_clips_of_esc_50_that_are_of_one_recording_share_it(tmp_path):
+    layout = esc50()
+    layout.put(tmp_path)
+    samples = layout.read(tmp_path)
+    assert Counter(sample.metadata["recording"] for sample in samples) == {"100000": 8, "100001": 8, "100002": 4}
+    assert {sample.reference for sample in samples if sample.metadata["esc10"] == "True"} == {"dog", "crackling_fire"}
+
+
+def test_a_folder_of_no_class_is_left_out_of_speech_commands(tmp_path):
+    layout = speech_commands()
+    layout.put(tmp_path)
+    (sample, *_) = layout.read(tmp_path)
+    assert (tmp_path / "bed").is_dir()
+    assert "bed" not in sample.choices
+    assert len(sample.choices) == 12
 
 
 # What breaks them: each takes a layout and a folder, and writes the miniature broken.
