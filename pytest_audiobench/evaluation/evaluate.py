@@ -24,6 +24,7 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
+from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
 from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
@@ -144,6 +145,10 @@ def evaluate(
         ],
     )
     warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
+    if not spec.control and wants_answers(perturbation):
+        unreadable = UnreadableAnswers(protocol)
+        unreadable.add(scores.rows[protocol.scorers[0].name])
+        warnings += unreadable.alarm()
     result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 

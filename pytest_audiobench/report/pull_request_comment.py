@@ -129,7 +129,7 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):
-        yield from (f"> **{escaped(banner.text)}**", "")
+        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", "")
 
 
 def _owner_name(owner: Owner, several: bool) -> str:
