@@ -104,6 +104,7 @@ def comment(run: Run, link: str = "") -> str:
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
     _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
+    sheet.add_lines("### Findings", _findings(record, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
 
@@ -182,6 +183,16 @@ def _changed_counts(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str
         if counts := changes.changed:
             text = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in counts.items())
             yield f"- **{_owner_name(owner, several)}** {escaped(text)}"
+
+
+def _findings(record: RunRecord, several: bool) -> Iterator[str]:
+    if not view_model.has_findings(record):
+        return
+    from pytest_audiobench.report import findings_tables
+
+    for view in findings_tables.findings_view(record):
+        name, rates = _owner_name((view.eval, view.model), several), findings_tables.rates_text(view)
+        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', LONGEST_DETAIL)}"
 
 
 def _add_details(sheet: _Sheet, record: RunRecord, passed: Sequence[Change], several: bool) -> None:
