@@ -7,14 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
-from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
-from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
 from pytest_audiobench.protocols.protocol import WITHHELD
 from pytest_audiobench.records.lines import BaselineAnswer
 from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.report.answer_texts import labels_before
 from pytest_audiobench.report.joined_samples import Joined
 
 MOST_LABELS = 40
@@ -107,20 +105,9 @@ def _sample(joined: Joined, scorer: str) -> LabelledAnswer:
 
 
 def _label_before(before: BaselineAnswer, choices: Sequence[str]) -> str | None:
-    """The label that the baseline's statistics tell; None where they tell of no label, or of another list."""
-    scores = before.scores
-    if not scores or "label_list" not in scores:
-        return None
-    listed = {tidy_caseless(choice): choice for choice in reversed(choices)}
-    if scores["label_list"] != label_statistics(listed, (), ())["label_list"]:
-        return None
-    statistic = next((name for name in scores if name.startswith(SAID)), None)
-    if statistic is None:
-        return NO_ANSWER
-    place = statistic.removeprefix(SAID)
-    if statistic == SAID_OTHER or not place.isdecimal() or int(place) >= len(listed):
-        return OTHER
-    return listed[sorted(listed)[int(place)]]
+    """The one label that the baseline's answer was; None where its statistics tell of none, or of another list."""
+    labels = labels_before(before, choices)
+    return None if labels is None else (labels[0] or OTHER) if labels else NO_ANSWER
 
 
 def _table(item: _ItemCounts) -> LabelTable | None:

@@ -12,9 +12,10 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, ScoredRow
+from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
+from pytest_audiobench.report.answer_texts import answer_label
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
@@ -172,6 +173,7 @@ def _is_page(link: str) -> bool:
 
 def _answer_cell(answer: SideAnswer) -> str:
     text = "*text not stored*" if answer.text is None else quoted(answer.text, _LONGEST_TEXT)
+    text = f"{quoted(answer.label, _LONGEST_TEXT)} ({text})" if answer.label else text
     # An answer without a letter in it is shown as empty already.
     needs_status = answer.status not in ("parsed", "empty" if answer.text == "" else "parsed")
     status = [answer.status.replace("_", " ")] if needs_status else []
@@ -231,8 +233,9 @@ class SideAnswer(NamedTuple):
     text: str | None
     """None where it was not stored."""
     status: str
-    scores: Mapping[str, float] | None
     failures: Sequence[str]
+    label: str = ""
+    """What was read, where the text was not stored and the label is known."""
 
 
 @dataclass(frozen=True)
@@ -277,7 +280,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row.eval, row.model), Flips())
-        before, now = _side_answer(row.before.text, row.before), _now(sample, row.scorer)
+        before, now = _before(row.before, first), _now(sample, row.scorer)
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row.change == "worse" and len(flips.worse) < most:
@@ -292,6 +295,12 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 
+def _before(answer: BaselineAnswer, question: QuestionRow) -> SideAnswer:
+    references = (question.reference, *question.references)
+    label = answer_label(answer, question.choices, references) if answer.text is None else ""
+    return _side_answer(answer.text, answer)._replace(label=label)
+
+
 def _now(sample: Joined, scorer: str) -> SideAnswer:
     last = [row for row in sample.predictions if row.role == "subject"][-1]
     scored = next((row for row in sample.scored if row.scorer == scorer), sample.scored[0])
@@ -301,4 +310,4 @@ def _now(sample: Joined, scorer: str) -> SideAnswer:
 def _side_answer(text: str | None, answer: BaselineAnswer | ScoredRow) -> SideAnswer:
     # A status that is a class of failures too is counted once.
     failures = [name for name in FAILURES if name in answer.failures and name != answer.status]
-    return SideAnswer(text, answer.status, answer.scores, failures)
+    return SideAnswer(text, answer.status, failures)

@@ -46,8 +46,8 @@
     get before() {
       const [before, , diff] = this.field(5).slice(5);
       if (before === null) return null;
-      const [status, text, scores, failures, right] = before;
-      return { status, text, scores, failures, right, diff };
+      const [status, text, scores, failures, right, label] = before;
+      return { status, text, scores, failures, right, label, diff };
     }
 
     // The answers of the model itself, without what judges said of them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -11,6 +11,7 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.metrics.token_errors import alignment, token_errors
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.report.answer_texts import answer_label, score_text, value_words
 from pytest_audiobench.report.joined_samples import Joined, played
 
 LONGEST_TEXT = 16_000
@@ -67,6 +68,8 @@ class RowMaker:
         self._longest = longest
         self._scorers = {scorer.name: number for number, scorer in enumerate(item.scorers)}
         self._headline = next(iter(self._scorers), "")
+        # The first metric of each, which its samples' own scores are of.
+        self._metrics = {str(metric.scorer): metric.name for metric in reversed(item.metrics)}
         self._words = words_of(item)
         self._once = _Encoded()
 
@@ -94,7 +97,7 @@ class RowMaker:
                 [cut(clip.source), clip.duration_s, clip.truncated_s, clip.key is not None]
                 for clip in played(sample).audio[:LONGEST_LIST]
             ],
-            None if before is None else self._before(before.before),
+            None if before is None else self._before(before.before, choices, references),
             # The headline's lines come first.
             self._diff(first.reference, sample.processed[0].value or "", sample.scored[0].scores)
             if sample.scored and sample.processed
@@ -119,19 +122,24 @@ class RowMaker:
         )
 
     def _results(self, sample: Joined) -> tuple[tuple[str, ...], list[Any]]:
-        """Kinds, and the value and statistics of each, which are None where the scorer leaves the answer out."""
+        """Kinds, and the value and own score of each, which is None where the scorer leaves the answer out."""
         scored = {row.scorer: row.scores for row in sample.scored}
         numbers: dict[tuple[Any, ...], list[int]] = {}
         for row in sample.processed:
             scores = scored.get(row.scorer)
-            result = (row.status, row.value, None if scores is None else tuple(scores.items()))
+            result = (
+                row.status,
+                row.value,
+                None if scores is None else tuple(scores.items()),
+                self._metric(row.scorer),
+            )
             if row.scorer in self._scorers:
                 numbers.setdefault(result, []).append(self._scorers[row.scorer])
         kinds, results = [], []
-        for (status, value, scores), scorers in numbers.items():
+        for (status, value, scores, metric), scorers in numbers.items():
             kind = (tuple(scorers), status, None if scores is None else right(dict(scores)))
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
-            results.append([self._cut(value), None if scores is None else _scores(scores)])
+            results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
 
     def _diff(self, reference: str, answer: str | None, scores: Mapping[str, float] | None) -> Any:
@@ -140,14 +148,18 @@ class RowMaker:
         diff = word_diff(reference, answer, self._headline, self._words, scores)
         return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
 
-    def _before(self, before: BaselineAnswer) -> list[Any]:
+    def _metric(self, scorer: str) -> str:
+        return self._metrics.get(scorer, "")
+
+    def _before(self, before: BaselineAnswer, choices: Sequence[str], references: Sequence[str]) -> list[Any]:
         scores = before.scores
         return [
             before.status,
             self._cut(before.text),
-            None if scores is None else _scores(scores.items()),
+            None if scores is None else score_text(self._metric(self._headline), tuple(scores.items())),
             [_name(name) for name in before.failures[:LONGEST_LIST]],
             None if scores is None else right(scores),
+            self._cut(answer_label(before, choices, references)) if before.text is None else "",
         ]
 
     def _prompt(self, row: PredictionRow, prompt: Prompt) -> tuple[Any, ...]:
@@ -218,10 +230,6 @@ def _role(row: PredictionRow) -> str:
 
 def _name(text: str) -> str:
     return text[:LONGEST_NAME]
-
-
-def _scores(scores: Iterable[tuple[str, float]]) -> str:
-    return " ".join([f"{name}={value:g}" for name, value in scores])
 
 
 MOST_WORDS = 2_000
