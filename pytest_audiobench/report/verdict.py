@@ -82,7 +82,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
         advice = "Not every line was checked: see which evals were skipped."
     if not record.exit_status and any(is_alarm(text) for item in record.items for text in item.warnings):
         sign = sign._replace(mark="!", tone="warn")
-        advice = "Read the alarm first: it says why a number may not mean what it seems to."
+        advice = "Read the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
 
 

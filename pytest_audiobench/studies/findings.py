@@ -60,10 +60,10 @@ def findings(
 
     ``by`` is the metadata field that names a sample's domain. ``seed`` is that of the split into discovery and holdout,
     which depends on it and on the clusters' names only; another seed is another split of the same answers. The
-    protocol is ``hallucination()`` unless given. Nothing is required: thresholds may be. A rate shown to
-    lie above one half raises an alarm. Where the
-    scorers that the run was asked for count no made-up words, the record has no findings and says why. Raises
-    UsageError for a sample without the field, and for a cluster that lies in two domains.
+    protocol is ``hallucination()`` unless given. Nothing is required: thresholds may be. A rate of all clips, or of a
+    domain that could not be tested, that is shown to lie above one half raises an alarm. Where the scorers that the run
+    was asked for count no made-up words, the record has no findings and says why. Raises UsageError for a sample
+    without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
@@ -72,21 +72,24 @@ def findings(
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), None)
     record = found_of(rows, by, seed)
     result.amend(findings=record)
-    if most := _parts_mostly_failed(result, rows, by):
+    if most := _mostly_made_up(result, record, by):
         result.warn(f"{ALARM} words were made up on most clips in which nobody speaks ({METRIC}): {', '.join(most)}")
     return record
 
 
-def _parts_mostly_failed(result: Result, rows: Sequence[ScoredSample], by: str) -> list[str]:
-    """All clips, else the domains, of which it is shown that the model fails on more than half: each with its rate."""
-    domains = sorted({_domain(row, by) for row in rows})
-    scorer = next(metric.scorer for metric in result.record.metrics if metric.name == METRIC)
+def _mostly_made_up(result: Result, record: FindingsRecord, by: str) -> list[str]:
+    """All clips, or else the untested domains, of which it is shown that the model fails on more than half.
+
+    Of a domain that was tested its finding tells.
+    """
     whole: list[dict[str, str]] = [{}]
-    for groups in (whole, [{by: domain} for domain in domains]):
-        rates = [(group, result.find(METRIC, {**group, "scorer": str(scorer)})) for group in groups]
+    untested = [{by: finding.slice[by]} for finding in record.findings if finding.status == "untested"]
+    scorer = next(str(metric.scorer) for metric in result.record.metrics if metric.name == METRIC)
+    for groups in (whole, untested):
+        rates = [(group.get(by, "all"), result.find(METRIC, {**group, "scorer": scorer})) for group in groups]
         texts = [
-            f"{group.get(by, 'all')} {100 * rate:.1f} % ({100 * rate.lower:.1f} to {100 * rate.upper:.1f}) of {rate.n}"
-            for group, rate in rates
+            f"{name} {100 * rate:.1f} % ({100 * rate.lower:.1f} to {100 * rate.upper:.1f}) of {rate.n}"
+            for name, rate in rates
             if rate is not None and rate.lower is not None and rate.upper is not None and rate.lower > MOST_MADE_UP
         ]
         if texts:
