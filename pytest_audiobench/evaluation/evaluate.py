@@ -22,9 +22,8 @@ from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
+from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
-from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
 from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
@@ -145,10 +144,11 @@ def evaluate(
         ],
     )
     warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
-    if not spec.control and wants_answers(perturbation):
-        unreadable = UnreadableAnswers(protocol)
-        unreadable.add(scores.rows[protocol.scorers[0].name])
-        warnings += unreadable.alarm()
+    coverage = scores.scorers[0].coverage
+    if not spec.control and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
+        from pytest_audiobench.evaluation.unreadable_answers import unreadable_alarm
+
+        warnings += unreadable_alarm(protocol, scores.rows[protocol.scorers[0].name], perturbation)
     result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 

@@ -8,13 +8,10 @@ from collections.abc import Sequence
 from pytest_audiobench.datasets.sample import LETTERS, Sample
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.confusion import gives_letters
-from pytest_audiobench.evaluation.scoring import ScoredSample
+from pytest_audiobench.evaluation.scoring import ScoredSample, are_unreadable
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ALARM, PerturbationRecord
-
-LEAST_READABLE = 0.5
-"""The share of answers below which an eval raises the alarm, and ``baseline update`` refuses its run."""
 
 _UNREADABLE = "could not be read ("
 _EXAMPLES, _LONGEST_EXAMPLE = 3, 40
@@ -33,14 +30,18 @@ def wants_answers(perturbation: PerturbationRecord | None) -> bool:
     return perturbation is None or (perturbation.family != "control" and perturbation.dose is None)
 
 
-def are_unreadable(readable: int, answers: int) -> bool:
-    """Whether fewer than the least share of ``answers`` are ``readable``."""
-    return readable < LEAST_READABLE * answers
-
-
 def is_unreadable_alarm(warning: str) -> bool:
     """Whether a warning is the alarm of this module."""
     return warning.startswith(ALARM) and _UNREADABLE in warning
+
+
+def unreadable_alarm(
+    protocol: Protocol, rows: Sequence[ScoredSample], perturbation: PerturbationRecord | None
+) -> list[str]:
+    """The alarm of an eval whose headline's scorer read ``rows``; nothing where enough of them were readable."""
+    answers = UnreadableAnswers(protocol)
+    answers.add(rows)
+    return answers.alarm() if wants_answers(perturbation) else []
 
 
 class UnreadableAnswers:

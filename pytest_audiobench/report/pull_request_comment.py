@@ -15,10 +15,10 @@ from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
-from pytest_audiobench.report.answer_texts import answer_label
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
+from pytest_audiobench.report.label_tables import answer_label
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,

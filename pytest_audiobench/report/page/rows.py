@@ -1,18 +1,24 @@
-"""One sample as the page holds it: what the list is filtered by, and what its card shows, as short JSON texts."""
+"""One sample as the page holds it: what the list is filtered by, and what its card shows, as short JSON texts.
+
+The statistics behind a number are for sums and not for readers: none of their names stands on a card.
+"""
 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.token_errors import alignment, token_errors
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
-from pytest_audiobench.report.answer_texts import answer_label, score_text, value_words
+from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.joined_samples import Joined, played
+from pytest_audiobench.report.label_tables import answer_label
 
 LONGEST_TEXT = 16_000
 """Characters of one text that are embedded; predictions.jsonl has the rest."""
@@ -221,6 +227,51 @@ def right(scores: Mapping[str, float]) -> bool | None:
         return scores["correct"] >= 1
     errors = [scores[name] for name in ("S", "D", "I") if name in scores]
     return sum(errors) == 0 if errors else None
+
+
+def value_words(value: str | None) -> str | None:
+    """What was read, where that is a list or an object, as ``dog, cat`` or ``labels: dog, cat``; a text as it is."""
+    if value is None or value[:1] not in ("[", "{"):
+        return value
+    try:
+        parsed = json.loads(value)
+        # A transcript may begin with a bracket: only what a scorer wrote itself is in just this form.
+        is_ours = value in (json.dumps(parsed), json.dumps(parsed, ensure_ascii=False))
+        return _spelled(parsed) if is_ours else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        parts = ((name.replace("_", " "), _spelled(entry)) for name, entry in value.items())
+        return "; ".join(f"{name}: {text}" for name, text in parts if text)
+    if isinstance(value, list):
+        return (" | " if any(isinstance(entry, dict) for entry in value) else ", ").join(map(_spelled, value))
+    return "" if value is None else str(value)
+
+
+@lru_cache(maxsize=4_096)
+def score_text(metric: str, scores: tuple[tuple[str, float], ...]) -> str:
+    """``wer 25.0 %``: a sample's own score; empty where it has none, or only says again that the answer is right."""
+    statistics = dict(scores)
+    score = _own_score(metric, statistics)
+    if math.isnan(score) or score == statistics.get("correct"):
+        return ""
+    return f"{metric} {value_text(score, metric_kind(metric).unit)}"
+
+
+def _own_score(metric: str, statistics: Mapping[str, float]) -> float:
+    kind = metric_kind(metric) if is_known(metric) else None
+    if kind is None:
+        return math.nan
+    try:
+        if kind.parts is not None:
+            top, whole = kind.parts(statistics)
+            return top / whole if whole > 0 else math.nan
+        return math.nan if kind.sample_score is None else kind.sample_score(statistics)
+    except (KeyError, ArithmeticError, ValueError, UsageError):
+        return math.nan  # statistics come from files that anyone may have edited
 
 
 def _role(row: PredictionRow) -> str:

@@ -12,9 +12,9 @@ from pytest_audiobench.protocols.scorer_documentation import scorer_documentatio
 from pytest_audiobench.protocols.scorer_documentation_pages import computed_examples
 from pytest_audiobench.records.lines import BaselineAnswer, ComparedRow, PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord
-from pytest_audiobench.report.answer_texts import answer_label, score_text, value_words
 from pytest_audiobench.report.joined_samples import Joined
-from pytest_audiobench.report.page.rows import RowMaker
+from pytest_audiobench.report.label_tables import answer_label
+from pytest_audiobench.report.page.rows import RowMaker, score_text, value_words
 
 SCORERS = [(name, scorer) for name in FAMILIES for scorer in family(name).available.values()]
 DIGITS = [str(number) for number in range(10)]
@@ -85,7 +85,7 @@ def test_a_list_or_an_object_that_a_scorer_read_is_shown_in_words():
     )
 
 
-@pytest.mark.parametrize("text", ["[music]", "[1,2]", "{", "B", "", None])
+@pytest.mark.parametrize("text", ["[music]", "[" * 100_000, "[" * 5_000 + "]" * 5_000, "[1,2]", "{", "B", "", None])
 def test_a_text_that_no_scorer_wrote_stays_as_it_is(text):
     assert value_words(text) == text
 
