@@ -146,9 +146,10 @@ def evaluate(
     warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
     coverage = scores.scorers[0].coverage
     if not spec.control and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
-        from pytest_audiobench.evaluation.unreadable_answers import unreadable_alarm
+        from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
 
-        warnings += unreadable_alarm(protocol, scores.rows[protocol.scorers[0].name], perturbation)
+        unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
+        warnings += unreadable.alarm() if wants_answers(perturbation) else []
     result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 

@@ -17,7 +17,6 @@ _UNREADABLE = "could not be read ("
 _EXAMPLES, _LONGEST_EXAMPLE = 3, 40
 _MOST_LABELS, _LONGEST_LABEL = 12, 30
 _FORMS = {"words": "a transcript", "all_words": "the transcripts", "option": "one of the options"}
-_STATUS_TEXTS = {"out_of_range": "out of range"}
 
 
 def is_readable(status: str, scores: Statistics | None) -> bool:
@@ -35,25 +34,17 @@ def is_unreadable_alarm(warning: str) -> bool:
     return warning.startswith(ALARM) and _UNREADABLE in warning
 
 
-def unreadable_alarm(
-    protocol: Protocol, rows: Sequence[ScoredSample], perturbation: PerturbationRecord | None
-) -> list[str]:
-    """The alarm of an eval whose headline's scorer read ``rows``; nothing where enough of them were readable."""
-    answers = UnreadableAnswers(protocol)
-    answers.add(rows)
-    return answers.alarm() if wants_answers(perturbation) else []
-
-
 class UnreadableAnswers:
     """Counts what the headline's scorer could not read, and keeps the first few of it."""
 
-    def __init__(self, protocol: Protocol) -> None:
+    def __init__(self, protocol: Protocol, rows: Sequence[ScoredSample] = ()) -> None:
         self._protocol, self._scorer = protocol, protocol.scorers[0]
         self._stage = self._scorer.judge or self._scorer.stage or protocol.answering.name
         self._answers = 0
         self._statuses: Counter[str] = Counter()
         self._texts: dict[str, None] = {}
         self._expected = ""
+        self.add(rows)
 
     def add(self, rows: Sequence[ScoredSample]) -> None:
         """Count ``rows``, those of the headline; a failed asking is no answer."""
@@ -71,7 +62,7 @@ class UnreadableAnswers:
         count = self._statuses.total()
         if not are_unreadable(self._answers - count, self._answers):
             return []
-        reasons = ", ".join(f"{each} {_STATUS_TEXTS.get(name, name)}" for name, each in sorted(self._statuses.items()))
+        reasons = ", ".join(f"{each} {name.replace('_', ' ')}" for name, each in sorted(self._statuses.items()))
         what = f"verdicts of {self._scorer.judge}" if self._scorer.judge else "answers"
         return [
             f"{ALARM} {count} of {self._answers} {what} {_UNREADABLE}{reasons}), so {self._scorer.metrics[0]} tells "

@@ -60,7 +60,7 @@ class Half:
 
 
 class Rate(NamedTuple):
-    """How often the model failed at all, whatever it did elsewhere, as texts; a dash where it is not on record."""
+    """How often the model failed at all, as texts; a dash where it is not on record."""
 
     value: str
     interval: str

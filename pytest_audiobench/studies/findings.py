@@ -82,19 +82,15 @@ def _mostly_made_up(result: Result, record: FindingsRecord, by: str) -> list[str
 
     Of a domain that was tested its finding tells.
     """
-    whole: list[dict[str, str]] = [{}]
     untested = [{by: finding.slice[by]} for finding in record.findings if finding.status == "untested"]
     scorer = next(str(metric.scorer) for metric in result.record.metrics if metric.name == METRIC)
-    for groups in (whole, untested):
-        rates = [(group.get(by, "all"), result.find(METRIC, {**group, "scorer": scorer})) for group in groups]
-        texts = [
-            f"{name} {100 * rate:.1f} % ({100 * rate.lower:.1f} to {100 * rate.upper:.1f}) of {rate.n}"
-            for name, rate in rates
-            if rate is not None and rate.lower is not None and rate.upper is not None and rate.lower > MOST_MADE_UP
-        ]
-        if texts:
-            return texts
-    return []
+    texts: dict[str, str] = {}
+    for group in ({}, *untested):
+        rate = result.find(METRIC, {**group, "scorer": scorer})
+        if rate is not None and rate.lower is not None and rate.upper is not None and rate.lower > MOST_MADE_UP:
+            interval = f"{100 * rate.lower:.1f} to {100 * rate.upper:.1f}"
+            texts[group.get(by, "")] = f"{group.get(by, 'all')} {100 * rate:.1f} % ({interval}) of {rate.n}"
+    return [texts[""]] if "" in texts else list(texts.values())
 
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:

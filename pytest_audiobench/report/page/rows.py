@@ -1,7 +1,4 @@
-"""One sample as the page holds it: what the list is filtered by, and what its card shows, as short JSON texts.
-
-The statistics behind a number are for sums and not for readers: none of their names stands on a card.
-"""
+"""One sample as the page holds it: what the list is filtered by, and what its card shows, as short JSON texts."""
 
 from __future__ import annotations
 
@@ -137,7 +134,7 @@ class RowMaker:
                 row.status,
                 row.value,
                 None if scores is None else tuple(scores.items()),
-                self._metric(row.scorer),
+                self._metrics.get(row.scorer, ""),
             )
             if row.scorer in self._scorers:
                 numbers.setdefault(result, []).append(self._scorers[row.scorer])
@@ -154,15 +151,12 @@ class RowMaker:
         diff = word_diff(reference, answer, self._headline, self._words, scores)
         return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
 
-    def _metric(self, scorer: str) -> str:
-        return self._metrics.get(scorer, "")
-
     def _before(self, before: BaselineAnswer, choices: Sequence[str], references: Sequence[str]) -> list[Any]:
         scores = before.scores
         return [
             before.status,
             self._cut(before.text),
-            None if scores is None else score_text(self._metric(self._headline), tuple(scores.items())),
+            None if scores is None else score_text(self._metrics.get(self._headline, ""), tuple(scores.items())),
             [_name(name) for name in before.failures[:LONGEST_LIST]],
             None if scores is None else right(scores),
             self._cut(answer_label(before, choices, references)) if before.text is None else "",
