@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
-from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
 from pytest_audiobench.protocols.protocol import WITHHELD
 from pytest_audiobench.records.lines import BaselineAnswer
@@ -124,14 +123,8 @@ def labels_before(before: BaselineAnswer, choices: Sequence[str]) -> list[str | 
     listed = {tidy_caseless(choice): choice for choice in reversed(choices)}
     if scores["label_list"] != label_statistics(listed, (), ())["label_list"]:
         return None
-    return [_label(name, listed) for name, count in scores.items() if name.startswith(SAID) and count]
-
-
-def _label(statistic: str, listed: Mapping[str, str]) -> str | None:
-    place = statistic.removeprefix(SAID)
-    if statistic == SAID_OTHER or not place.isdecimal() or int(place) >= len(listed):
-        return None
-    return listed[sorted(listed)[int(place)]]
+    places = {f"{SAID}{place}": listed[name] for place, name in enumerate(sorted(listed))}
+    return [places.get(name) for name, count in scores.items() if name.startswith(SAID) and count]
 
 
 def answer_label(before: BaselineAnswer, choices: Sequence[str], references: Sequence[str]) -> str:

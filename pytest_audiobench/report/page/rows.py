@@ -248,24 +248,15 @@ def _spelled(value: Any) -> str:
 @lru_cache(maxsize=4_096)
 def score_text(metric: str, scores: tuple[tuple[str, float], ...]) -> str:
     """``wer 25.0 %``: a sample's own score; empty where it has none, or only says again that the answer is right."""
-    statistics = dict(scores)
-    score = _own_score(metric, statistics)
-    if math.isnan(score) or score == statistics.get("correct"):
+    kind, statistics = metric_kind(metric) if is_known(metric) else None, dict(scores)
+    if kind is None or (kind.parts is None and kind.sample_score is None):
         return ""
-    return f"{metric} {value_text(score, metric_kind(metric).unit)}"
-
-
-def _own_score(metric: str, statistics: Mapping[str, float]) -> float:
-    kind = metric_kind(metric) if is_known(metric) else None
-    if kind is None:
-        return math.nan
     try:
-        if kind.parts is not None:
-            top, whole = kind.parts(statistics)
-            return top / whole if whole > 0 else math.nan
-        return math.nan if kind.sample_score is None else kind.sample_score(statistics)
+        top, whole = kind.parts(statistics) if kind.parts else (kind.sample_score(statistics), 1.0)  # type: ignore[misc]
+        score = top / whole if whole > 0 else math.nan
     except (KeyError, ArithmeticError, ValueError, UsageError):
-        return math.nan  # statistics come from files that anyone may have edited
+        return ""  # statistics come from files that anyone may have edited
+    return "" if math.isnan(score) or score == statistics.get("correct") else f"{metric} {value_text(score, kind.unit)}"
 
 
 def _role(row: PredictionRow) -> str:
