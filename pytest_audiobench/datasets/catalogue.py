@@ -48,6 +48,12 @@ PERTURBATIONS = {
 """What makes each kind of perturbations."""
 
 
+def folder_names() -> set[str]:
+    """The names under which this package and what is registered look for folders, but for names that callers give."""
+    defaults = {"faithfulness", "faithfulness-audio", "injection", "non-speech", "packs"}
+    return defaults | {name for name, loader in LOADERS.items() if isinstance(loader, Path) or name not in _OWN}
+
+
 def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
     """The data set ``name``, with what its loader takes: ``dataset("sakura", "animal", hop="single")``.
 

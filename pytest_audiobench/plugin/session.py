@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_audiobench.datasets.places import Places, folders
+from pytest_audiobench.datasets.places import NamedFolders, Places, folders
 from pytest_audiobench.errors import UsageError, disk_errors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
@@ -44,6 +44,8 @@ class EvalSession:
         self.checked = False
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
+        self.unknown_data: list[str] = []
+        """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
 
@@ -271,7 +273,7 @@ class EvalSession:
         )
 
     @cached_property
-    def data_folders(self) -> tuple[dict[str, Path], list[Path]]:
+    def data_folders(self) -> tuple[NamedFolders, list[Path]]:
         """Those of one data set by its name, and shelves of many. Raises UsageError for what is no folder."""
         return folders(self.options.data, base(self.config, "data"), "--ab-data")
 
