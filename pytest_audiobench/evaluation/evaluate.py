@@ -154,7 +154,7 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
         protocol = with_other_prompts(protocol, context.prompts)
-    protocol = _with_named_scorers(protocol, context.scorers)
+    protocol = with_named_scorers(protocol, context.scorers)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
         from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
@@ -163,7 +163,7 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
     return protocol, cautions
 
 
-def _with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
+def with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
     """``protocol``, read by those of the scorers that it has.
 
     Names that belong to other evals' protocols are fine; one that belongs to none is a mistake.
@@ -190,6 +190,11 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             can = " and ".join(handle.limits.tasks)
             only = f"{handle.spec} can do {can} and nothing else"
             raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+    check_scorers(protocol)
+
+
+def check_scorers(protocol: Protocol) -> None:
+    """Raises UsageError for a scorer whose libraries are not installed."""
     # What a score needs is looked for before the model is asked, or hours of answers would end in a missing library.
     for scorer in protocol.scorers:
         if lacking := scorer.missing_parts():

@@ -9,12 +9,12 @@ import sys
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
@@ -63,6 +63,10 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.check_models()
         _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
+        if shared.options.scorers or shared.options.required or shared.data_folders[0]:
+            from pytest_audiobench.plugin.given_names import check_names
+
+            check_names(shared, items, partial(_whole_benchmark, config))
         if is_first(config):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
@@ -152,6 +156,9 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         _refuse(config, session.items, error)
         return
     try:
+        from pytest_audiobench.plugin.needed_parts import check_parts
+
+        check_parts(shared, selected)
         expected = _expected_evals(shared, session, selected)
     except UsageError as error:
         _refuse(config, session.items, error)
@@ -170,7 +177,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, baseline))
+    unknown = shared.unknown_data
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, unknown, baseline))
 
 
 def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
@@ -210,6 +218,8 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
     which nothing is required are deselected.
     """
     expected = {item: _expected(shared, item) for item in selected}
+    from pytest_audiobench.plugin.needed_parts import is_absent
+
     files: dict[Path, list[pytest.Item]] = {}
     for item in selected:
         if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
@@ -217,22 +227,10 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
     needless: set[pytest.Item] = set()
     for path, items in files.items():
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
-        if len(items) > 1 and _is_absent(shared.places(path.parent), items):
+        if len(items) > 1 and is_absent(shared.places(path.parent), items):
             needless.update(set(items) - (required or {items[0]}))
     _deselect(session, needless)
     return [eval_ for item, eval_ in expected.items() if item not in needless]
-
-
-def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
-    """Whether nothing that the file of ``items`` declares is on this machine."""
-    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data())}.values():
-        try:
-            cases = (case for given in data.ids() for case in data.cases(given))
-            places.find(data.root, *(mark for case in cases for mark in data.files(case)))
-        except DataNotFound:
-            continue
-        return False
-    return True
 
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:

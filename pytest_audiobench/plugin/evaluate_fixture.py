@@ -34,7 +34,7 @@ from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
-from pytest_audiobench.plugin.eval_items import EvalItem
+from pytest_audiobench.plugin.eval_items import STYLE, EvalItem
 from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, LOOKED_UP, REQUIRED, UNAVAILABLE
@@ -49,9 +49,6 @@ from pytest_audiobench.studies.faithfulness import warn_of_sway
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
-
-STYLE = "style"
-"""In place of scorers' names: those that belong to the model's style and the data set."""
 
 
 def _check_kinds(dataset: object, protocol: object) -> None:

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -89,6 +90,14 @@ class HfModel:
     @property
     def dtype(self) -> str:
         return self._dtype or ("bfloat16" if self.device.startswith("cuda") else "float32")
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        extras = {"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})}
+        for library, extra in extras.items():
+            if find_spec(library) is None:
+                return f"{library} is not installed: pip install 'pytest-audiobench[{extra}]'"
+        return ""
 
     @cached_property
     def limits(self) -> Limits:

@@ -6,6 +6,7 @@ The openai library is imported by :meth:`OpenAIModel.load` alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, UsageError
@@ -127,6 +128,11 @@ class OpenAIModel:
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
         }
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        lacks = find_spec("openai") is None
+        return "the openai library is not installed: pip install 'pytest-audiobench[openai]'" if lacks else ""
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.
