@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_audiobench.models.messages import Ask, Response
@@ -92,3 +93,11 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Free memory and devices."""
+
+
+def missing_library(extras: Mapping[str, str]) -> str:
+    """The first of the libraries that is not installed, with how to install the extra that brings it; "" for none."""
+    for library, extra in extras.items():
+        if find_spec(library) is None:
+            return f"{library} is not installed: pip install 'pytest-audiobench[{extra}]'"
+    return ""

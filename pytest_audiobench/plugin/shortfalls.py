@@ -116,7 +116,8 @@ def _other_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iter
     if others and names and ALL not in names:
         evals = ", ".join(dict.fromkeys(others[:_MOST_NAMES]))
         more = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
-        yield f"--ab-scorer fits {counted(len(others), 'eval')} not, which kept their own scorers: {evals}{more}"
+        own = "left to its own" if len(others) == 1 else "left to their own"
+        yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}{more}"
 
 
 def _required(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
@@ -127,13 +128,11 @@ def _required(controller: Controller, records: Sequence[ItemRecord], config: pyt
     for nodeid, sets in controller.unavailable.items():
         own = _names(controller.expected[nodeid].suite, sets)
         seen |= own
-        for name in {ALL, *own} & set(names):
+        for name in sorted({ALL, *own} & set(names)):
             reason = message(controller.messages.get(nodeid, "its data is not on this machine"))
             lacking.setdefault(", ".join(sorted(sets)), f"which --ab-require={name} asks for, is unavailable: {reason}")
     yield from (f"{sets}, {reason}" for sets, reason in lacking.items())
-    yield from (
-        f"nothing of {name} was measured, which --ab-require names" for name in names if name not in {ALL, *seen}
-    )
+    yield from (f"nothing was measured that --ab-require={name} asks for" for name in names if name not in {ALL, *seen})
 
 
 def _names(suite: str, sets: Collection[str]) -> set[str]:

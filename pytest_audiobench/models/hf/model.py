@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +30,7 @@ from pytest_audiobench.models.hf.options import (
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 ADAPTER = "hf/2"
@@ -93,11 +92,7 @@ class HfModel:
 
     def missing_parts(self) -> str:
         """What is not installed and is needed to ask, with the remedy; "" for nothing."""
-        extras = {"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})}
-        for library, extra in extras.items():
-            if find_spec(library) is None:
-                return f"{library} is not installed: pip install 'pytest-audiobench[{extra}]'"
-        return ""
+        return missing_library({"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})})
 
     @cached_property
     def limits(self) -> Limits:

@@ -6,12 +6,11 @@ The openai library is imported by :meth:`OpenAIModel.load` alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
@@ -131,8 +130,7 @@ class OpenAIModel:
 
     def missing_parts(self) -> str:
         """What is not installed and is needed to ask, with the remedy; "" for nothing."""
-        lacks = find_spec("openai") is None
-        return "the openai library is not installed: pip install 'pytest-audiobench[openai]'" if lacks else ""
+        return missing_library({"openai": "openai"})
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.
