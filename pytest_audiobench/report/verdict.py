@@ -75,7 +75,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
-    counts = "; ".join(filter(None, (changes.counts if changes else "", *more, _availability(record))))
+    counts = "; ".join(filter(None, (changes.counts if changes else "", _availability(record), *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
     if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")

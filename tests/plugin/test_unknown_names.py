@@ -208,27 +208,30 @@ def test_a_manifest_of_a_file_without_code_that_is_not_there_is_refused(asked, w
     assert "mine.audiobench.toml: there is no file or folder " in refused(asked, workers)
 
 
-LACKING = "import sys\nsys.modules.update(dict.fromkeys({modules!r}))\n"
+def lacking(suite, *modules):
+    """Lets every process of the suite's runs be without these libraries."""
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(f"import sys\n\nsys.modules.update(dict.fromkeys({modules!r}))\n{conftest.read_text()}")
 
 
 @BOTH_WAYS
 def test_a_scorer_whose_library_is_lacking_is_refused_once(asked, workers):
-    asked.write(without=LACKING.format(modules=["nltk", "rouge_score", "pycocoevalcap"]))
+    lacking(asked, "nltk", "rouge_score", "pycocoevalcap")
     for name in ("one", "two"):
         (asked.path / f"{name}.audiobench.toml").write_text(
             'manifest = "data/tones.jsonl"\nprotocol = "captioning"\nscorers = "rouge-google"\n'
         )
-    line = refused(asked, "-p", "without", workers)
+    line = refused(asked, workers)
     assert "the scorer rouge-google cannot be used here: " in line
     assert "pip install 'pytest-audiobench[captions]'" in line
 
 
 @BOTH_WAYS
 def test_rows_in_parquet_without_its_library_are_refused_once(asked, workers):
-    asked.write(without=LACKING.format(modules=["pyarrow", "pyarrow.parquet"]))
+    lacking(asked, "pyarrow", "pyarrow.parquet")
     (asked.path / "pitch.audiobench.toml").write_text(TONES.format(rows="rows.parquet"))
     (asked.path / "data" / "rows.parquet").write_bytes(b"PAR1")
-    line = refused(asked, "-p", "without", "--ab-data=pitch=data", workers)
+    line = refused(asked, "--ab-data=pitch=data", workers)
     assert line == "ERROR: Parquet files need pyarrow: pip install 'pytest-audiobench[parquet]'"
 
 
@@ -242,15 +245,17 @@ def test_rows_in_parquet_without_its_library_are_refused_once(asked, workers):
     ],
 )
 def test_a_model_whose_library_is_lacking_is_refused_once(asked, module, spec, extra, workers, pytestconfig):
-    asked.write(test_tones=MANY, without=LACKING.format(modules=[module]))
+    asked.write(test_tones=MANY)
+    lacking(asked, module)
     good = pytestconfig.rootpath / "fixtures" / "checkpoints" / "good"
-    result = asked.run("-p", "without", workers, model=spec.format(good=good))
+    result = asked.run(workers, model=spec.format(good=good))
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     line = error(result)
     assert f"pip install 'pytest-audiobench[{extra}]'" in line
 
 
 def test_collecting_needs_no_library_of_the_model(asked, pytestconfig):
-    asked.write(test_tones=MANY, without=LACKING.format(modules=["torch"]))
+    asked.write(test_tones=MANY)
+    lacking(asked, "torch")
     good = pytestconfig.rootpath / "fixtures" / "checkpoints" / "good"
-    assert asked.run("-p", "without", "--collect-only", "-q", model=f"hf:{good}").ret == 0
+    assert asked.run("--collect-only", "-q", model=f"hf:{good}").ret == 0
