@@ -159,9 +159,11 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         _refuse(config, session.items, error)
         return
     try:
-        from pytest_audiobench.plugin.needed_parts import check_parts
+        shared.check_libraries({_alias(shared, item) for item in selected})
+        if any(DECLARED in item.stash for item in selected):
+            from pytest_audiobench.plugin.needed_parts import check_parts
 
-        check_parts(shared, selected)
+            check_parts(shared, selected)
         expected = _expected_evals(shared, session, selected)
     except UsageError as error:
         _refuse(config, session.items, error)
@@ -221,13 +223,13 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
     which nothing is required are deselected.
     """
     expected = {item: _expected(shared, item) for item in selected}
-    from pytest_audiobench.plugin.needed_parts import is_absent
-
     files: dict[Path, list[pytest.Item]] = {}
     for item in selected:
         if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
             files.setdefault(item.path, []).append(item)
     needless: set[pytest.Item] = set()
+    if files:
+        from pytest_audiobench.plugin.needed_parts import is_absent
     for path, items in files.items():
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
         if len(items) > 1 and is_absent(shared.places(path.parent), items):

@@ -16,16 +16,9 @@ from pytest_audiobench.plugin.session import EvalSession
 
 
 def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
-    """Raises UsageError, once for all evals, for a library that their models lack, and for what those without code do.
-
-    What a test asks for in its body is not known before it runs: its eval fails.
+    """Raises UsageError, once for all evals without code among ``selected``, for what is lacking of their data and
+    scorers. What a test asks for in its body is not known before it runs: its eval fails.
     """
-    first = next(iter(shared.specs))
-    aliases = dict.fromkeys(item.stash[ITEM].alias or first for item in selected)
-    for spec in [*(shared.specs[alias] for alias in aliases), *shared.judge_specs.values()]:
-        missing_parts = getattr(shared.model_of(spec), "missing_parts", str)
-        if lacking := missing_parts():
-            raise UsageError(f"the model {spec.text} cannot be asked here: {lacking}")
     files: dict[Path, list[pytest.Item]] = {}
     for item in selected:
         if DECLARED in item.stash:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -238,6 +238,12 @@ class EvalSession:
             from pytest_audiobench.models.remote.endpoint import check_apart
 
             check_apart(models)
+
+    def check_libraries(self, aliases: Collection[str]) -> None:
+        """Raises UsageError for a library that is not installed and that asking these models, or the judges, needs."""
+        for spec in [*(self.specs[alias] for alias in sorted(aliases)), *self.judge_specs.values()]:
+            if lacking := getattr(self.model_of(spec), "missing_parts", str)():
+                raise UsageError(f"the model {spec.text} cannot be asked here: {lacking}")
 
     def announce(self, handle: ModelHandle) -> None:
         """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
