@@ -24,7 +24,6 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
-from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 
@@ -164,22 +163,9 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
 
 
 def with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
-    """``protocol``, read by those of the scorers that it has.
-
-    Names that belong to other evals' protocols are fine; one that belongs to none is a mistake.
-    """
-    from pytest_audiobench.protocols.catalogue import scorer_names
-
-    def unknown() -> list[str]:
-        others = [name for name in names if name not in protocol.available and name != ALL]
-        known = scorer_names() if others else ()
-        return [name for name in others if name not in known]
-
-    if unknown():
+    """``protocol``, read by those of the scorers that it has; other names belong to other evals' protocols."""
+    if any(name not in protocol.available and name != ALL for name in names):
         protocol = protocol.extended()
-    if strange := unknown():
-        known = sorted({*protocol.available, *scorer_names()})
-        raise UsageError(f"no scorer is called {strange[0]!r}; {suggestion(strange[0], known)}")
     scorers = [name for name in names if name in protocol.available or name == ALL]
     return protocol.with_scorers(*scorers) if scorers else protocol
 
