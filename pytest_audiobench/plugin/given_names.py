@@ -22,12 +22,13 @@ def check_names(shared: EvalSession, items: Sequence[pytest.Item], all_evals: Ca
     """
     options, mistakes = shared.options, Mistakes()
     _ = shared.registration
-    extensions.load()
     _check_scorers(shared, items, mistakes)
     _check_data(shared, items, mistakes)
     if names := [name for name in options.required if name != ALL]:
         known = {item.stash[ITEM].suite for item in items if ITEM in item.stash} | {*LOADERS} | _roots(items)
         if not known.issuperset(names):
+            extensions.load()
+            known.update(LOADERS)
             known.update(eval_.partition("/")[0].partition("[")[0] for eval_ in all_evals())
         for name in names:
             if name not in known and not _is_written(name, shared.config, items):
@@ -43,6 +44,9 @@ def _check_scorers(shared: EvalSession, items: Sequence[pytest.Item], mistakes: 
     from pytest_audiobench.protocols.catalogue import scorer_names
 
     known = scorer_names()
+    if not known.issuperset(names):
+        extensions.load()
+        known = scorer_names()
     for name in names:
         if name not in known and not _is_written(name, shared.config, items):
             every = f"audiobench scorers lists all {len(known)}"
@@ -53,7 +57,8 @@ def _check_data(shared: EvalSession, items: Sequence[pytest.Item], mistakes: Mis
     folders, _ = shared.data_folders
     known = folder_names() if folders else set()
     if folders.keys() - known:
-        known |= _roots(items)
+        extensions.load()
+        known = folder_names() | _roots(items)
     for name in sorted(folders.keys() - known):
         if _is_written(name, shared.config, items):
             continue
