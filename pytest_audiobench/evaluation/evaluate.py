@@ -24,7 +24,6 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
-from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 
@@ -160,7 +159,7 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
         protocol = with_other_prompts(protocol, context.prompts)
-    protocol = _with_named_scorers(protocol, context.scorers)
+    protocol = with_named_scorers(protocol, context.scorers)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
         from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
@@ -169,23 +168,10 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
     return protocol, cautions
 
 
-def _with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
-    """``protocol``, read by those of the scorers that it has.
-
-    Names that belong to other evals' protocols are fine; one that belongs to none is a mistake.
-    """
-    from pytest_audiobench.protocols.catalogue import scorer_names
-
-    def unknown() -> list[str]:
-        others = [name for name in names if name not in protocol.available and name != ALL]
-        known = scorer_names() if others else ()
-        return [name for name in others if name not in known]
-
-    if unknown():
+def with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
+    """``protocol``, read by those of the scorers that it has; other names belong to other evals' protocols."""
+    if any(name not in protocol.available and name != ALL for name in names):
         protocol = protocol.extended()
-    if strange := unknown():
-        known = sorted({*protocol.available, *scorer_names()})
-        raise UsageError(f"no scorer is called {strange[0]!r}; {suggestion(strange[0], known)}")
     scorers = [name for name in names if name in protocol.available or name == ALL]
     return protocol.with_scorers(*scorers) if scorers else protocol
 
@@ -196,6 +182,11 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             can = " and ".join(handle.limits.tasks)
             only = f"{handle.spec} can do {can} and nothing else"
             raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+    check_scorers(protocol)
+
+
+def check_scorers(protocol: Protocol) -> None:
+    """Raises UsageError for a scorer whose libraries are not installed."""
     # What a score needs is looked for before the model is asked, or hours of answers would end in a missing library.
     for scorer in protocol.scorers:
         if lacking := scorer.missing_parts():

@@ -34,6 +34,11 @@ _LISTS = {
         "a mixture of a pack's sounds for the perturbation custom of sound identification, or a file of recipes; "
         "repeatable",
     ),
+    "require": (
+        "all|NAME",
+        "fail where a data set, benchmark or suite is selected and not measured since its data is not on this machine; "
+        "all: any; repeatable",
+    ),
     "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
@@ -98,6 +103,7 @@ class Options(NamedTuple):
     judges: tuple[str, ...]
     data: tuple[str, ...]
     mixes: tuple[str, ...]
+    required: tuple[str, ...]
     scorers: tuple[str, ...]
     prompts: str
     stores: tuple[Path, ...]
@@ -135,6 +141,7 @@ def read_options(config: pytest.Config) -> Options:
         judges=_list(config, "judge"),
         data=_list(config, "data"),
         mixes=_list(config, "mix"),
+        required=_list(config, "require"),
         scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),

@@ -62,7 +62,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     registration_of(session.config)
     records = [part.item for part in whole_parts(controller.place.parts)]
     controller.measured = {record.nodeid for record in records if record.scorers}
-    run_notes = notes(controller)
+    run_notes = notes(controller, records, session.config)
     if stopped and controller.lost:
         compared = ", nor compared with the baseline" if controller.baseline is not None else ""
         count = len(controller.lost)
@@ -213,6 +213,7 @@ def _heading(
         runtime=runtime(),
         notes=[*unmeasured, *run_notes],
         unmeasured=unmeasured,
+        unavailable=sorted({name for names in controller.unavailable.values() for name in names}),
         hashes=pooled_hashes(()),
         baseline=controller.baseline,
     )

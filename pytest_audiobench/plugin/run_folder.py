@@ -48,6 +48,8 @@ class Announcement(Record, frozen=True):
     cautions: Sequence[str] = ()
     missing: Sequence[str] = ()
     """What the baseline holds and was not collected, a sentence each."""
+    unknown_data: Sequence[str] = ()
+    """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
     baseline: BaselineRecord | None = None
     usage_error: str = ""
 

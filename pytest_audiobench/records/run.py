@@ -619,6 +619,8 @@ class RunRecord(Record, frozen=True, kw_only=True):
     """What a reader of the run must know; hooks may append to it."""
     unmeasured: Sequence[str] = field(default_factory=list)
     """What was required, or asked for by name, and has no result: a run with any is not green."""
+    unavailable: Sequence[str] = field(default_factory=list)
+    """The data sets of selected evals that are not on this machine."""
     baseline: BaselineRecord | None = None
     extra: dict[str, Any] = field(default_factory=dict)
     """What hooks added: JSON values under names of their own."""

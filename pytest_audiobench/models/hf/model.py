@@ -30,7 +30,7 @@ from pytest_audiobench.models.hf.options import (
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 ADAPTER = "hf/2"
@@ -89,6 +89,10 @@ class HfModel:
     @property
     def dtype(self) -> str:
         return self._dtype or ("bfloat16" if self.device.startswith("cuda") else "float32")
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})})
 
     @cached_property
     def limits(self) -> Limits:

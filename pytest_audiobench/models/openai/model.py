@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
@@ -127,6 +127,10 @@ class OpenAIModel:
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
         }
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"openai": "openai"})
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
@@ -167,6 +167,10 @@ class PredictionsModel:
             **({"hints": "task, choices"} if form.hints else {}),
             "window": "none" if form.max_s is None else f"{form.max_s:g} s",
         }
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"httpx": "http"})
 
     def load(self) -> None:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""
