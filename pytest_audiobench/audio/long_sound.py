@@ -125,6 +125,8 @@ def pieces(samples: Samples, width: int) -> Iterator[Samples]:
 def _mapping(samples: Samples) -> mmap.mmap | None:
     """The mapped file that all of ``samples`` is, where the system can let go of a part."""
     base: object = samples.base
+    if isinstance(base, memoryview):
+        base = base.obj
     if isinstance(base, mmap.mmap) and len(base) == samples.nbytes and hasattr(mmap, "MADV_DONTNEED"):
         return base
     return None

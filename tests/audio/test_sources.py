@@ -15,7 +15,7 @@ import soundfile
 from pytest_audiobench.audio import combining, edits, source_samples, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.sound_file import Recording
+from pytest_audiobench.audio.sound_file import Amount, Recording
 from pytest_audiobench.audio.source_samples import SoundMemory
 from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
 from pytest_audiobench.datasets.places import Places
