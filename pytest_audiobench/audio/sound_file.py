@@ -204,7 +204,7 @@ def _stream(
     _check_header(name, file, sound)
     wanted = _frames_within(sound.frames, sound.samplerate, reach_s)
     _check_amount(name, wanted, sound.channels, sound.samplerate, amount)
-    return SoundStream(_whole(name, sound, wanted), sound.samplerate, sound.frames, wanted)
+    return SoundStream(_blocks(name, sound, wanted), sound.samplerate, sound.frames, wanted)
 
 
 def _excerpt(
@@ -257,20 +257,9 @@ def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None
         )
 
 
-def _whole(name: str, sound: soundfile.SoundFile, wanted: int) -> Iterator[Samples]:
-    """The first ``wanted`` frames; a file that holds fewer was cut off."""
-    count = 0
-    for block in _blocks(name, sound, wanted):
-        count += len(block)
-        yield block
-    if count < wanted and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
-        raise AudioError(
-            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {count}; "
-            "fetch it again"
-        )
-
-
 def _blocks(name: str, sound: soundfile.SoundFile, wanted: int) -> Iterator[Samples]:
+    """``wanted`` frames from where the file is; from its beginning, one that holds fewer was cut off."""
+    is_excerpt = sound.tell() > 0
     left = wanted
     while left > 0:
         try:
@@ -282,6 +271,11 @@ def _blocks(name: str, sound: soundfile.SoundFile, wanted: int) -> Iterator[Samp
             break
         yield _mean_of_channels(block)
         left -= len(block)
+    if left and not is_excerpt and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
+        raise AudioError(
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {wanted - left}; "
+            "fetch it again"
+        )
 
 
 def _concatenated(blocks: Iterable[Samples]) -> Samples:
