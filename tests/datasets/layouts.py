@@ -224,6 +224,40 @@ def mmau_git() -> Layout:
     return Layout("mmau-git", rows, write, "mmau-test-mini.json", lambda _: dataset("mmau"), "audio_id", eighth="row 7")
 
 
+def mmau_hub() -> Layout:
+    """``test_mini.parquet`` of gamma-lab-umd/MMAU-test-mini: ``context`` (an audio file's bytes), ``instruction``,
+    ``choices`` and ``answer`` with their letters ("(A) Man"), ``other_attributes``, a JSON text of ``{id, task,
+    category, sub-category, difficulty, dataset}``.
+    """
+    rows = []
+    for number, row in enumerate(mmau_git().rows):
+        choices = [f"({letter}) {choice}" for letter, choice in zip("ABCDEFGH", row["choices"], strict=False)]
+        about = {name: row[name] for name in ("id", "task", "category", "sub-category", "difficulty", "dataset")}
+        rows.append(
+            {
+                "context": {"bytes": encoded(wave(number), number), "path": None},
+                "instruction": row["question"],
+                "choices": choices,
+                "answer": next((choice for choice in choices if choice[4:] == row["answer"]), row["answer"]),
+                "other_attributes": json.dumps(about),
+            }
+        )
+    file = "test_mini.parquet"
+
+    def write(folder: Path, rows: Sequence[Row]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        folder.mkdir(parents=True, exist_ok=True)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), folder / file, row_group_size=4)
+
+    return Layout(
+        *("mmau-hub", rows, write, file, lambda _: dataset("mmau"), "context"),
+        id="other_attributes",
+        eighth="row group 1, row 3",
+    )
+
+
 def _mmar_rows() -> list[Row]:
     modalities = ("sound", "music", "speech", "mix-sound-music", "mix-sound-speech", "mix-music-speech")
     layers = ("Signal Layer", "Perception Layer", "Semantic Layer", "Cultural Layer")
@@ -585,7 +619,7 @@ def parquet_floats() -> Layout:
 
 
 LAYOUTS = (
-    *(sakura_json, sakura_csv, mmau_git, mmar_jsonl, mmar_hub, librispeech, gigaspeech, common_voice, fleurs),
+    *(sakura_json, sakura_csv, mmau_git, mmau_hub, mmar_jsonl, mmar_hub, librispeech, gigaspeech, common_voice, fleurs),
     *(audiofolder_csv, audiofolder_jsonl, class_folders, manifest_csv, manifest_tsv, manifest_jsonl),
     *(parquet_bytes, parquet_paths, parquet_floats),
 )
