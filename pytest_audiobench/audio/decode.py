@@ -42,7 +42,6 @@ from pytest_audiobench.audio.source_samples import (
     file_excerpt,
     file_sound,
     made_sound,
-    source_excerpt_stream,
     source_stream,
 )
 from pytest_audiobench.errors import AudioError
@@ -74,15 +73,17 @@ def decode(clip: Clip, rate_hz: int, max_s: float | None, most_values: int = MOS
 
     def in_memory(amount: Amount) -> PlayedAudio:
         sound, played = _source_and_samples(clip, rate_hz, window_s, amount)
-        length_s = edits.length_s(clip.edits, sound.frames / sound.rate_hz)
-        return _cut_to_window(str(clip), sound, played, length_s, rate_hz, max_s)
+        return _cut_to_window(sound, played, clip.edits, rate_hz, max_s)
 
     try:
         return in_memory(Amount(most_values))
     except LongSound as sound:
-        if isinstance(clip.source, FileSource | CellSource | ArraySource):
-            return _decode_long(clip, rate_hz, max_s, most_values)
         frames = sound.frames
+    if isinstance(clip.source, FileSource | CellSource | ArraySource):
+        reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
+        span_s = None if reach_s is None else edits.excerpt_s(clip.edits)
+        with source_stream(clip.source, span_s, reach_s, Amount(most_values, most_values)) as stream:
+            return _play_stream(str(clip.source), str(clip), stream, clip.edits, rate_hz, max_s)
     while True:  # what a combination takes shows while it is made
         try:
             with room_for(frames):
@@ -99,104 +100,65 @@ def decode_bytes(
     try:
         sound = read_bytes(name, data, reach_s, Amount(most_values))
         _check(name, sound.samples)
-        played = _resample(name, sound, sound.samples, rate_hz, LONG_FRAMES)
-        return _cut_to_window(name, sound, played, sound.frames / sound.rate_hz, rate_hz, max_s)
+        return _cut_to_window(sound, _resample(name, sound, sound.samples, rate_hz, LONG_FRAMES), (), rate_hz, max_s)
     except LongSound:
         with encoded_stream(name, data, reach_s, Amount(most_values, most_values)) as stream:
-            return _play_stream(name, name, stream, (), (), rate_hz, max_s)
-
-
-def _decode_long(clip: Clip, rate_hz: int, max_s: float | None, most_values: int) -> PlayedAudio:
-    """In blocks as far as the edits allow; the rest of them are applied in memory, where there is room for it."""
-    source = clip.source
-    assert isinstance(source, FileSource | CellSource | ArraySource)
-    reach_s = edits.reach_s(clip.edits, math.inf if max_s is None else max_s + _TAIL_S)
-    amount = Amount(most_values, most_values)
-    span_s = edits.excerpt_s(clip.edits)
-    if span_s is not None and reach_s is not None and isinstance(source, FileSource):
-        start_s, end_s = span_s
-        with source_excerpt_stream(source, start_s, min(end_s, reach_s), amount) as stream:
-            if stream is not None:
-                return _play_stream(str(source), str(clip), stream, clip.edits[:1], clip.edits[1:], rate_hz, max_s)
-    with source_stream(source, reach_s, amount) as stream:
-        return _play_stream(str(source), str(clip), stream, (), clip.edits, rate_hz, max_s)
+            return _play_stream(name, name, stream, (), rate_hz, max_s)
 
 
 def _play_stream(
-    source: str,
-    name: str,
-    stream: SoundStream,
-    applied: Sequence[Edit],
-    left: Sequence[Edit],
-    rate_hz: int,
-    max_s: float | None,
+    source: str, name: str, stream: SoundStream, made: Sequence[Edit], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    """``applied`` are the edits that the stream has behind it, ``left`` those that are to be made."""
+    """In blocks as far as the edits ``made`` allow; the rest of them are applied in memory, where there is room."""
+    left = made[1:] if stream.is_excerpt else made
     in_blocks = left[: edits.streamable(left)]
+    in_memory = left[len(in_blocks) :]
     lasts_s = stream.wanted / stream.rate_hz
     for edit in in_blocks:
         before_s, lasts_s = lasts_s, edits.length_s((edit,), lasts_s)
         _check_length(name, edit, lasts_s, max(LONGEST_S, before_s))
     frames = math.ceil(lasts_s * stream.rate_hz) + 1
-    if len(in_blocks) < len(left):
-        if 2 * frames > MOST_VALUES_AT_ONCE:
-            raise AudioError(
-                f"{name}: {left[len(in_blocks)].name} needs all of it in memory, and {lasts_s:g} s at {stream.rate_hz} "
-                "Hz are more than may be; take an excerpt of it"
-            )
-        with room_for(frames):
-            return _played_stream(source, name, stream, applied, in_blocks, left[len(in_blocks) :], rate_hz, max_s)
-    return _played_stream(source, name, stream, applied, in_blocks, (), rate_hz, max_s)
-
-
-def _played_stream(
-    source: str,
-    name: str,
-    stream: SoundStream,
-    applied: Sequence[Edit],
-    in_blocks: Sequence[Edit],
-    in_memory: Sequence[Edit],
-    rate_hz: int,
-    max_s: float | None,
-) -> PlayedAudio:
-    read, edited, played = _Tally(source), _Tally(name), _Tally(name, rate_hz)
+    if in_memory and 2 * frames > MOST_VALUES_AT_ONCE:
+        raise AudioError(
+            f"{name}: {in_memory[0].name} needs all of it in memory, and {lasts_s:g} s at {stream.rate_hz} Hz are more "
+            "than may be; take an excerpt of it"
+        )
+    read, edited, whole, played = _Tally(source), _Tally(name), _Tally(name), _Tally(name, rate_hz)
     blocks = read.counted(stream.blocks)
-    with np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
+    with room_for(frames if in_memory else 0), np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
         for edit in in_blocks:
             blocks = edits.stream(edit, blocks, stream.rate_hz)
         blocks = edited.counted(blocks)
         if in_memory:
-            whole = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
+            samples = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
             read.check()
             edited.check()
-            edited = _Tally(name)
-            whole = _edited(name, whole, stream.rate_hz, in_memory, MOST_VALUES_AT_ONCE)
-            blocks = edited.counted(iter([whole]))
+            blocks = iter([_edited(name, samples, stream.rate_hz, in_memory, MOST_VALUES_AT_ONCE)])
+        blocks = whole.counted(blocks)
         if stream.rate_hz != rate_hz:
-            blocks = played.counted(resampled(blocks, stream.rate_hz, rate_hz))
-        samples, digest = spooled(blocks, _window_frames(rate_hz, max_s))
-    read.check()
-    edited.check()
-    if stream.rate_hz != rate_hz:
-        played.check()
-    frames = stream.frames(read.frames)
-    length_s = edits.length_s((*applied, *in_blocks, *in_memory), frames / stream.rate_hz)
-    return _played_audio(samples, digest, stream.rate_hz, frames, length_s, rate_hz, max_s)
+            blocks = resampled(blocks, stream.rate_hz, rate_hz)
+        samples, digest = spooled(played.counted(blocks), _window_frames(rate_hz, max_s))
+    for tally in (read, edited, whole, played):
+        tally.check()
+    sound = SourceSound(samples, stream.rate_hz, stream.frames(read.frames))
+    return _played_audio(samples, digest, sound, made, rate_hz, max_s)
 
 
 def _source_and_samples(
     clip: Clip, rate_hz: int, window_s: float | None, amount: Amount
 ) -> tuple[SourceSound, Samples]:
     """The clip's source, and what is played of it at ``rate_hz``: maybe an array of which others hold a part."""
+    name = str(clip)
     reach_s = edits.reach_s(clip.edits, math.inf if window_s is None else window_s)
     excerpt = _excerpt(clip, reach_s, amount)
     sound = excerpt or _source_sound(clip, rate_hz, reach_s, amount)
-    left = clip.edits[1:] if excerpt else clip.edits
     _check(str(clip.source), sound.samples)
-    edited = _edited(str(clip), sound.samples, sound.rate_hz, left, amount.at_once)
-    if clip.edits:
-        _check(str(clip), edited)
-    return sound, _resample(str(clip), sound, edited, rate_hz, amount.at_once)
+    if not clip.edits:
+        return sound, _resample(name, sound, sound.samples, rate_hz, amount.at_once)
+    left = clip.edits[1:] if excerpt else clip.edits
+    edited = _edited(name, sound.samples, sound.rate_hz, left, amount.at_once)
+    _check(name, edited)
+    return sound, _resample(name, sound, edited, rate_hz, amount.at_once)
 
 
 def _resample(name: str, sound: SourceSound, edited: Samples, rate_hz: int, at_once: int) -> Samples:
@@ -220,35 +182,29 @@ def _window_frames(rate_hz: int, max_s: float | None) -> int | None:
 
 
 def _cut_to_window(
-    name: str, sound: SourceSound, played: Samples, length_s: float, rate_hz: int, max_s: float | None
+    sound: SourceSound, played: Samples, made: Sequence[Edit], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    cut = played[: _window_frames(rate_hz, max_s)]
+    cut = played if max_s is None else played[: _window_frames(rate_hz, max_s)]
     if len(cut) > LONG_FRAMES:
         samples, digest = spooled(pieces(cut, LONG_FRAMES))
     else:
         samples = np.ascontiguousarray(cut) if cut.flags.writeable else cut.copy()
         digest = hashlib.sha256(np.ascontiguousarray(samples, dtype="<f4").data).hexdigest()
-    return _played_audio(samples, digest, sound.rate_hz, sound.frames, length_s, rate_hz, max_s)
+    return _played_audio(samples, digest, sound, made, rate_hz, max_s)
 
 
 def _played_audio(
-    samples: Samples,
-    digest: str,
-    source_rate_hz: int,
-    frames: int,
-    length_s: float,
-    rate_hz: int,
-    max_s: float | None,
+    samples: Samples, digest: str, sound: SourceSound, made: Sequence[Edit], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
-    truncated_s = 0.0 if max_s is None else length_s - max_s
+    truncated_s = 0.0 if max_s is None else edits.length_s(made, sound.frames / sound.rate_hz) - max_s
     return PlayedAudio(
         samples=samples,
         rate_hz=rate_hz,
         pcm_digest=digest,
-        source_rate_hz=source_rate_hz,
-        frames=frames,
+        source_rate_hz=sound.rate_hz,
+        frames=sound.frames,
         decoder=decoder(),
-        truncated_s=truncated_s if truncated_s * source_rate_hz > 1 else 0.0,
+        truncated_s=truncated_s if truncated_s * sound.rate_hz > 1 else 0.0,
     )
 
 

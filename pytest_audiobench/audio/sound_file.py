@@ -102,6 +102,7 @@ class SoundStream(NamedTuple):
     """Frames of the source, by its header."""
     wanted: int
     """How many the blocks hold; they may hold fewer where the header is an estimate."""
+    is_excerpt: bool = False
 
     def frames(self, count: int) -> int:
         """All that the source has, once ``count`` were read."""
@@ -118,19 +119,15 @@ def read_file(source: FileSource, path: str, reach_s: float | None, amount: Amou
 
 
 @contextmanager
-def file_stream(source: FileSource, path: str, reach_s: float | None, amount: Amount) -> Iterator[SoundStream]:
-    """:func:`read_file`, block by block within the context."""
+def file_stream(
+    source: FileSource, path: str, span_s: tuple[float, float] | None, reach_s: float | None, amount: Amount
+) -> Iterator[SoundStream]:
+    """:func:`read_file`, block by block within the context; the excerpt ``span_s`` alone where that can be read so."""
     with _file(source, path) as (sound, file):
-        yield _stream(str(source), sound, file, reach_s, amount)
-
-
-@contextmanager
-def excerpt_stream(
-    source: FileSource, path: str, start_s: float, end_s: float, amount: Amount
-) -> Iterator[SoundStream | None]:
-    """:func:`read_excerpt`, block by block within the context."""
-    with _file(source, path) as (sound, file):
-        yield _excerpt(str(source), sound, file, start_s, end_s, amount)
+        name, start_s, end_s = str(source), *(span_s or (0.0, 0.0))
+        end_s = end_s if reach_s is None else min(end_s, reach_s)
+        excerpt = _excerpt(name, sound, file, start_s, end_s, amount) if span_s else None
+        yield excerpt or _stream(name, sound, file, reach_s, amount)
 
 
 @contextmanager
@@ -219,7 +216,9 @@ def _excerpt(
         sound.seek(start)
     except soundfile.SoundFileError:
         return None
-    return SoundStream(_blocks(name, sound, end - start), sound.samplerate, sound.frames, end - start)
+    return SoundStream(
+        _blocks(name, sound, end - start, is_excerpt=True), sound.samplerate, sound.frames, end - start, True
+    )
 
 
 def _check_amount(name: str, frames: int, channels: int, rate_hz: int, amount: Amount) -> None:
@@ -257,9 +256,8 @@ def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None
         )
 
 
-def _blocks(name: str, sound: soundfile.SoundFile, wanted: int) -> Iterator[Samples]:
-    """``wanted`` frames from where the file is; from its beginning, one that holds fewer was cut off."""
-    is_excerpt = sound.tell() > 0
+def _blocks(name: str, sound: soundfile.SoundFile, wanted: int, is_excerpt: bool = False) -> Iterator[Samples]:
+    """``wanted`` frames from where the file is, averaged; a file of fewer was cut off, an excerpt ends there."""
     left = wanted
     while left > 0:
         try:

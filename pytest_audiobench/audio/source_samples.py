@@ -31,7 +31,6 @@ from pytest_audiobench.audio.sound_file import (
     SoundStream,
     SourceSound,
     encoded_stream,
-    excerpt_stream,
     file_stream,
     read_encoded,
     read_excerpt,
@@ -98,11 +97,14 @@ def file_excerpt(source: FileSource, start_s: float, end_s: float, amount: Amoun
 
 @contextmanager
 def source_stream(
-    source: FileSource | CellSource | ArraySource, reach_s: float | None, amount: Amount
+    source: FileSource | CellSource | ArraySource,
+    span_s: tuple[float, float] | None,
+    reach_s: float | None,
+    amount: Amount,
 ) -> Iterator[SoundStream]:
-    """:func:`file_sound` block by block within the context, also of a waveform in memory."""
+    """:func:`file_sound` block by block, also of a waveform in memory; of a file that can be entered the span alone."""
     if isinstance(source, FileSource):
-        with file_stream(source, Locator().find(source).path, reach_s, amount) as stream:
+        with file_stream(source, Locator().find(source).path, span_s, reach_s, amount) as stream:
             yield stream
         return
     content: bytes | Samples
@@ -115,15 +117,6 @@ def source_stream(
             yield stream
     else:
         yield SoundStream(pieces(content, LONG_FRAMES), rate_hz, len(content), len(content))
-
-
-@contextmanager
-def source_excerpt_stream(
-    source: FileSource, start_s: float, end_s: float, amount: Amount
-) -> Iterator[SoundStream | None]:
-    """:func:`file_excerpt` block by block within the context."""
-    with excerpt_stream(source, Locator().find(source).path, start_s, end_s, amount) as stream:
-        yield stream
 
 
 class _NoExcerpt(Exception):
