@@ -11,7 +11,9 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache
+from itertools import takewhile
 
 import numpy as np
 import soundfile
@@ -107,11 +109,11 @@ def decode_bytes(
 
 
 def _play_stream(
-    source: str, name: str, stream: SoundStream, made: Sequence[Edit], rate_hz: int, max_s: float | None
+    source: str, name: str, stream: SoundStream, made: tuple[Edit, ...], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
     """In blocks as far as the edits ``made`` allow; the rest of them are applied in memory, where there is room."""
     left = made[1:] if stream.is_excerpt else made
-    in_blocks = left[: edits.streamable(left)]
+    in_blocks = tuple(takewhile(lambda edit: edits.kind_of(edit).stream, left))
     in_memory = left[len(in_blocks) :]
     lasts_s = stream.wanted / stream.rate_hz
     for edit in in_blocks:
@@ -125,9 +127,11 @@ def _play_stream(
         )
     read, edited, whole, played = _Tally(source), _Tally(name), _Tally(name), _Tally(name, rate_hz)
     blocks = read.counted(stream.blocks)
-    with room_for(frames if in_memory else 0), np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
+    room = room_for(frames) if in_memory else nullcontext()
+    with room, np.errstate(over="ignore", invalid="ignore"):  # judged below, by name
         for edit in in_blocks:
-            blocks = edits.stream(edit, blocks, stream.rate_hz)
+            if edited_stream := edits.kind_of(edit).stream:
+                blocks = edited_stream(blocks, stream.rate_hz, edit.parameters)
         blocks = edited.counted(blocks)
         if in_memory:
             samples = np.concatenate([np.zeros(0, dtype=np.float32), *blocks])
@@ -182,7 +186,7 @@ def _window_frames(rate_hz: int, max_s: float | None) -> int | None:
 
 
 def _cut_to_window(
-    sound: SourceSound, played: Samples, made: Sequence[Edit], rate_hz: int, max_s: float | None
+    sound: SourceSound, played: Samples, made: tuple[Edit, ...], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
     cut = played if max_s is None else played[: _window_frames(rate_hz, max_s)]
     if len(cut) > LONG_FRAMES:
@@ -194,7 +198,7 @@ def _cut_to_window(
 
 
 def _played_audio(
-    samples: Samples, digest: str, sound: SourceSound, made: Sequence[Edit], rate_hz: int, max_s: float | None
+    samples: Samples, digest: str, sound: SourceSound, made: tuple[Edit, ...], rate_hz: int, max_s: float | None
 ) -> PlayedAudio:
     truncated_s = 0.0 if max_s is None else edits.length_s(made, sound.frames / sound.rate_hz) - max_s
     return PlayedAudio(

@@ -11,8 +11,6 @@ What is made of several clips is no edit, but a rule of :mod:`pytest_audiobench.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from itertools import takewhile
 
 from pytest_audiobench.audio.clip import Edit, Samples, number, registered
 from pytest_audiobench.audio.edits import channels, level_and_length, masks
@@ -45,19 +43,7 @@ def apply(edit: Edit, samples: Samples, rate_hz: int) -> Samples:
     return kind_of(edit).apply(samples, rate_hz, edit.parameters, edit.seed)
 
 
-def streamable(edits: Sequence[Edit]) -> int:
-    """How many of the first ``edits`` can be made of blocks."""
-    return sum(1 for _ in takewhile(lambda edit: kind_of(edit).stream is not None, edits))
-
-
-def stream(edit: Edit, blocks: Iterator[Samples], rate_hz: int) -> Iterator[Samples]:
-    """:func:`apply` for blocks and in blocks."""
-    made_of_blocks = kind_of(edit).stream
-    assert made_of_blocks is not None
-    return made_of_blocks(blocks, rate_hz, edit.parameters)
-
-
-def length_s(edits: Sequence[Edit], duration_s: float) -> float:
+def length_s(edits: tuple[Edit, ...], duration_s: float) -> float:
     """How long a source of ``duration_s`` lasts after ``edits``."""
     for edit in edits:
         duration_s = kind_of(edit).length_s(duration_s, edit.parameters)
