@@ -17,9 +17,11 @@ from tests.datasets.layouts import (
     COUNT,
     LAYOUTS,
     RATE_HZ,
+    air_bench,
     audiofolder_csv,
     audiofolder_jsonl,
     encoded,
+    esc50,
     manifest_csv,
     manifest_jsonl,
     manifest_tsv,
@@ -29,6 +31,7 @@ from tests.datasets.layouts import (
     places,
     sakura_csv,
     sakura_json,
+    speech_commands,
     wave,
 )
 
@@ -64,6 +67,10 @@ TRUTHS = {
     "sakura": lambda row: row["attribute_label"],
     "mmau": lambda row: re.sub(r"^\([A-H]\) ", "", row["answer"]),
     "mmar": lambda row: row["answer"],
+    "air_bench": lambda row: row["answer_gt"],
+    "esc50": lambda row: row["category"],
+    "speech_commands": lambda row: row["audio"].partition("/")[0],
+    "nsynth": lambda row: row["instrument_family_str"],
     "librispeech": lambda row: row["words"],
     "gigaspeech": lambda row: f"AS THEY SAY NUMBER {row['aid'].removeprefix('POD')}",
     "common_voice": lambda row: row["sentence"],
@@ -112,6 +119,32 @@ def test_mmau_s_questions_have_two_to_eight_options_and_one_text_twice(tmp_path)
     assert [len(sample.choices) - len(set(sample.choices)) for sample in samples[3:6]] == [0, 1, 0]
     assert samples[5].reference not in samples[5].choices
     assert {sample.metadata["category"] for sample in samples} == {"Reasoning", "Information Extraction"}
+
+
+def test_air_bench_s_absent_choices_are_none_and_its_grounding_plays_flac(tmp_path):
+    layout = air_bench()
+    layout.put(tmp_path)
+    samples = layout.read(tmp_path)
+    assert [len(sample.choices) for sample in samples[:5]] == [4, 3, 2, 4, 3]
+    assert all(sample.reference in sample.choices for sample in samples)
+    assert {sample.clips[0].source.path.rpartition(".")[2] for sample in samples} == {"flac"}
+
+
+def test_the_clips_of_esc_50_that_are_of_one_recording_share_it(tmp_path):
+    layout = esc50()
+    layout.put(tmp_path)
+    samples = layout.read(tmp_path)
+    assert Counter(sample.metadata["recording"] for sample in samples) == {"100000": 8, "100001": 8, "100002": 4}
+    assert {sample.reference for sample in samples if sample.metadata["esc10"] == "True"} == {"dog", "crackling_fire"}
+
+
+def test_a_folder_of_no_class_is_left_out_of_speech_commands(tmp_path):
+    layout = speech_commands()
+    layout.put(tmp_path)
+    (sample, *_) = layout.read(tmp_path)
+    assert (tmp_path / "bed").is_dir()
+    assert "bed" not in sample.choices
+    assert len(sample.choices) == 12
 
 
 # What breaks them: each takes a layout and a folder, and writes the miniature broken.
@@ -206,6 +239,8 @@ BREAKAGES = (
 def breaks(layout, breakage):
     """Whether a layout can be broken so: some have no file of rows, and some no paths of audio."""
     if not layout.file:
+        if layout.root == "speech_commands" and breakage is an_empty_file:
+            return False  # of no files at all it is said that the data is not on the machine
         return breakage in {an_audio_that_is_no_number, a_link_out_of_its_folder, an_empty_file}
     if layout.root in {"common_voice", "fleurs"} and breakage is a_cell_of_another_type:
         return False  # all cells are texts, and an utterance without words has an empty one
