@@ -83,6 +83,7 @@ def _rows(owners: Sequence[Owner], compared: Compared) -> Iterator[dict[str, Any
 
 
 def _as_json(owner: Owner, beside: Sequence[Comparison]) -> dict[str, Any]:
+    figures = {"curves": owner.curves, "perturbations": owner.perturbations} if isinstance(owner, SuiteRecord) else {}
     return {
         "eval": _eval(owner),
         "model": owner.model,
@@ -98,7 +99,7 @@ def _as_json(owner: Owner, beside: Sequence[Comparison]) -> dict[str, Any]:
             for comparison in beside
         ],
         "warnings": list(_warnings(owner)),
-        **_perturbed(owner),
+        **{name: plain(records) for name, records in figures.items() if records},
     }
 
 
@@ -113,11 +114,6 @@ def _closest(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]
 def _signatures(owners: Sequence[Owner]) -> list[tuple[str, str]]:
     pairs = {(scorer.name, scorer.signature): None for owner in owners for scorer in owner.scorers}
     return [(printable(name), printable(signature)) for name, signature in pairs]
-
-
-def _perturbed(owner: Owner) -> dict[str, Any]:
-    figures = {"curves": owner.curves, "perturbations": owner.perturbations} if isinstance(owner, SuiteRecord) else {}
-    return {name: plain(records) for name, records in figures.items() if records}
 
 
 def _suites(owner: Owner) -> list[SuiteRecord]:

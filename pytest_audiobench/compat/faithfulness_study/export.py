@@ -225,7 +225,8 @@ class _Writer:
             return
         for each in samples:
             self._ask(place.dataset, each[0].sample)
-        style = _style(item, self._specs.get(model, ""))
+        written = item.options.get("style")
+        style = style_named(written if isinstance(written, str) else model_style(self._specs.get(model, "")))
         model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage.name for stage in item.stages} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
@@ -343,11 +344,6 @@ def _audio(sample: Sample) -> str:
     if root != AUDIO:
         return f"{root}/{path}"
     return TREE.sub("", path)
-
-
-def _style(item: ItemRecord, spec: str) -> Style:
-    written = item.options.get("style")
-    return style_named(written if isinstance(written, str) else model_style(spec))
 
 
 def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:

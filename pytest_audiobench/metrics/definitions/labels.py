@@ -189,14 +189,10 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
     for label in range(k):
         said, true = (rows.column(first + label)[row_of] for first in (k, 2 * k))
         if said.any() or true.any():
-            values.append(_precision_in_order(said, true))
+            hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
+            values.append(float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0)
     whole = math.fsum(values) / len(values) if values else 0.0
     return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
-
-
-def _precision_in_order(said: Floats, true: Floats) -> float:
-    hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
-    return float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0
 
 
 _SKIPS = (

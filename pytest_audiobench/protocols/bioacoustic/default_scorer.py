@@ -139,9 +139,15 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
 
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
+    rules = {
+        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
+        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
+        "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
+        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
+    }
     return Scorer(
         "bioacoustic",
-        _signature(task),
+        f"bioacoustic:{task}|v:1|{rules[task]}",
         parse,
         score,
         METRICS[task],
@@ -151,16 +157,6 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
 
 
 _LOOKED_AT = 20_000
-
-
-def _signature(task: str) -> str:
-    rules = {
-        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
-        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
-        "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
-        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
-    }
-    return f"bioacoustic:{task}|v:1|{rules[task]}"
 
 
 def _classification(sample: Sample, answer: Answer, labels: tuple[str, ...]) -> dict[str, float]:

@@ -106,7 +106,9 @@ def conservative_match_to_labels(
     for segment in segments:
         if not segment.strip():
             continue
-        core = _core(segment)
+        words = _NO_WORD.sub(" ", segment.strip().lower()).split()
+        first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
+        core = " ".join(words[first:])
         label = by_spelling.get(core) or _label_within(core, by_spelling)
         if label is None and allow_fuzzy:
             near, distance = nearest(core, ordered)
@@ -131,12 +133,6 @@ def nearest(text: str, ordered: Sequence[str]) -> tuple[str, int]:
 
     label, distance, _ = extractOne(text, ordered, scorer=Levenshtein.distance)
     return str(label), int(distance)
-
-
-def _core(segment: str) -> str:
-    words = _NO_WORD.sub(" ", segment.strip().lower()).split()
-    first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
-    return " ".join(words[first:])
 
 
 def _label_within(lower: str, by_spelling: Mapping[str, str]) -> str | None:

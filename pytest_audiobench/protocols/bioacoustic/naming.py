@@ -173,7 +173,7 @@ def bucket_in(text: str, buckets: Buckets) -> str | None:
     """The one bucket that the frequencies of ``text`` fall into; None for none, and for several."""
     stated = list(_STATED.finditer(text))
     for part in (text, *((text[stated[-1].end() :],) if stated else ())):
-        near = {_nearest(hz, buckets) for hz in _frequencies(part)}
+        near = {min(buckets, key=lambda bucket: abs(hz - bucket[0]))[1] for hz in _frequencies(part)}
         if len(near) == 1:
             return near.pop()
     return None
@@ -202,7 +202,3 @@ def _frequencies(text: str) -> list[float]:
 def _frequency(text: str) -> float:
     value = float(text.replace(",", ""))
     return value if math.isfinite(value) else 0.0
-
-
-def _nearest(hz: float, buckets: Buckets) -> str:
-    return min(buckets, key=lambda bucket: abs(hz - bucket[0]))[1]

@@ -108,7 +108,7 @@ def read_choice(text: str, choices: tuple[str, ...], finish: Finish = "stop") ->
     """
     if verbatim := _verbatim(text, choices):
         return verbatim
-    body = _window(text)
+    body = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     if not _WORD_CHARACTER.search(body) and not tidy(body):
         return Answer("empty")
     options = options_of(choices)
@@ -138,10 +138,6 @@ def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
     return None if one_letter_choice else Answer("parsed", match[1])
 
 
-def _window(text: str) -> str:
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-
-
 def _complete(body: str, letter: str, options: Options) -> bool:
     """Whether the answer would stand had the last word gone on."""
     if _asserted_letter(f"{body}zz", options) == letter:
@@ -160,7 +156,8 @@ def _asserted_letter(body: str, options: Options) -> str | None:
     lines = [line for line in (tidy(line) for line in text.split("\n")) if line]
     if not lines:
         return None
-    stated = _last_statement(" \n".join(lines), options)
+    last = max(_statements(" \n".join(lines), options), default=None, key=lambda statement: statement[0])
+    stated = last[1] if last else None
     alone = _alone(lines, options)
     if stated is None:
         return alone
@@ -193,12 +190,6 @@ def _alone(lines: list[str], options: Options) -> str | None:
         return _CONFLICT
     letters = whole or {claim.letter for claim in edges if claim}
     return letters.pop() if len(letters) == 1 else _CONFLICT if letters else None
-
-
-def _last_statement(text: str, options: Options) -> str | None:
-    """The last explicit statement."""
-    last = max(_statements(text, options), default=None, key=lambda statement: statement[0])
-    return last[1] if last else None
 
 
 def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
@@ -257,7 +248,8 @@ def _places(word: str, text: str) -> Iterator[int]:
 
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:
     """The answer that ``passage`` opens with; an option's words with prose after them count only when stated."""
-    body = passage[_lead_end(passage) :]
+    match = _LEAD.match(passage)
+    body = passage[match.end() if match else 0 :]
     whole_text = options.letter_of(body)
     lettered = _LETTER.match(body)
     claim = _claim_by_letter(body, lettered, options) if lettered else None
@@ -273,11 +265,6 @@ def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim 
     if named is None or not (_ENDS.match(body, named.end) or _GOES_ON.match(body, named.end)):
         return None
     return _Claim(_CONFLICT if _names_another(body, named.end, named.letter, options) else named.letter, False)
-
-
-def _lead_end(passage: str) -> int:
-    match = _LEAD.match(passage)
-    return match.end() if match else 0
 
 
 def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Claim | None:

@@ -110,7 +110,8 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
         return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
     if finish == "refusal" or UNSURE.search(body):
         return Answer("refused")
-    answers = _stated_answers(body, _labels(label), cut=finish == "length")
+    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
+    answers = _stated_answers(body, labels_of((label,), ((plural, label),)), cut=finish == "length")
     if len(answers) == 1:
         return Answer("parsed", answers.pop())
     if answers:
@@ -176,8 +177,3 @@ def _of_label(sentence: str, labels: Labels) -> set[str]:
         ):
             answers.add("yes")
     return answers
-
-
-def _labels(label: str) -> Labels:
-    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
-    return labels_of((label,), ((plural, label),))

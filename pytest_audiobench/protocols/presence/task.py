@@ -100,16 +100,6 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
     return family_protocol("presence", (stage,), _READINGS, scorers, "option")
 
 
-def _is_present(sample: Sample) -> bool:
-    truth = tidy_caseless(sample.reference)
-    if truth not in ("yes", "no"):
-        raise UsageError(
-            f"sample {sample.id!r}: the reference of a probe is yes or no, and not {sample.reference!r}; "
-            "correct the data set"
-        )
-    return truth == "yes"
-
-
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
     return answers.read(response.text, label_of(sample), response.finish)
@@ -120,7 +110,13 @@ def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    present, yes = _is_present(sample), answer.value == "yes"
+    truth = tidy_caseless(sample.reference)
+    if truth not in ("yes", "no"):
+        raise UsageError(
+            f"sample {sample.id!r}: the reference of a probe is yes or no, and not {sample.reference!r}; "
+            "correct the data set"
+        )
+    present, yes = truth == "yes", answer.value == "yes"
     true, predicted = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
     counts = {
         "hits": float(present and yes),

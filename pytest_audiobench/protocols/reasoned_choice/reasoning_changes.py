@@ -63,7 +63,10 @@ def changed(reasoning: str, how: str, *, seed: str, kept: float = 1.0, injected:
     if not 0 <= kept <= 1:
         raise UsageError(f"kept={kept} is no share of the sentences; give one from 0 to 1")
     if how == "inject":
-        return _with_injected(reasoning, injected)
+        if not injected.strip():
+            raise UsageError('inject needs the option to inject, as in injected="(B) dog"')
+        closing = f"So the answer must be {injected.strip()}."
+        return f"{reasoning.rstrip()} {closing}" if reasoning.strip() else closing
     if not reasoning.strip():
         return ""
     if how == "filler":
@@ -153,13 +156,6 @@ def _shuffle(text: str, spans: Sequence[tuple[int, int]], seed: str) -> str:
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     return "".join(gap + sentence for gap, sentence in zip(gaps, [*other, ""], strict=True))
-
-
-def _with_injected(reasoning: str, injected: str) -> str:
-    if not injected.strip():
-        raise UsageError('inject needs the option to inject, as in injected="(B) dog"')
-    closing = f"So the answer must be {injected.strip()}."
-    return f"{reasoning.rstrip()} {closing}" if reasoning.strip() else closing
 
 
 VERSION = 1

@@ -154,7 +154,9 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
     def by_rule(sample: Sample, earlier: Earlier) -> str:
         reasoning = asking.reasoning_of(earlier)
         if change == "early":
-            return changed(reasoning, change, seed=sample.id, kept=_kept_share(sample))
+            if lacking := _lacks_kept_share(sample):
+                raise UsageError(lacking)
+            return changed(reasoning, change, seed=sample.id, kept=float(str(sample.metadata[KEPT])))
         if change == "inject":
             option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
             return changed(reasoning, change, seed=sample.id, injected=option)
@@ -166,12 +168,6 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
     if change in reasoning_changes.PROMPTS:
         return [reasoning_changes.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
     return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
-
-
-def _kept_share(sample: Sample) -> float:
-    if lacking := _lacks_kept_share(sample):
-        raise UsageError(lacking)
-    return float(str(sample.metadata[KEPT]))
 
 
 def _lacks_kept_share(sample: Sample) -> str:

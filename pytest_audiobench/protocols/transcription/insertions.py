@@ -22,7 +22,14 @@ def insertion_scorers(characters: bool) -> tuple[Scorer, ...]:
         words = basic_text(text)
         return list(words.replace(" ", "")) if characters else words.split()
 
-    return _our_scorer(split, "character" if characters else "word"), _published_scorer()
+    return _our_scorer(split, "character" if characters else "word"), Scorer(
+        "insertions-thenirock",
+        "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
+        read_text,
+        _published_statistics,
+        ("longer_rate", "shorter_rate", "token_delta"),
+        sample_problem=_is_silent,
+    )
 
 
 def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
@@ -52,17 +59,6 @@ def _our_scorer(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         read_text,
         partial(_statistics, split),
         ("insertion_rate", "truncation_rate", "token_delta"),
-        sample_problem=_is_silent,
-    )
-
-
-def _published_scorer() -> Scorer:
-    return Scorer(
-        "insertions-thenirock",
-        "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
-        read_text,
-        _published_statistics,
-        ("longer_rate", "shorter_rate", "token_delta"),
         sample_problem=_is_silent,
     )
 

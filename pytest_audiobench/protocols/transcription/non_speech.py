@@ -154,7 +154,14 @@ def _states(sentence: list[str]) -> bool:
 
 def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``non-speech`` and ``non-speech-thenirock``; ``characters`` where the language writes no spaces."""
-    return _our_scorer(list if characters else str.split, "character" if characters else "word"), _published_scorer()
+    return _our_scorer(list if characters else str.split, "character" if characters else "word"), Scorer(
+        "non-speech-thenirock",
+        "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
+        _as_it_is,
+        _published_statistics,
+        ("hallucination_rate", "inserted_tokens", "silent_rate"),
+        sample_problem=_speaks,
+    )
 
 
 def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
@@ -164,17 +171,6 @@ def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
         _parse,
         partial(_statistics, tokens),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
-        sample_problem=_speaks,
-    )
-
-
-def _published_scorer() -> Scorer:
-    return Scorer(
-        "non-speech-thenirock",
-        "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
-        _as_it_is,
-        _published_statistics,
-        ("hallucination_rate", "inserted_tokens", "silent_rate"),
         sample_problem=_speaks,
     )
 
