@@ -341,9 +341,7 @@ def _audio(sample: Sample) -> str:
     if not isinstance(source, str) or ":" not in source:
         return ""
     root, _, path = source.partition(":")
-    if root != AUDIO:
-        return f"{root}/{path}"
-    return TREE.sub("", path)
+    return f"{root}/{path}" if root != AUDIO else TREE.sub("", path)
 
 
 def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:

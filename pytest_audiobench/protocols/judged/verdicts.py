@@ -141,9 +141,7 @@ def _is_right(scorer: Scorer, sample: Sample, earlier: Earlier) -> int | None:
     if scorer.judge and earlier[scorer.judge].error is not None:
         return None
     scores = scorer.score(sample, scorer.parse(sample, earlier))
-    if scores is None:
-        return None
-    return int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
+    return None if scores is None else int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
 
 
 def _agreement_statistics(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

@@ -143,9 +143,7 @@ def _complete(body: str, letter: str, options: Options) -> bool:
     if _asserted_letter(f"{body}zz", options) == letter:
         return True
     line = tidy(body).strip("()[].: ")
-    if len(line) == 1:
-        return True
-    return options.letter_of(line) == letter and not options.continues(line)
+    return len(line) == 1 or (options.letter_of(line) == letter and not options.continues(line))
 
 
 def _asserted_letter(body: str, options: Options) -> str | None:
@@ -277,9 +275,7 @@ def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Clai
         return _Claim(letter if options.same(named, letter) else _CONFLICT, True)
     if match["bare"] and not _stands(body, match, letter, options):
         return None
-    if _names_another(body, end, letter, options):
-        return _Claim(_CONFLICT, False)
-    return _Claim(letter, False)
+    return _Claim(_CONFLICT, False) if _names_another(body, end, letter, options) else _Claim(letter, False)
 
 
 def _stands(body: str, match: re.Match[str], letter: str, options: Options) -> bool:

@@ -49,9 +49,7 @@ class Rule(NamedTuple):
             return float(self.is_correct(sample, answer.value))
         if answer.status == "out_of_range" or self.unread == "wrong":
             return 0.0
-        if self.unread == "skipped":
-            return None
-        return float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
+        return None if self.unread == "skipped" else float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
 
 
 def _same_text(sample: Sample, letter: str) -> bool:

@@ -116,9 +116,7 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
         return Answer("parsed", answers.pop())
     if answers:
         return Answer("unparsed")
-    if finish == "length":
-        return Answer("truncated")
-    return Answer("refused" if refuses(body) else "unparsed")
+    return Answer("truncated") if finish == "length" else Answer("refused" if refuses(body) else "unparsed")
 
 
 def _answer_text(text: str) -> str:
