@@ -72,8 +72,7 @@ def changes(before: Contents, after: Contents) -> list[str]:
     moves = [move for name in both if (move := _move(name, before, after)) is not None]
     head = ("eval", "metric", "was", "now", "difference", "samples")
     lines += _columns([head, *moves]) if moves else []
-    same = len(both) - len(moves)
-    if same:
+    if same := len(both) - len(moves):
         lines.append(f"unchanged: {same} eval{'' if same == 1 else 's'}")
     return [printable(line) for line in lines]
 

@@ -38,8 +38,7 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for what is at
     ``out`` and is no baseline, and for a baseline that would be too large.
     """
-    contents = run.only
-    if contents is None:
+    if (contents := run.only) is None:
         raise UsageError(
             f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
         )

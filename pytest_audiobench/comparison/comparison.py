@@ -177,8 +177,7 @@ def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) ->
 def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
     lines: list[str] = []
     for component in COMPONENTS:
-        pairs = [(other, mismatch) for other, mismatch in differing if mismatch.component == component]
-        if pairs:
+        if pairs := [(other, mismatch) for other, mismatch in differing if mismatch.component == component]:
             other, mismatch = pairs[0]
             evals = len({each.eval for _, each in pairs})
             lines.append(

@@ -56,8 +56,7 @@ def ordered_points(places: Sequence[Path], model: str, find: Find, order: Order)
     """
     notes: list[str] = []
     points = [point for folder in _folders(places, notes) for point in _run_points(folder, places, model, notes)]
-    whole = [point for point in points if not point.limited]
-    if whole and len(whole) < len(points):
+    if (whole := [point for point in points if not point.limited]) and len(whole) < len(points):
         notes.append(f"left out, since they were limited: {_names_text([point for point in points if point.limited])}")
         points = whole
     model_name = _one_model(points, model, find)
@@ -164,8 +163,7 @@ def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
 def _at_steps(points: Sequence[Point], find: Find, notes: list[str]) -> list[Point]:
     """The points with their steps; of two at one step the later. Raises UsageError for any that has none."""
     steps_of_points = steps([point.names for point in points], find) if points else []
-    without = [point for point, step in zip(points, steps_of_points, strict=True) if step is None]
-    if without:
+    if without := [point for point, step in zip(points, steps_of_points, strict=True) if step is None]:
         raise UsageError(
             f"no step is in the names of {_names_text(without)}: write a pattern as --step 'step-(\\d+)', or order "
             "them by --order time"

@@ -43,8 +43,7 @@ def mean_of(metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0
     """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = columns(statistics, metric, statistic)[:, 0].tolist()
-        if not values:
+        if not (values := columns(statistics, metric, statistic)[:, 0].tolist()):
             return nothing()
         whole = bounds == (0.0, 1.0) and set(values) <= {0.0, 1.0}
         interval = proportion(values, clusters) if whole else mean_interval(values, clusters, bounds=bounds)
@@ -120,8 +119,7 @@ def of_form(form_of: Callable[[Sequence[Statistics]], Sums | Table | str]) -> Es
 
 def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
     """The value that ``kind`` estimates, without the resamples of its interval; NaN where there is none."""
-    form_of = kind.summed or kind.whole
-    if form_of is None or not statistics:
+    if (form_of := kind.summed or kind.whole) is None or not statistics:
         return kind.estimate(statistics, None).value
     form = form_of(statistics)
     return math.nan if isinstance(form, str) else form.whole()

@@ -127,8 +127,7 @@ def talkers_of(text: str) -> list[str]:
     2. lines: a talker for each line that holds a letter or digit, list marks ("1.", "-") left out;
     3. sentences: a talker for each, at ``.``, ``!``, ``?`` and their wide forms.
     """
-    labels = list(_LABEL.finditer(text))
-    if labels:
+    if labels := list(_LABEL.finditer(text)):
         said = {"": [text[: labels[0].start()]]}
         ends = [*(label.start() for label in labels[1:]), len(text)]
         for label, end in zip(labels, ends, strict=True):

@@ -62,8 +62,7 @@ def frame_in(text: str) -> Frame | None:
 
 def true_frame(sample: Sample) -> Frame:
     """The frame that the sample's reference is. Raises UsageError where it is none, or has no intent."""
-    frame = frame_in(sample.reference)
-    if frame is None or not frame.intent:
+    if (frame := frame_in(sample.reference)) is None or not frame.intent:
         raise UsageError(
             f"sample {sample.id!r}: its reference is no JSON of the form "
             '{"intent": …, "entities": [{"type": …, "filler": …}]}; correct the data set'
@@ -103,8 +102,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
-    frame = frame_in(response.text)
-    if frame is not None:
+    if (frame := frame_in(response.text)) is not None:
         return Answer("parsed", json.dumps({"intent": frame.intent, "entities": [e._asdict() for e in frame.entities]}))
     if response.finish == "length":
         return Answer("truncated")

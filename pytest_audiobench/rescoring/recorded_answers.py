@@ -78,8 +78,7 @@ def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
     # One look at all of them: nearly every row is sound.
     if len(whole) <= LONGEST_TEXT and not repaired(whole)[1]:
         return row, 0
-    changed = sum(repaired(text)[1] for text in _texts_of(row))
-    if not changed:
+    if not (changed := sum(repaired(text)[1] for text in _texts_of(row))):
         return row, 0
     sample = row.sample
     repaired_row = replace(

@@ -129,8 +129,7 @@ def _dataset(owner: Owner) -> str:
 
 
 def _score_hash(owner: Owner) -> str:
-    hash_ = owner.hashes["score_hash"] if isinstance(owner, ItemRecord) else owner.hashes.score_hash
-    return str(hash_)[:16]
+    return str(owner.hashes["score_hash"] if isinstance(owner, ItemRecord) else owner.hashes.score_hash)[:16]
 
 
 def _eval(owner: Owner) -> str:

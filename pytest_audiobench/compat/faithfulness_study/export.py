@@ -61,8 +61,7 @@ def rule_named(labels: Labels, style: Style, dataset: str, reasoning: bool) -> s
 
 def id_of(sample: Sample) -> str:
     """The sample's id, its hop behind a low line as the study writes it."""
-    hop = sample.metadata.get("hop")
-    if hop not in HOPS or sample.id.endswith(f"_{hop}"):
+    if (hop := sample.metadata.get("hop")) not in HOPS or sample.id.endswith(f"_{hop}"):
         return sample.id
     return f"{sample.id.removesuffix(f'/{hop}')}_{hop}"
 
@@ -206,8 +205,7 @@ class _Writer:
         self._written: dict[Path, dict[str, str]] = {}
 
     def add(self, eval_: str, model: str, rows: Iterator[RecordedRow]) -> None:
-        item = self._items.get((eval_, model))
-        if item is None:
+        if (item := self._items.get((eval_, model))) is None:
             self.found.notes.append(f"{eval_} was not written: run.json holds no such eval")
             return
         place = _place(item)
@@ -299,8 +297,7 @@ def _place(item: ItemRecord) -> _Place | str:
     if item.protocol not in _FAMILIES:
         return f"{item.protocol or 'its protocol'} asks for no option of a list"
     dataset = _study_name(*item.dataset.partition("+")[0].split("/"))
-    perturbation = item.perturbation
-    if perturbation is None or perturbation.family in ("clean", "early", "reasoning"):
+    if (perturbation := item.perturbation) is None or perturbation.family in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
     family, dose = perturbation.family.removesuffix(RENDERED), perturbation.dose
     if family.partition("-")[0] == "mask" and dose is not None:

@@ -205,8 +205,7 @@ def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
 
 
 def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
-    nulls = _NULLS.get((style, variant), {})
-    return _published_cell(style, dataset, variant), str(nulls.get(dataset, _BLANK))
+    return _published_cell(style, dataset, variant), str(_NULLS.get((style, variant), {}).get(dataset, _BLANK))
 
 
 def _published_cell(style: StyleName, dataset: str, variant: str) -> str:

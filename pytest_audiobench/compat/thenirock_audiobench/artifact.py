@@ -166,8 +166,7 @@ def config(run: Artifact) -> Mapping[str, Any]:
 
 def run_hash(run: Artifact) -> str | None:
     """The run_hash recomputed; None where a manifest is not known here."""
-    manifest = manifest_digest(run)
-    if manifest is None:
+    if (manifest := manifest_digest(run)) is None:
         return None
     return stable_digest(
         {

@@ -28,8 +28,7 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
     """The estimate of the share of samples whose statistics say ``status`` is 1; absent is 0."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = [sample.get(status, 0.0) for sample in statistics]
-        if not values:
+        if not (values := [sample.get(status, 0.0) for sample in statistics]):
             return nothing()
         interval = proportion(values, clusters)
         return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)

@@ -191,8 +191,7 @@ def trial_scores(trials: Floats) -> tuple[Floats, Floats]:
     if not trials[:, 1].any():
         return np.empty(0), np.empty(0)
     is_target = trials[:, 0] != 0.0
-    worst = np.where(is_target, -math.inf, math.inf)
-    scores = np.where(trials[:, 1] != 0.0, trials[:, 2], worst)
+    scores = np.where(trials[:, 1] != 0.0, trials[:, 2], np.where(is_target, -math.inf, math.inf))
     return scores[is_target], scores[~is_target]
 
 

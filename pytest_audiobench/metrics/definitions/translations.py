@@ -82,8 +82,7 @@ def bleu_ends(mean_sample: Floats) -> Ends:
 def chrf_ends(mean_sample: Floats) -> Ends:
     """The same for chrF and chrF++, of (hypothesis, reference, matches) for each order."""
     orders = mean_sample.reshape(-1, 3)
-    lowest = orders * np.array([1.0, 1.0, 0.0])
-    return Ends(lowest.reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
+    return Ends((orders * np.array([1.0, 1.0, 0.0])).reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
 
 
 def chrf_of(sums: Floats) -> Floats:

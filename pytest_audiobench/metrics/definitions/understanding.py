@@ -172,14 +172,12 @@ def _macro_f1(sums: Floats, invented: int) -> Floats:
     counts = sums.reshape(len(sums), -1, 3)
     occurs = counts.sum(axis=2) > 0.0
     count = occurs.sum(axis=1) + float(invented)
-    values = np.where(occurs, _f1(counts.reshape(-1, 3)).reshape(occurs.shape), 0.0).sum(axis=1)
-    return quotient(values, count)
+    return quotient(np.where(occurs, _f1(counts.reshape(-1, 3)).reshape(occurs.shape), 0.0).sum(axis=1), count)
 
 
 def _by_type(statistics: Sequence[Statistics]) -> Sums | str:
     names = {name for sample in statistics for name, value in sample.items() if name.startswith(TYPED) and value}
-    types = {name.rsplit("_", 1)[0] for name in names}
-    if not types:
+    if not (types := {name.rsplit("_", 1)[0] for name in names}):
         return "there are no entities"
     true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
     # A resample without an invented type would be better for it: their number is fixed.
@@ -224,8 +222,7 @@ def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Esti
 
 
 def _score_at(cut: str, which: str, sample: Statistics) -> float:
-    scores = set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"])
-    return float(getattr(scores, which))
+    return float(getattr(set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"]), which))
 
 
 def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]]:

@@ -135,8 +135,7 @@ def _mentioned_label(body: str, names: Names, finish: Finish) -> Answer:
 
 def _stated_label(body: str, names: Names, finish: Finish) -> str | None:
     for statement in reversed(list(_STATEMENT.finditer(body))[-20:]):
-        line = body[statement.end() :].split("\n", 1)[0]
-        mentions = names.mentions(line[:1_000])
+        mentions = names.mentions(body[statement.end() :].split("\n", 1)[0][:1_000])
         labels = {mention.label for mention in mentions if not mention.denied}
         if len(labels) == 1 and (finish != "length" or statement.end() + mentions[-1].end < len(body)):
             return labels.pop()

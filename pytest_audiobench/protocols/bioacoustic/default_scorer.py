@@ -24,8 +24,7 @@ _SHOWN = 5
 
 def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
     """``labels``, or where there are none the sample's choices. Raises UsageError where both are missing."""
-    label_list = labels or sample.choices
-    if not label_list:
+    if not (label_list := labels or sample.choices):
         raise UsageError(
             f"sample {sample.id!r} has no choices, and bioacoustic was given no labels: "
             "give the data set's label list as choices, or bioacoustic(labels=…)"

@@ -76,8 +76,7 @@ def extract_label_from_text(
     labels_found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
-        label = by_spelling.get(lower) or _label_within(lower, by_spelling)
-        if label is None:
+        if (label := by_spelling.get(lower) or _label_within(lower, by_spelling)) is None:
             near, distance = nearest(lower, ordered)
             label = by_spelling[near]
             if apply_threshold and distance > max_distance:
@@ -109,8 +108,7 @@ def conservative_match_to_labels(
         words = _NO_WORD.sub(" ", segment.strip().lower()).split()
         first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
         core = " ".join(words[first:])
-        label = by_spelling.get(core) or _label_within(core, by_spelling)
-        if label is None and allow_fuzzy:
+        if (label := by_spelling.get(core) or _label_within(core, by_spelling)) is None and allow_fuzzy:
             near, distance = nearest(core, ordered)
             if distance <= max_distance:
                 label = by_spelling[near]

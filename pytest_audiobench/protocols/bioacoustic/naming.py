@@ -73,8 +73,7 @@ class Names:
         mentions: list[Mention] = []
         place = 0
         while place < len(words):
-            length = self._length_at(words, place)
-            if length:
+            if length := self._length_at(words, place):
                 label = self._by_words[tuple(word for word, _, _ in words[place : place + length])]
                 start, end = words[place][1], words[place + length - 1][2]
                 if not _in_compound(text, start, end):

@@ -157,8 +157,7 @@ def _lacking(task: str) -> Callable[[], str]:
 def _process_answer(text: str, steps: Steps) -> Answer:
     """The processed text. Where nothing is left of the text, the raw one, unparsed: it is what BEANS-Next scores."""
     raw = text[:MOST_CHARACTERS]
-    processed = process(raw, steps).text
-    if processed:
+    if processed := process(raw, steps).text:
         return Answer("parsed", processed)
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
 

@@ -144,8 +144,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
     for truth in sample.truths:
         whole = labels.label(truth)
         for part in (truth,) if whole is not None else truth.split(","):
-            label = labels.label(part)
-            if label is not None:
+            if (label := labels.label(part)) is not None:
                 truths[label] = None
             elif part.strip() and not means_nothing(part):
                 raise UsageError(
@@ -202,8 +201,7 @@ def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
-    text = answer_of(earlier).text.lower().strip()
-    if not text:
+    if not (text := answer_of(earlier).text.lower().strip()):
         return Answer("empty")
     within = tuple(label for label in _lowercase_choices(sample) if label in text)
     return Answer("parsed", list_text(LabelList(within, ())))

@@ -65,8 +65,7 @@ def unreadable(response: Response) -> Answer:
 
 def prompt_digest(prompt: Prompt) -> str:
     """The first 8 hex digits of the digest of all that ``prompt`` says of its own."""
-    messages = prompt(_EXAMPLE, "ANSWER")
-    return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:8]
+    return hashlib.sha256(json.dumps(prompt(_EXAMPLE, "ANSWER"), ensure_ascii=False).encode()).hexdigest()[:8]
 
 
 def verdict_scorers(

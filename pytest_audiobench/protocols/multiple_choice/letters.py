@@ -151,8 +151,7 @@ def _asserted_letter(body: str, options: Options) -> str | None:
     if conclusions and conclusions[-1].strip():
         body = conclusions[-1]
     text = _plain_text(body, options)
-    lines = [line for line in (tidy(line) for line in text.split("\n")) if line]
-    if not lines:
+    if not (lines := [line for line in (tidy(line) for line in text.split("\n")) if line]):
         return None
     last = max(_statements(" \n".join(lines), options), default=None, key=lambda statement: statement[0])
     stated = last[1] if last else None
@@ -195,8 +194,7 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
         before = _WORD_BEFORE.search(text[max(0, match.start() - 18) : match.start()])
         if before is None or not (before[0].lower() in _NOT_THIS or before[0].endswith("n't")):
             passage = text[match.end() : match.end() + options.longest + 250].split("\n", 1)[0]
-            claim = _opening(passage, options, stated=True)
-            if claim:
+            if claim := _opening(passage, options, stated=True):
                 yield match.start(), claim.letter
     for match in _LETTER_IS_RIGHT.finditer(text, 0, _last_called_right(text)):
         letter = (match[1] or match[2]).upper()
@@ -267,11 +265,9 @@ def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim 
 
 def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Claim | None:
     letter, end = (match["boxed"] or match["pointed"] or match["bare"]).upper(), match.end()
-    rest = body[end:].strip(" \t-–—.,:!。\"'”’)}")
-    if not rest:
+    if not (rest := body[end:].strip(" \t-–—.,:!。\"'”’)}")):
         return _Claim(letter, True)
-    named = options.letter_of(rest)
-    if named is not None:
+    if (named := options.letter_of(rest)) is not None:
         return _Claim(letter if options.same(named, letter) else _CONFLICT, True)
     if match["bare"] and not _stands(body, match, letter, options):
         return None
@@ -294,8 +290,7 @@ def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
     others = {boxed.upper() for boxed in _BOXED.findall(clause[0] if clause else "")}
     if others - {letter}:
         return True
-    named = options.at(body, end)
-    if named and not options.same(named.letter, letter):
+    if (named := options.at(body, end)) and not options.same(named.letter, letter):
         return True
     also = _ALSO.match(body, named.end if named else end)
     if not also:

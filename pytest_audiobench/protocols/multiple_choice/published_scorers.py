@@ -137,8 +137,7 @@ def read_ultraeval(text: str, choices: tuple[str, ...], finish: Finish = "stop")
 
 
 def _phrase_answer(text: str, choices: tuple[str, ...], finish: Finish, phrases: tuple[tuple[str, str], ...]) -> Answer:
-    letter = _phrase_letter(text.lower(), phrases)
-    if letter is None:
+    if (letter := _phrase_letter(text.lower(), phrases)) is None:
         return unanswered(text, finish)
     return Answer("parsed", letter) if letter in LETTERS[: len(choices)] else Answer("out_of_range")
 

@@ -151,8 +151,7 @@ def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:
 
 
 def _opening(sentence: str) -> str | None:
-    alone = tidy_caseless(sentence)
-    if alone in _ALONE:
+    if (alone := tidy_caseless(sentence)) in _ALONE:
         return _ALONE[alone]
     if _NOT.match(sentence):
         return "no"
@@ -163,8 +162,7 @@ def _opening(sentence: str) -> str | None:
 def _of_label(sentence: str, labels: Labels) -> set[str]:
     answers = set()
     for mention in labels.mentions(sentence):
-        statement = _TOLD.match(sentence, mention.end)
-        if statement:
+        if statement := _TOLD.match(sentence, mention.end):
             answers.add("yes" if statement["yes"] else "no")
         elif mention.denied or _FAILS.search(sentence[max(0, mention.start - _REACH) : mention.start]):
             answers.add("no")

@@ -110,8 +110,7 @@ def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    truth = tidy_caseless(sample.reference)
-    if truth not in ("yes", "no"):
+    if (truth := tidy_caseless(sample.reference)) not in ("yes", "no"):
         raise UsageError(
             f"sample {sample.id!r}: the reference of a probe is yes or no, and not {sample.reference!r}; "
             "correct the data set"

@@ -93,8 +93,7 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
             statistics["missed"] = float(not answer.reasoned)
         if kind.most:
             statistics["cut"] = float(answer.reasoned > kind.most)
-        before = answer.before
-        if before is not None:
+        if (before := answer.before) is not None:
             statistics |= _change_scores(before, answer, _same(sample, before.value, answer.value, of_study))
             statistics["correct_before"] = rule.points(sample, before) or 0.0
             if kind.is_control:

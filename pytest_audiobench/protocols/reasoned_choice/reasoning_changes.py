@@ -221,8 +221,7 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
 
 def unusable(response: Response) -> str:
     """Why a rewriter's reply cannot stand in the place of reasoning; "" where it can."""
-    text = rewritten(response)
-    if not text:
+    if not (text := rewritten(response)):
         return "it gave no text"
     if response.finish == "length":
         return f"cut off at {MAX_NEW_TOKENS} tokens"

@@ -83,8 +83,7 @@ def text_norm(text: str) -> str:
 
 def _digits_and_units(number: str) -> list[str]:
     """Digits and units, with a single 零 where units are passed over."""
-    significant = number.lstrip("0")
-    if not significant:
+    if not (significant := number.lstrip("0")):
         return []
     if len(significant) == 1:
         return ["零"] * (len(number) > 1) + [_DIGITS[int(significant)]]

@@ -69,8 +69,7 @@ def simplified(text: str) -> str:
 
 def spoken_text(text: str) -> str:
     """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
-    spoken = _SPACES.sub(" ", without_special_tokens(text))
-    return _BEFORE_STOP.sub(r"\1", spoken).lstrip(" ")
+    return _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", without_special_tokens(text))).lstrip(" ")
 
 
 def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:

@@ -118,15 +118,13 @@ def content_of(text: str) -> Content:
     is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.
     """
     shown = _BRACKETED.sub(_without_marker, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
-    words = basic_text(shown)
-    if not words or words in _BARE:
+    if not (words := basic_text(shown)) or words in _BARE:
         return Content("nothing", "")
     return Content("declined", "") if _declines(shown) else Content("words", words)
 
 
 def _without_marker(match: re.Match[str]) -> str:
-    inside = basic_text(next(filter(None, match.groups()), ""))
-    words = set(inside.split())
+    words = set(basic_text(next(filter(None, match.groups()), "")).split())
     return " " if not words or (words <= _MARKER and words & _MARKED) else match[0]
 
 

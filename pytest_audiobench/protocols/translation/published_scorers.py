@@ -124,8 +124,7 @@ def lmms_eval_english(text: str) -> str:
 @cached_text
 def lmms_eval_chinese(text: str) -> str:
     """``text`` as lmms-eval normalises it for Chinese: its numbers in Chinese words, its characters apart."""
-    spaced = text_norm(spoken_text(text))
-    return without_punctuation_words(tokenized("zh", spaced)).lower()
+    return without_punctuation_words(tokenized("zh", text_norm(spoken_text(text)))).lower()
 
 
 def _salmonn_repro(code: str | None, skips: bool) -> Scorer:
