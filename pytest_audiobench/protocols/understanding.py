@@ -138,27 +138,11 @@ def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
 
 _METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")
 
-_READINGS = (
-    Scorer(
-        "frame",
-        "understanding:frame|v:1|unanswered:misses-all|case:ignored|distance:slurp",
-        _parse,
-        _score(_tidy_frame, keep=True),
-        _METRICS,
-    ),
-    Scorer(
-        "slurp",
-        "understanding:slurp|v:1|unanswered:skipped|case:kept|distance:slurp",
-        _parse,
-        _score(lambda frame: frame, keep=False),
-        _METRICS,
-        companions=("slurp-keep",),
-    ),
-    Scorer(
-        "slurp-keep",
-        "understanding:slurp-keep|v:1|unanswered:misses-all|case:kept|distance:slurp",
-        _parse,
-        _score(lambda frame: frame, keep=True),
-        _METRICS,
-    ),
+_READINGS = tuple(
+    Scorer(name, f"understanding:{name}|v:1|{rule}|distance:slurp", _parse, score, _METRICS, companions=companions)
+    for name, rule, score, companions in (
+        ("frame", "unanswered:misses-all|case:ignored", _score(_tidy_frame, keep=True), ()),
+        ("slurp", "unanswered:skipped|case:kept", _score(lambda frame: frame, keep=False), ("slurp-keep",)),
+        ("slurp-keep", "unanswered:misses-all|case:kept", _score(lambda frame: frame, keep=True), ()),
+    )
 )

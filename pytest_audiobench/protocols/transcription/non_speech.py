@@ -152,7 +152,16 @@ def _states(sentence: list[str]) -> bool:
 
 def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``non-speech`` and ``non-speech-thenirock``; ``characters`` where the language writes no spaces."""
-    return _our_scorer(list if characters else str.split, "character" if characters else "word"), Scorer(
+    unit = "character" if characters else "word"
+    ours = Scorer(
+        "non-speech",
+        f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
+        _parse,
+        partial(_statistics, list if characters else str.split),
+        ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
+        sample_problem=_speaks,
+    )
+    published = Scorer(
         "non-speech-thenirock",
         "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
         _as_it_is,
@@ -160,17 +169,7 @@ def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
         sample_problem=_speaks,
     )
-
-
-def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
-    return Scorer(
-        "non-speech",
-        f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
-        _parse,
-        partial(_statistics, tokens),
-        ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
-        sample_problem=_speaks,
-    )
+    return ours, published
 
 
 def _speaks(sample: Sample) -> str:
