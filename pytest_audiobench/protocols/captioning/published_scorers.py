@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -116,8 +115,9 @@ def character_bleu(candidate: str, reference: str, weights: Sequence[float]) -> 
 
 def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) -> Mapping[str, float]:
     """METEOR of the words that nltk's ``tokenizer`` finds, against all references or the first alone."""
-    tokenize = getattr(importlib.import_module("nltk.tokenize"), tokenizer)
-    truths = sample.truths if of_all else (sample.reference,)
+    import nltk
+
+    tokenize, truths = getattr(nltk, tokenizer), sample.truths if of_all else (sample.reference,)
     return {"meteor": meteor(tokenize(answer.value or ""), [tokenize(truth) for truth in truths])}
 
 

@@ -11,9 +11,8 @@ import functools
 import re
 from collections.abc import Callable
 
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import Answer, Scorer, no_missing_parts
+from pytest_audiobench.protocols.protocol import Scorer, no_missing_parts
 from pytest_audiobench.protocols.transcription import whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.texts import (
@@ -116,7 +115,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
                 Normaliser(kimi_text(language)),
-                skips=_is_null if skips else None,
+                skips=(lambda sample, answer: answer.value == "null") if skips else None,
                 companions=("kimi-keep",) if skips else (),
                 missing_parts=simplifies,
             )
@@ -134,7 +133,3 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
 
 def _without_spaces(text: str) -> str:
     return text.replace(" ", "")
-
-
-def _is_null(sample: Sample, answer: Answer) -> bool:
-    return answer.value == "null"

@@ -65,12 +65,8 @@ def _scorers(language: str) -> tuple[Scorer, ...]:
     return (
         *basic_scorers(),
         *whisper_scorers(language),
-        published_scorers.audiobench_scorer(language),
-        published_scorers.au_harness_scorer(language),
-        published_scorers.cmi_bench_scorer(),
-        published_scorers.gigaspeech_scorer(),
+        *published_scorers.one_language_scorers(language),
         *multilingual_scorers(language),
-        published_scorers.nota_scorer(),
         *published_scorers.jiwer_scorers(),
         *insertion_scorers(language in WITHOUT_SPACES),
     )
