@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.definitions.captions import (
-    CIDER_SET,
-    cider_d,
-    lacks_captions,
-    lacks_spice,
-    rouge_google,
-    rouge_l,
-)
+from pytest_audiobench.metrics.definitions import captions
 from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor
 from pytest_audiobench.metrics.tokenizers import bleu_signature
@@ -42,7 +35,7 @@ def published_scorers() -> Iterator[Scorer]:
         read_text,
         _score_cmi_bench,
         ("bleu_characters", "bleu4_characters", "rouge_l_recall"),
-        missing_parts=lambda: lacks_captions("nltk", "rouge_score"),
+        missing_parts=lambda: captions.lacks_captions("nltk", "rouge_score"),
     )
     yield Scorer(
         "cmi-bench-meteor",
@@ -59,7 +52,7 @@ def published_scorers() -> Iterator[Scorer]:
         lambda sample, answer: {},
         ("cider_d",),
         together=_cider_of_texts,
-        missing_parts=lambda: lacks_captions("pycocoevalcap"),
+        missing_parts=lambda: captions.lacks_captions("pycocoevalcap"),
     )
     yield Scorer(
         "audiobench",
@@ -76,7 +69,7 @@ def published_scorers() -> Iterator[Scorer]:
         _score_ultraeval,
         ("cider_d", "rouge_l", "coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
         together=cider_of_words,
-        missing_parts=lambda: lacks_captions("pycocoevalcap"),
+        missing_parts=lambda: captions.lacks_captions("pycocoevalcap"),
     )
     yield Scorer(
         "salmonn-repro",
@@ -86,7 +79,7 @@ def published_scorers() -> Iterator[Scorer]:
         partial(_score_meteor, "word_tokenize", True),
         ("meteor", "spider", "cider_d", "spice"),
         together=spider_of_words,
-        missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or lacks_spice(),
+        missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or captions.lacks_spice(),
     )
     for norm, suffix in ((RAW, ""), (NOPUNCT, "-nopunct")):
         keeping = f"salmonn-repro-music{suffix}-keep"
@@ -99,7 +92,7 @@ def _score_cmi_bench(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {
         "bleu_characters": character_bleu(candidate, true, (0.25, 0.25, 0.25, 0.25)),
         "bleu4_characters": character_bleu(candidate, true, (0.0, 0.0, 0.0, 1.0)),
-        "rouge_l_recall": rouge_google("rougeL", candidate, true, stemmed=True)[1],
+        "rouge_l_recall": captions.rouge_google("rougeL", candidate, true, stemmed=True)[1],
     }
 
 
@@ -122,13 +115,15 @@ def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) 
 
 
 def _cider_of_texts(scored: Scored) -> Sequence[Mapping[str, float]]:
-    values = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-    return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in values]
+    values = captions.cider_d(
+        [answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored]
+    )
+    return [{"cider_d": value, captions.CIDER_SET: distinct(scored)} for value in values]
 
 
 def _score_ultraeval(sample: Sample, answer: Answer) -> Mapping[str, float]:
     candidate, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
-    return {**bleu_statistics(candidate, true, "none"), "rouge_l": rouge_l(candidate, true)}
+    return {**bleu_statistics(candidate, true, "none"), "rouge_l": captions.rouge_l(candidate, true)}
 
 
 def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> Scorer:
@@ -140,7 +135,7 @@ def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> 
         partial(_score_music, norm, bool(companions)),
         ("bleu", "rouge_l_google"),
         companions=companions,
-        missing_parts=lambda: lacks_captions("rouge_score"),
+        missing_parts=lambda: captions.lacks_captions("rouge_score"),
     )
 
 
@@ -151,5 +146,5 @@ def _score_music(norm: Norm, skips: bool, sample: Sample, answer: Answer) -> Map
     candidate, true = norm.rewrite(text), norm.rewrite(sample.reference)
     return {
         **bleu_statistics(candidate, [true], "13a"),
-        "rouge_l_google": rouge_google("rougeL", candidate, true, stemmed=False)[2],
+        "rouge_l_google": captions.rouge_google("rougeL", candidate, true, stemmed=False)[2],
     }

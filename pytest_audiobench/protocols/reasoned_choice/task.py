@@ -26,14 +26,7 @@ from pytest_audiobench.protocols.protocol import (
     no_sample_problem,
     with_recorded_options,
 )
-from pytest_audiobench.protocols.reasoned_choice import reasoning_changes
-from pytest_audiobench.protocols.reasoned_choice.answer_comparison import (
-    INJECTED,
-    Kind,
-    choice_scorers,
-    leaving_out,
-    letter_injected,
-)
+from pytest_audiobench.protocols.reasoned_choice import answer_comparison, reasoning_changes
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Asking, StyleName, style_named
 from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import changed
 
@@ -67,7 +60,7 @@ def reasoned_choice(
     scorer, style or placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
-    kind = Kind(
+    kind = answer_comparison.Kind(
         after=ANSWER,
         before=CLEAN if against_clean else "",
         reasoning=asking.whole_reasoning if reasoning else None,
@@ -76,7 +69,7 @@ def reasoned_choice(
     )
     request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
-    family_scorers = choice_scorers(kind, request).values()
+    family_scorers = answer_comparison.choice_scorers(kind, request).values()
     return family_protocol("reasoned_choice", stages, family_scorers, scorers, "option", default=STRICT)
 
 
@@ -85,7 +78,7 @@ KEPT = "kept"
 
 Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject"]
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {"early": (KEPT,), "inject": (INJECTED,)}
+_FIELDS: Mapping[str, tuple[str, ...]] = {"early": (KEPT,), "inject": (answer_comparison.INJECTED,)}
 """What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
 
 
@@ -134,7 +127,7 @@ def conditioned_choice(
     ]
     if change:
         stages += _changing(asking, change, forced_template)
-    kind = Kind(
+    kind = answer_comparison.Kind(
         after=CHANGED if change else CONDITIONED,
         before=CONDITIONED if change else ANSWER,
         reasoning=asking.whole_reasoning,
@@ -158,7 +151,7 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
                 raise UsageError(lacking)
             return changed(reasoning, change, seed=sample.id, kept=float(str(sample.metadata[KEPT])))
         if change == "inject":
-            option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
+            option = option_lines(sample.choices)[LETTERS.index(answer_comparison.letter_injected(sample))]
             return changed(reasoning, change, seed=sample.id, injected=option)
         return changed(reasoning, change, seed=sample.id)
 
@@ -182,7 +175,7 @@ def _lacks_kept_share(sample: Sample) -> str:
     )
 
 
-def _scorers(kind: Kind, request: str) -> dict[str, Scorer]:
-    scorers = choice_scorers(kind, request)
-    two_step = leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
+def _scorers(kind: answer_comparison.Kind, request: str) -> dict[str, Scorer]:
+    scorers = answer_comparison.choice_scorers(kind, request)
+    two_step = answer_comparison.leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
     return {**scorers, two_step.name: two_step}

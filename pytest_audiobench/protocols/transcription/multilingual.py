@@ -13,13 +13,8 @@ from collections.abc import Callable
 
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
 from pytest_audiobench.protocols.protocol import Scorer, no_missing_parts
-from pytest_audiobench.protocols.transcription import whisper
+from pytest_audiobench.protocols.transcription import texts, whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
-from pytest_audiobench.protocols.transcription.texts import (
-    cached_text,
-    without_punctuation_words,
-    without_special_tokens,
-)
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
 
 _SPACES = re.compile(r"\s+")
@@ -68,7 +63,7 @@ def simplified(text: str) -> str:
 
 def spoken_text(text: str) -> str:
     """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
-    return _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", without_special_tokens(text))).lstrip(" ")
+    return _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", texts.without_special_tokens(text))).lstrip(" ")
 
 
 def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:
@@ -80,13 +75,13 @@ def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], 
             if language == "yue":
                 spoken = simplified(spoken)
             spoken = whisper.basic(whisper.english(spoken) if language == "en" else spoken)
-        return without_punctuation_words(tokens(spoken)).lower()
+        return texts.without_punctuation_words(tokens(spoken)).lower()
 
     return words
 
 
 def _single_spaced(words: Callable[[str], str]) -> Callable[[str], str]:
-    return cached_text(lambda text: " ".join(words(text).split()))
+    return texts.cached_text(lambda text: " ".join(words(text).split()))
 
 
 def multilingual_scorers(language: str) -> tuple[Scorer, ...]:

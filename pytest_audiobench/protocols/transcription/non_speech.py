@@ -10,14 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of, family_protocol
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.transcription import texts
 from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
 from pytest_audiobench.protocols.transcription.task import INSTRUCTION, WITHOUT_SPACES, transcription
-from pytest_audiobench.protocols.transcription.texts import (
-    basic_text,
-    jiwer_words,
-    without_special_tokens,
-    without_tags,
-)
 
 ContentKind: TypeAlias = Literal["nothing", "declined", "words"]
 
@@ -117,21 +112,21 @@ def content_of(text: str) -> Content:
     sentences at least, a negation and a word for speech or hearing, or says that the audio is silent or what sound it
     is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.
     """
-    shown = _BRACKETED.sub(_without_marker, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
-    if not (words := basic_text(shown)) or words in _BARE:
+    shown = _BRACKETED.sub(_without_marker, texts.without_tags(_LISTED.sub(" ", texts.without_special_tokens(text))))
+    if not (words := texts.basic_text(shown)) or words in _BARE:
         return Content("nothing", "")
     return Content("declined", "") if _declines(shown) else Content("words", words)
 
 
 def _without_marker(match: re.Match[str]) -> str:
-    words = set(basic_text(next(filter(None, match.groups()), "")).split())
+    words = set(texts.basic_text(next(filter(None, match.groups()), "")).split())
     return " " if not words or (words <= _MARKER and words & _MARKED) else match[0]
 
 
 def _declines(text: str) -> bool:
     if len(text) > _LOOKED_AT or _QUOTED.search(text):
         return False
-    sentences = [basic_text(sentence).split() for sentence in _SENTENCES.split(text)]
+    sentences = [texts.basic_text(sentence).split() for sentence in _SENTENCES.split(text)]
     return all(map(_KNOWN.issuperset, sentences)) and any(map(_states, sentences))
 
 
@@ -173,7 +168,7 @@ def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
 
 
 def _speaks(sample: Sample) -> str:
-    if not basic_text(sample.reference):
+    if not texts.basic_text(sample.reference):
         return ""
     return f"somebody speaks in {sample.id!r}, whose reference has words: use insertions, or wer-basic"
 
@@ -202,7 +197,7 @@ def _as_it_is(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    words = len(jiwer_words(lower_nopunct(answer.value or "")))
+    words = len(texts.jiwer_words(lower_nopunct(answer.value or "")))
     return {"hallucinated": float(words > 0), "inserted": float(words), "silent": float(words == 0)}
 
 
