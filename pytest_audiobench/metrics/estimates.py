@@ -9,14 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import (
-    RANGES,
-    Clusters,
-    Estimate,
-    MetricKind,
-    Statistics,
-    Summed,
-)
+from pytest_audiobench.metrics.metric import RANGES, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, Table, interval_of, of_rows, resampling
 from pytest_audiobench.stats.intervals import Floats, mean_interval, none, proportion, ratio

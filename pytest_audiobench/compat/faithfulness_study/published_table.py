@@ -145,12 +145,7 @@ def _injection_rows(outputs: _Outputs) -> Iterator[Sequence[str]]:
 
 def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, reasoning: bool) -> Sequence[str]:
     rows = outputs.rows(style, dataset, variant)
-    head = (
-        _MODELS[style],
-        dataset,
-        str(len(rows)) if rows else _BLANK,
-        *_published_cells(style, dataset, variant),
-    )
+    head = (_MODELS[style], dataset, str(len(rows)) if rows else _BLANK, *_published_cells(style, dataset, variant))
     if not rows:
         return *head, _NOT_HERE, *[_BLANK] * 4
     rule = style_scorers(style, dataset, reasoning)[-1]

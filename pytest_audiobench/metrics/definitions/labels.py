@@ -143,8 +143,7 @@ def mean_of_scored(statistic: str) -> Callable[[Sequence[Statistics], Clusters],
         if statistics and not scored:
             return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
         return whole(
-            [statistics[place] for place in scored],
-            None if clusters is None else [clusters[place] for place in scored],
+            [statistics[place] for place in scored], None if clusters is None else [clusters[place] for place in scored]
         )
 
     return estimate

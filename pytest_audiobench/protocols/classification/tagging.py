@@ -175,10 +175,7 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
     items = [part for part in parts if part.strip() and not means_nothing(part)]
     named = [(item, labels.label(item)) for item in items]
     known = dict.fromkeys(label for _, label in named if label is not None)
-    return Answer(
-        "parsed",
-        list_text(LabelList(tuple(known), tuple(item for item, label in named if label is None))),
-    )
+    return Answer("parsed", list_text(LabelList(tuple(known), tuple(item for item, label in named if label is None))))
 
 
 def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:

@@ -104,10 +104,7 @@ _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 @with_recorded_options
 def multiple_choice(
-    *scorers: str,
-    prompt: str = DEFAULT,
-    system: str | None = None,
-    max_new_tokens: int = 256,
+    *scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for one option by its letter, and read the answer by ``scorers``, the first as the headline.
 

@@ -126,13 +126,7 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 _READINGS = (
-    Scorer(
-        "heard",
-        "probe:heard|v:1|unanswered:wrong",
-        _parse,
-        _score,
-        ("balanced_accuracy", *_METRICS, "accuracy"),
-    ),
+    Scorer("heard", "probe:heard|v:1|unanswered:wrong", _parse, _score, ("balanced_accuracy", *_METRICS, "accuracy")),
     Scorer(
         "ab-yesno",
         "probe:ab-yesno|v:1|unanswered:no",

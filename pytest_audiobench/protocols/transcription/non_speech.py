@@ -203,11 +203,7 @@ def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]
 
 @with_recorded_options
 def hallucination(
-    *scorers: str,
-    prompt: str = INSTRUCTION,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-    language: str = "en",
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256, language: str = "en"
 ) -> Protocol:
     """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
 

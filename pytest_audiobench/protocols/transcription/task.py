@@ -29,11 +29,7 @@ _TAKEN_FOR = {
 
 @with_recorded_options
 def transcription(
-    *scorers: str,
-    prompt: str = INSTRUCTION,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-    language: str = "en",
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256, language: str = "en"
 ) -> Protocol:
     """Ask for the words of the sample's clips, in its own question's words or else in ``prompt``'s.
 

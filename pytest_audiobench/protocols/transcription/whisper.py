@@ -84,9 +84,7 @@ def whisper_scorers(language: str) -> tuple[Scorer, ...]:
     made_by = library_version("whisper-normalizer")
     return (
         transcript_scorer(
-            "whisper-en",
-            f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
-            Normaliser(english),
+            "whisper-en", f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein", Normaliser(english)
         ),
         transcript_scorer(
             "whisper-basic",
