@@ -30,22 +30,20 @@ _BRACKETED = re.compile(
 )
 
 _SOUNDS = _words(
-    "ambience ambient applause background barking beep beeping beeps bell bells bird "
-    "birds breathing buzz buzzing chatter chattering chime chirping clapping "
-    "clicking clicks clock cough coughing coughs crowd crying ding dog door drone engine environmental "
-    "fan footsteps gasps hiss hissing hum humming instrumental instruments keyboard laughing "
-    "laughs laughter machine melody motor music musical nature noise noises noisy rain rumble "
-    "ringing rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water "
-    "ticking waves whirring whistling white pink wind"
+    "ambience ambient applause background barking beep beeping beeps bell bells bird birds breathing buzz buzzing "
+    "chatter chattering chime chirping clapping clicking clicks clock cough coughing coughs crowd crying ding dog "
+    "door drone engine environmental fan footsteps gasps hiss hissing hum humming instrumental instruments keyboard "
+    "laughing laughs laughter machine melody motor music musical nature noise noises noisy rain rumble ringing "
+    "rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water ticking "
+    "waves whirring whistling white pink wind"
 )
 _SILENT = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
 _MARKED = (
     _SOUNDS
     | _SILENT
     | _words(
-        "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина "
-        "аплодисменты смех musik stille musique música musica silencio silêncio rires risas "
-        "applaus aplausos applaudissements"
+        "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина аплодисменты смех "
+        "musik stille musique música musica silencio silêncio rires risas applaus aplausos applaudissements"
     )
 )
 _MARKER = _MARKED | _words(
@@ -64,9 +62,8 @@ _BARE = frozenset(
 """Whole answers without brackets that say no more than a marker does."""
 
 _SPEECH = _words(
-    "dialog dialogue language lyrics spoken speaker speakers speaking speech talking "
-    "transcribe transcribed transcribable transcript transcription utterance utterances "
-    "verbal vocals voice voices words"
+    "dialog dialogue language lyrics spoken speaker speakers speaking speech talking transcribe transcribed "
+    "transcribable transcript transcription utterance utterances verbal vocals voice voices words"
 )
 _TALKING = _words("speaking speaks spoke talking talks")
 _HEARING = _words("catch detect detected discern hear heard recognize transcribe transcribing understand")
@@ -77,16 +74,14 @@ _NONE = _words(
 _AUDIO = _words("audio clip file input recording sample segment track")
 _HOLDS = _words("contains consists features has is it's includes sounds was")
 _FILLING = _words(
-    "a actual all am an and another any anyone anything apologize appear appears apparent "
-    "ai are as at audible based be because been but by can catch clear clearly completely confirm "
-    "consists constant contain containing contains content continuous could description detect detectable "
-    "detected did discern discernible do does entire entirely faint feature features file find for found from given "
-    "good "
-    "happy has have having hear heard help high human i i'm i'd i'll if in include includes "
-    "intelligible is it it's just know let like low made me more of on one only or other "
-    "model present please process provide provided recognizable recognize seem seems share so soft some "
-    "someone steady sorry that the there there's therefore this throughout to too transcribing try "
-    "understandable unfortunately upload was we were what which will with you your"
+    "a actual all am an and another any anyone anything apologize appear appears apparent ai are as at audible based "
+    "be because been but by can catch clear clearly completely confirm consists constant contain containing contains "
+    "content continuous could description detect detectable detected did discern discernible do does entire entirely "
+    "faint feature features file find for found from given good happy has have having hear heard help high human i "
+    "i'm i'd i'll if in include includes intelligible is it it's just know let like low made me more of on one only "
+    "or other model present please process provide provided recognizable recognize seem seems share so soft some "
+    "someone steady sorry that the there there's therefore this throughout to too transcribing try understandable "
+    "unfortunately upload was we were what which will with you your"
 )
 _KNOWN = _SOUNDS | _SILENT | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEARING | _FILLING
 """All words of plain statements: one that is not among them (a name, a verb of a story) makes a transcript."""
