@@ -66,26 +66,18 @@ KINDS = (
             ("accuracy", "higher", SHARE, "correct"): (
                 'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.'
             ),
-            ("exact_match", "higher", SHARE, "em"): (
-                "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. "
-                "2016). An empty answer matches only an empty text."
-            ),
-            ("token_f1", "higher", SHARE, "f1"): (
-                "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the "
-                "best accepted text of each (SQuAD). An empty answer has 0 against a text with words."
-            ),
-            ("following", "higher", SHARE, "followed"): (
-                "The share of answers that did the task they were asked to do, by the protocol's own rule for it."
-            ),
-            ("diversity", "higher", "words", "types"): (
-                "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has "
-                "0. It grows with the answer's length."
-            ),
-            ("mattr", "higher", SHARE, "mattr"): (
-                "The mean over answers of their moving-average type-token ratio: the share of different words in a "
-                "stretch of 50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer "
-                "words has 0."
-            ),
+            ("exact_match", "higher", SHARE, "em"): "The share of answers that have the words of an accepted text and "
+            "no others (SQuAD; Rajpurkar et al. 2016). An empty answer matches only an empty text.",
+            ("token_f1", "higher", SHARE, "f1"): "The mean over samples of 2 × words in common / (words said + words "
+            "accepted), repeats counted, the best accepted text of each (SQuAD). An empty answer has 0 against a text "
+            "with words.",
+            ("following", "higher", SHARE, "followed"): "The share of answers that did the task they were asked to "
+            "do, by the protocol's own rule for it.",
+            ("diversity", "higher", "words", "types"): "The mean number of different words in an answer (SALMONN's "
+            "diversity of stories). An empty answer has 0. It grows with the answer's length.",
+            ("mattr", "higher", SHARE, "mattr"): "The mean over answers of their moving-average type-token ratio: the "
+            "share of different words in a stretch of 50, averaged over all such stretches (Covington and McFall "
+            "2010). An answer of fewer words has 0.",
         }
     ),
     MetricKind(

@@ -101,32 +101,21 @@ _ON_THE_LIST = (
 _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's labels= counts others as 0)"
 
 _LABELLED: Mapping[tuple[str, str, Statistic, bool, Needs], str] = {
-    ("macro_f1", SHARE, macro_f1, False, "each label"): (
-        f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label."
-    ),
-    ("micro_f1", SHARE, micro_f1, False, "nothing"): (
-        "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a wrong "
-        "one. NaN where nothing is said and nothing true."
-    ),
-    ("weighted_f1", SHARE, weighted_f1, False, "nothing"): (
-        "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label."
-    ),
-    ("micro_precision", SHARE, micro_precision, False, "nothing"): (
-        "Hits over labels said, those beyond the list among them. NaN where nothing is said."
-    ),
+    ("macro_f1", SHARE, macro_f1, False, "each label"): f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN "
+    "where no sample has a true label.",
+    ("micro_f1", SHARE, micro_f1, False, "nothing"): "2 hits / (labels said + true labels) over all samples and "
+    "labels; a label said beyond the list is a wrong one. NaN where nothing is said and nothing true.",
+    ("weighted_f1", SHARE, weighted_f1, False, "nothing"): "The mean of F1 over labels, each as often as it is true. "
+    "NaN where no sample has a true label.",
+    ("micro_precision", SHARE, micro_precision, False, "nothing"): "Hits over labels said, those beyond the list "
+    "among them. NaN where nothing is said.",
     ("micro_recall", SHARE, micro_recall, False, "nothing"): "Hits over true labels. NaN where nothing is true.",
-    ("balanced_accuracy", SHARE, balanced_accuracy, False, "each label"): (
-        f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. NaN where no sample has a "
-        "true label."
-    ),
-    ("cohen_kappa", AGREEMENT, cohen_kappa, True, "two labels"): (
-        "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. NaN where all truths "
-        "and answers are one label."
-    ),
-    ("mcc", CORRELATION, mcc, True, "two labels"): (
-        "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own among the "
-        "answers. 0 where either side is one label only."
-    ),
+    ("balanced_accuracy", SHARE, balanced_accuracy, False, "each label"): f"The mean of recall over {_TRUE_ONES}: a "
+    "constant answer scores 1 / their number. NaN where no sample has a true label.",
+    ("cohen_kappa", AGREEMENT, cohen_kappa, True, "two labels"): "Cohen's kappa (1960): agreement beyond chance; an "
+    "unread answer agrees with nothing. NaN where all truths and answers are one label.",
+    ("mcc", CORRELATION, mcc, True, "two labels"): "Matthews' correlation for several labels (Gorodkin 2004): an "
+    "unread answer is a class of its own among the answers. 0 where either side is one label only.",
 }
 
 

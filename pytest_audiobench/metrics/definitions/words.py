@@ -187,43 +187,30 @@ KINDS = (
     ),
     *estimates.mean_kinds(
         {
-            ("one_talker", "higher", SHARE, "one_talker"): (
-                "The share of scored answers that were split into one talker."
-            ),
-            ("two_talkers", "higher", SHARE, "two_talkers"): (
-                "The share of scored answers that were split into two talkers."
-            ),
-            ("more_talkers", "higher", SHARE, "more_talkers"): (
-                "The share of scored answers that were split into three talkers or more."
-            ),
-            ("talkers_right", "higher", SHARE, "talkers_right"): (
-                "The share of scored answers with as many talkers as there are."
-            ),
-            ("hallucination_rate", "lower", SHARE, "hallucinated"): (
-                "The share of clips without speech that were answered with words. What counts as a word is the "
-                "scorer's to say."
-            ),
-            ("inserted_tokens", "lower", WORDS_PER_ANSWER, "inserted"): (
-                "The mean number of words with which clips without speech were answered; none counts as 0. One runaway "
-                "answer can decide it."
-            ),
-            ("silent_rate", "higher", SHARE, "silent"): (
-                "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing."
-            ),
-            ("declined_rate", "higher", SHARE, "declined"): (
-                "The share of clips without speech that were answered by a plain statement that nobody speaks. It is "
-                "neither a hallucinated transcript nor an empty one: the three rates add up to 1."
-            ),
-            ("truncation_rate", "lower", SHARE, "stopped_early"): (
-                "The share of answers that stop before the reference does: some words are said, and no way to match "
-                "them with the reference by the fewest edits uses its last word."
-            ),
-            ("longer_rate", "lower", SHARE, "longer"): (
-                "The share of answers with more words than their reference, whatever the words."
-            ),
-            ("shorter_rate", "lower", SHARE, "shorter"): (
-                "The share of answers with fewer words than their reference, an empty one too."
-            ),
+            ("one_talker", "higher", SHARE, "one_talker"): "The share of scored answers that were split into one "
+            "talker.",
+            ("two_talkers", "higher", SHARE, "two_talkers"): "The share of scored answers that were split into two "
+            "talkers.",
+            ("more_talkers", "higher", SHARE, "more_talkers"): "The share of scored answers that were split into "
+            "three talkers or more.",
+            ("talkers_right", "higher", SHARE, "talkers_right"): "The share of scored answers with as many talkers as "
+            "there are.",
+            ("hallucination_rate", "lower", SHARE, "hallucinated"): "The share of clips without speech that were "
+            "answered with words. What counts as a word is the scorer's to say.",
+            ("inserted_tokens", "lower", WORDS_PER_ANSWER, "inserted"): "The mean number of words with which clips "
+            "without speech were answered; none counts as 0. One runaway answer can decide it.",
+            ("silent_rate", "higher", SHARE, "silent"): "The share of clips without speech whose answer holds no "
+            "word: nothing at all, or a marker for nothing.",
+            ("declined_rate", "higher", SHARE, "declined"): "The share of clips without speech that were answered by "
+            "a plain statement that nobody speaks. It is neither a hallucinated transcript nor an empty one: the "
+            "three rates add up to 1.",
+            ("truncation_rate", "lower", SHARE, "stopped_early"): "The share of answers that stop before the "
+            "reference does: some words are said, and no way to match them with the reference by the fewest edits "
+            "uses its last word.",
+            ("longer_rate", "lower", SHARE, "longer"): "The share of answers with more words than their reference, "
+            "whatever the words.",
+            ("shorter_rate", "lower", SHARE, "shorter"): "The share of answers with fewer words than their reference, "
+            "an empty one too.",
         }
     ),
     MetricKind(

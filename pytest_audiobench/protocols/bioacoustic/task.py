@@ -21,10 +21,8 @@ Task: TypeAlias = Literal["classification", "detection", "captioning", "open_end
 
 PROMPTS: Mapping[Task, str] = {
     "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
-    "detection": (
-        "{question}\nThe labels are:\n{labels}\n"
-        "Answer with all labels that apply, separated by commas, or with None where none does."
-    ),
+    "detection": "{question}\nThe labels are:\n{labels}\nAnswer with all labels that apply, separated by commas, or "
+    "with None where none does.",
     "captioning": "{question}",
     "open_ended": "{question}",
 }

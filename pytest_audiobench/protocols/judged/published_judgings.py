@@ -31,13 +31,20 @@ def audiobench_rating(text: str) -> float | None:
 def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
     """Reference, answer, question, and what each rating from 0 to 5 stands for. The words are ours."""
     text = (
-        f"[Reference]\n{text_list(sample.truths)}\n\n[Answer]\n{shortened(answer)}\n\n"
-        f"[Question]\n{sample.question}\n\n[Task]\nRate how well the answer agrees with the reference in content, "
-        "accuracy and relevance. Be strict about details.\n0: wrong, or nothing to do with the reference.\n1: hardly "
-        "any agreement; mostly misunderstood or irrelevant.\n2: the subject is right, much of what is said of it is "
-        "not.\n3: agrees on the whole, but lacks detail or is inexact in places.\n4: mostly accurate and relevant; "
-        "could be clearer or more detailed.\n5: accurate, detailed, in full agreement.\n\nAnswer in this form, the "
-        "rating last:\nExplanation: (a short comparison of answer and reference)\nRating: (a whole number)"
+        f"[Reference]\n{text_list(sample.truths)}\n\n"
+        f"[Answer]\n{shortened(answer)}\n\n"
+        f"[Question]\n{sample.question}\n\n"
+        "[Task]\nRate how well the answer agrees with the reference in content, accuracy and relevance. Be strict "
+        "about details.\n"
+        "0: wrong, or nothing to do with the reference.\n"
+        "1: hardly any agreement; mostly misunderstood or irrelevant.\n"
+        "2: the subject is right, much of what is said of it is not.\n"
+        "3: agrees on the whole, but lacks detail or is inexact in places.\n"
+        "4: mostly accurate and relevant; could be clearer or more detailed.\n"
+        "5: accurate, detailed, in full agreement.\n\n"
+        "Answer in this form, the rating last:\n"
+        "Explanation: (a short comparison of answer and reference)\n"
+        "Rating: (a whole number)"
     )
     return (Message("user", (text,)),)
 
@@ -202,8 +209,10 @@ def _slot_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
         "if the model's value says what the true one says, No if it does not, and not a word more."
     )
     user = (
-        f"The slot: {sample.metadata.get('slot') or sample.question}\nThe true value: {text_list(sample.truths)}\nThe "
-        f"model's value: {shortened(answer)}\n\nDoes the model's value say what the true one says? Yes or No:"
+        f"The slot: {sample.metadata.get('slot') or sample.question}\n"
+        f"The true value: {text_list(sample.truths)}\n"
+        f"The model's value: {shortened(answer)}\n\n"
+        "Does the model's value say what the true one says? Yes or No:"
     )
     return Message("system", (system,)), Message("user", (user,))
 

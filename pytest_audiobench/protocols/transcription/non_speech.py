@@ -42,7 +42,8 @@ _MARKED = (
     _SOUNDS
     | _SILENT
     | _words(
-        "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина аплодисменты смех "
+        "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина "
+        "аплодисменты смех "
         "musik stille musique música musica silencio silêncio rires risas applaus aplausos applaudissements"
     )
 )
