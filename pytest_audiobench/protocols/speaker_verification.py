@@ -103,26 +103,17 @@ def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
     }
 
 
-_READINGS = (
-    Scorer(
-        "same-speaker",
-        "trial:same-speaker|v:1|unanswered:wrong",
-        _parse,
-        _score,
-        ("balanced_accuracy", "accuracy", "macro_f1"),
-    ),
-    Scorer(
-        "similarity",
-        "trial:similarity|v:1|unscored:worst|score:output-or-number",
-        _parse_similarity,
-        _score_similarity,
-        ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
-    ),
-    Scorer(
-        "salmonn-sv",
-        "trial:salmonn-sv|v:1|unanswered:no|case:ignored",
-        _parse_salmonn,
-        _score,
-        ("accuracy", "balanced_accuracy"),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"trial:{name}|v:1|{rule}", parse, score, metrics)
+    for name, rule, parse, score, metrics in (
+        ("same-speaker", "unanswered:wrong", _parse, _score, ("balanced_accuracy", "accuracy", "macro_f1")),
+        (
+            "similarity",
+            "unscored:worst|score:output-or-number",
+            _parse_similarity,
+            _score_similarity,
+            ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
+        ),
+        ("salmonn-sv", "unanswered:no|case:ignored", _parse_salmonn, _score, ("accuracy", "balanced_accuracy")),
+    )
 )

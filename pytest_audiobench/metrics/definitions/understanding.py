@@ -89,12 +89,12 @@ def char_distance(true: str, said: str) -> float:
     return (errors["S"] + errors["D"] + errors["I"]) / max(len(true), len(said), 1)
 
 
-def _unequal(true: str, said: str) -> float:
-    return float(true != said)
-
-
 _NONE = Counts(0.0, 0.0, 0.0)
-_DISTANCES: dict[str, Callable[[str, str], float]] = {"span": _unequal, "word": word_distance, "char": char_distance}
+_DISTANCES: dict[str, Callable[[str, str], float]] = {
+    "span": lambda true, said: float(true != said),
+    "word": word_distance,
+    "char": char_distance,
+}
 
 
 CUTS = ("1", "3", "5", "m")

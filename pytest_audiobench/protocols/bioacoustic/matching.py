@@ -141,22 +141,14 @@ def _label_within(lower: str, by_spelling: Mapping[str, str]) -> str | None:
     return None
 
 
-class _Lower(NamedTuple):
-    """Labels by their lower case, the longest first, and the lower cases in order."""
-
-    by_spelling: Mapping[str, str]
-    ordered: tuple[str, ...]
-
-
 @lru_cache(maxsize=256)
-def _by_lower(labels: tuple[str, ...]) -> _Lower:
+def _by_lower(labels: tuple[str, ...]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Labels by their lower case, the longest first, and the lower cases in order."""
     by_spelling: dict[str, str] = {}
     for label in labels:
         by_spelling.setdefault(label.lower(), label)
-    return _Lower(
-        {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)},
-        _sorted_labels(tuple(by_spelling)),
-    )
+    longest_first = {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)}
+    return longest_first, _sorted_labels(tuple(by_spelling))
 
 
 @lru_cache(maxsize=256)

@@ -193,10 +193,6 @@ def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics, "set_precision": precision, "set_recall": recall, "set_f1": f1}
 
 
-def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return {"correct": _score_sets(sample, answer)["correct"]}
-
-
 def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
     if not (text := answer_of(earlier).text.lower().strip()):
         return Answer("empty")
@@ -229,7 +225,7 @@ _READINGS = (
         "exact-set",
         "tags:exact-set|v:1|unanswered:wrong|order:ignored|none:explicit",
         _parse_exact,
-        _score_exact,
+        lambda sample, answer: {"correct": _score_sets(sample, answer)["correct"]},
         ("accuracy",),
     ),
     Scorer(

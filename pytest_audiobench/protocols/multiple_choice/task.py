@@ -45,10 +45,6 @@ class Rule(NamedTuple):
         return None if self.unread == "skipped" else float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
 
 
-def _same_text(sample: Sample, letter: str) -> bool:
-    return same_text(sample.choices, letter, letter_of(sample))
-
-
 def _same_letter(sample: Sample, letter: str) -> bool:
     """Only the first of equal options is right, as where the published code compares letters."""
     return letter == letter_of(sample)
@@ -72,7 +68,7 @@ def _study(read: Parser) -> Rule:
 
 
 RULES: Mapping[str, Rule] = {
-    STRICT: Rule(letters.read_choice, _same_text),
+    STRICT: Rule(letters.read_choice, lambda sample, letter: same_text(sample.choices, letter, letter_of(sample))),
     "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
     "mmar": Rule(published_scorers.read_mmau, _same_tokens),
     "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),

@@ -124,12 +124,9 @@ def _answer_text(text: str) -> str:
     head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     body = in_element(behind_reasoning(_SPECIAL.sub("\n", searchable_text(head))))
     body = _REASONING.split(body)[0]  # what is not closed never came to an answer
-    body = _SPEECH.sub(" ", _CONTRACTED.sub(_with_apostrophe, TAG.sub("\n", body)))
+    written = _CONTRACTED.sub(lambda match: f"{match[1]}'t" if match[1] else f"{match[2]}'s", TAG.sub("\n", body))
+    body = _SPEECH.sub(" ", written)
     return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()
-
-
-def _with_apostrophe(match: re.Match[str]) -> str:
-    return f"{match[1]}'t" if match[1] else f"{match[2]}'s"
 
 
 def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:

@@ -125,13 +125,10 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics_of(_LABELS, [true], predicted), **counts}
 
 
-_READINGS = (
-    Scorer("heard", "probe:heard|v:1|unanswered:wrong", _parse, _score, ("balanced_accuracy", *_METRICS, "accuracy")),
-    Scorer(
-        "ab-yesno",
-        "probe:ab-yesno|v:1|unanswered:no",
-        _parse_published,
-        _score,
-        ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy"),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"probe:{name}|v:1|{rule}", parse, _score, metrics)
+    for name, rule, parse, metrics in (
+        ("heard", "unanswered:wrong", _parse, ("balanced_accuracy", *_METRICS, "accuracy")),
+        ("ab-yesno", "unanswered:no", _parse_published, ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy")),
+    )
 )

@@ -99,7 +99,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             "empty:deletions|align:levenshtein",
             Normaliser(
                 qwen2_audio_text(language),
-                tokens=_without_spaces if by_character else str.split,
+                tokens=(lambda text: text.replace(" ", "")) if by_character else str.split,
                 characters=by_character,
             ),
             missing_parts=simplifies,
@@ -124,7 +124,3 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             missing_parts=segments,
         ),
     )
-
-
-def _without_spaces(text: str) -> str:
-    return text.replace(" ", "")

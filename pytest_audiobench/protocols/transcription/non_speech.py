@@ -155,7 +155,7 @@ def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
     published = Scorer(
         "non-speech-thenirock",
         "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
-        _as_it_is,
+        lambda sample, earlier: Answer("parsed", answer_of(earlier).text),
         _published_statistics,
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
         sample_problem=_speaks,
@@ -186,10 +186,6 @@ def _statistics(tokens: Callable[[str], Sequence[str]], sample: Sample, answer: 
         "silent": float(content.kind == "nothing"),
         "declined": float(content.kind == "declined"),
     }
-
-
-def _as_it_is(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", answer_of(earlier).text)
 
 
 def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
