@@ -144,7 +144,6 @@ def _models(folder: Path, record: RunRecord) -> Iterator[Point]:
 
 
 def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
-    """What the one model is called. Raises UsageError where there are several, or none."""
     if not points:
         return model
     families = Counter(family(point.names, find) for point in points)

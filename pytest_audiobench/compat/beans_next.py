@@ -102,7 +102,6 @@ def _row(item: _Item, row: Mapping[str, Any], truth: _Truth) -> RecordedRow:
         responses={}
         if error
         else {"answer": Response.of(text, _FINISHES.get(str(row.get("finish_reason")), "unknown"))},
-        epoch=0,
         error=str(error)[:_LONGEST_ERROR] if error else None,
         eval=item.task,
         dataset=f"beans-next/{item.task}",

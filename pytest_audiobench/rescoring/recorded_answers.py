@@ -30,12 +30,12 @@ class RecordedRow:
     sample: Sample
     responses: Mapping[str, Response]
     """By stage, "answer" where a layout knows no stages."""
-    epoch: int
-    error: str | None
-    """Why the sample could not be asked."""
     eval: str
     dataset: str
     model: str
+    epoch: int = 0
+    error: str | None = None
+    """Why the sample could not be asked."""
     stored: Mapping[str, Any] = field(default_factory=dict)
     """What the file itself says of how the answer was parsed and scored."""
     family: str = ""

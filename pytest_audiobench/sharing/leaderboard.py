@@ -192,7 +192,6 @@ def _when(measured: Measured) -> tuple[str, str]:
 
 
 def _unranked(measured: Measured) -> str:
-    """Why a model has no rank; empty where it has one."""
     rows, scorer = measured.side.rows, measured.side.headline
     failed = sum(row.statuses[scorer] == "error" for row in rows)
     if failed > MOST_UNASKED * len(rows):

@@ -235,8 +235,6 @@ _ASKED = ("data", "audio", "prompts", "verdicts")
 
 
 class _Corrected(NamedTuple):
-    """Stands for an item whose hashes were recomputed."""
-
     hashes: Mapping[str, str]
 
 

@@ -308,7 +308,6 @@ def _place(item: ItemRecord) -> _Place | str:
 
 
 def _is_rendered(item: ItemRecord) -> bool:
-    """Whether an item's clips are those of the study's trees."""
     return item.perturbation is not None and item.perturbation.family.endswith(RENDERED)
 
 

@@ -81,7 +81,6 @@ class _AskedSample(NamedTuple):
 
 
 def _asked_samples(folder: Path) -> dict[str, _AskedSample]:
-    """What the manifests ask, by id."""
     samples: dict[str, _AskedSample] = {}
     for file in manifests_in(folder):
         for row in rows(file):

@@ -122,7 +122,6 @@ def lacks_spice() -> str:
 
 
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:
-    """What one of pycocoevalcap's scorers gives each caption."""
     scores: Sequence[Any] = scorer.compute_score(
         {number: list(captions) for number, captions in enumerate(references)},
         {number: [caption] for number, caption in enumerate(candidates)},

@@ -69,12 +69,7 @@ def _target_labels(text: str) -> frozenset[str]:
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "beans_macro_f1"),
     "detection": (
-        "beans_map",
-        "beans_accuracy",
-        "beans_average_precision",
-        "beans_precision",
-        "beans_recall",
-        "beans_f1",
+        *("beans_map", "beans_accuracy", "beans_average_precision", "beans_precision", "beans_recall", "beans_f1"),
     ),
     "captioning": ("cider_beans_next",),
     "open_ended": ("accuracy",),

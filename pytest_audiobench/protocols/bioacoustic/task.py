@@ -94,7 +94,6 @@ def bioacoustic(
 
 
 def _lines(file: str) -> list[str]:
-    """The labels of a file, one a line."""
     labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
     if not any(labels):
         raise UsageError(f"{file} holds no labels; write one a line")

@@ -212,7 +212,6 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
 
 
 def _openings(text: str) -> Iterator[re.Match[str]]:
-    """The matches of ``_STATEMENT``."""
     if not text.isascii():
         yield from _STATEMENT.finditer(text)
         return

@@ -94,7 +94,6 @@ def sentences(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Where each sentence begins and ends."""
     spans: list[tuple[int, int]] = []
     length = len(text.rstrip())
     start = looked = _behind_space(text, 0)
@@ -119,7 +118,6 @@ def _behind_space(text: str, position: int) -> int:
 
 
 def _is_end(text: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether the sentence that begins at ``start`` ends with ``mark``."""
     if not mark["spaced"] or mark.end() == len(text):
         return True
     if not text[mark.end()].isspace():

@@ -166,18 +166,8 @@ def _cardinal(number: str) -> str:
 
 
 _FILLERS = ["UH", "UHH", "UM", "EH", "MM", "HM", "AH", "HUH", "HA", "ER", "OOF", "HEE", "ACH", "EEE", "EW"]
-_TAGS = (
-    "<UNK>",
-    "<COMMA>",
-    "<PERIOD>",
-    "<QUESTIONMARK>",
-    "<EXCLAMATIONPOINT>",
-    "<SIL>",
-    "<NOISE>",
-    "<MUSIC>",
-    "<OTHER>",
-)
-_NOT_SCORED = frozenset((*_FILLERS, *_TAGS))
+_TAGS = "UNK COMMA PERIOD QUESTIONMARK EXCLAMATIONPOINT SIL NOISE MUSIC OTHER"
+_NOT_SCORED = frozenset((*_FILLERS, *(f"<{tag}>" for tag in _TAGS.split())))
 
 
 @cached_text

@@ -14,16 +14,10 @@ WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
 """Languages that write no spaces between words, whose headline is the character error rate."""
 
 _TAKEN_FOR = {
-    "cn": "zh",
-    "jp": "ja",
-    "eng": "en",
-    "zho": "zh",
-    "chi": "zh",
-    "cmn": "zh",
-    "jpn": "ja",
-    "tha": "th",
-    "lao": "lo",
-} | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
+    **dict.fromkeys(("cn", "zho", "chi", "cmn"), "zh") | dict.fromkeys(("jp", "jpn"), "ja") | {"eng": "en"},
+    **dict.fromkeys(("mya", "bur"), "my") | dict.fromkeys(("bod", "tib"), "bo"),
+    **{"tha": "th", "lao": "lo", "khm": "km"},
+}
 """Codes of countries and of three letters that would quietly be scored as a language with spaces."""
 
 
