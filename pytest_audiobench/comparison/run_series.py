@@ -112,7 +112,13 @@ def _is_run(folder: Path) -> bool:
 def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
     """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
-        matching = _matching_points(folder, model)
+        record = load_run(folder).record
+        points = [
+            point
+            for point in _models(folder, record)
+            if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
+        ]
+        matching = [(point, missing_parts(record, point.names.alias)) for point in points]
     except UsageError as error:
         if folder in named:
             raise
@@ -123,16 +129,6 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
         raise UsageError(f"{folder} has several models that match {model!r}, {listed}: choose one with --model")
     notes += [f"{folder} is not whole: {missing[0]}" for _, missing in matching if missing]
     return [point for point, _ in matching]
-
-
-def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
-    record = load_run(folder).record
-    points = [
-        point
-        for point in _models(folder, record)
-        if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
-    ]
-    return [(point, missing_parts(record, point.names.alias)) for point in points]
 
 
 def _models(folder: Path, record: RunRecord) -> Iterator[Point]:

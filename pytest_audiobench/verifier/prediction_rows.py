@@ -134,7 +134,11 @@ class ItemLines:
                 self.requests += 1
                 if not self._requests.fits(row, _known(row)):
                     self._note("requests", f"the key of {where} is not that of what was asked")
-        self._answers.extend([_answer(sample_id, epoch, rows)])
+        subject_rows, rewritten = ([row for row in rows if row.role == role] for role in ("subject", "rewriter"))
+        failed = any(row.error is not None for row in (*subject_rows, *rewritten))
+        payload = [sample_id, epoch, "error" if failed else None, _texts(subject_rows)]
+        texts = _texts(rewritten)
+        self._answers.extend([[*payload, texts] if texts else payload])
         for row in rows:
             if row.role in WEIGHING:
                 self.verdicts.setdefault(row.stage, []).append([sample_id, epoch, *_verdict(row)])
@@ -198,14 +202,6 @@ def _sample(row: PredictionRow) -> list[object]:
         sorted([name, str(value)] for name, value in row.metadata.items()),
         *([row.references] if row.references else []),
     ]
-
-
-def _answer(sample_id: str, epoch: int, rows: Sequence[PredictionRow]) -> list[object]:
-    subject_rows, rewritten = ([row for row in rows if row.role == role] for role in ("subject", "rewriter"))
-    failed = any(row.error is not None for row in (*subject_rows, *rewritten))
-    payload = [sample_id, epoch, "error" if failed else None, _texts(subject_rows)]
-    texts = _texts(rewritten)
-    return [*payload, texts] if texts else payload
 
 
 def _texts(rows: Sequence[PredictionRow]) -> list[object]:

@@ -71,18 +71,6 @@ def letter_in(sample: Sample) -> str:
     return str(sample.metadata.get("faithfulness_letter") or letter_of(sample))
 
 
-def question_row(sample: Sample, audio: str) -> Row:
-    """A row of a manifest; ``audio`` is the path below the data root."""
-    return {
-        "id": id_of(sample),
-        "question": sample.question,
-        "choices": lettered(sample.choices),
-        "choices_list": list(sample.choices),
-        "audio_path": f"{{DATA_ROOT}}/{audio}",
-        **_truth("answer", sample),
-    }
-
-
 def answer_row(epochs: Sequence[RecordedRow], stage: str, rule: str, style: Style | None) -> Row:
     """The answers of one sample in all its epochs, which are the study's runs.
 
@@ -242,7 +230,14 @@ class _Writer:
 
     def _ask(self, dataset: str, sample: Sample) -> None:
         known = self._questions.setdefault(dataset, {})
-        row = question_row(sample, _audio(sample))
+        row = {
+            "id": id_of(sample),
+            "question": sample.question,
+            "choices": lettered(sample.choices),
+            "choices_list": list(sample.choices),
+            "audio_path": f"{{DATA_ROOT}}/{_audio(sample)}",
+            **_truth("answer", sample),
+        }
         other = known.setdefault(row["id"], row)
         for name in ("question", "choices"):
             if other[name] != row[name]:

@@ -133,7 +133,10 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         if task == "detection":
             return _detection(sample, answer, classes_for(sample, labels))
         if task == "classification":
-            return _classification(sample, answer, labels_for(sample, labels))
+            known, label = labels_for(sample, labels), answer.value if answer.status == "parsed" else None
+            true = true_label(sample, known, label)
+            statistics = label_statistics(known, [true] if true else [], [label] if label else [])
+            return {"correct": float(label is not None and label == true), **statistics}
         return {} if task == "captioning" else _open(sample, answer)
 
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
@@ -156,13 +159,6 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
 
 
 _LOOKED_AT = 20_000
-
-
-def _classification(sample: Sample, answer: Answer, labels: tuple[str, ...]) -> dict[str, float]:
-    label = answer.value if answer.status == "parsed" else None
-    true = true_label(sample, labels, label)
-    statistics = label_statistics(labels, [true] if true else [], [label] if label else [])
-    return {"correct": float(label is not None and label == true), **statistics}
 
 
 def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict[str, float]:

@@ -53,11 +53,6 @@ def means_nothing(text: str) -> bool:
     return _NOTHING.fullmatch(tidy_caseless(text)) is not None
 
 
-def without_none(choices: tuple[str, ...]) -> tuple[str, ...]:
-    """The choices without one that stands for the empty set."""
-    return tuple(choice for choice in choices if not means_nothing(choice))
-
-
 def read_label_list(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
     """The labels that ``text`` asserts, as JSON: {"labels": […], "others": […]}.
 
@@ -155,7 +150,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
 
 
 def _labels(sample: Sample) -> Labels:
-    return labels_of(without_none(choices_of(sample)))
+    return labels_of(tuple(choice for choice in choices_of(sample) if not means_nothing(choice)))
 
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:

@@ -21,7 +21,6 @@ from pytest_audiobench.protocols.protocol import (
     Earlier,
     Option,
     Protocol,
-    Scorer,
     Stage,
     no_sample_problem,
     with_recorded_options,
@@ -136,7 +135,9 @@ def conditioned_choice(
         sample_problem=_lacks_kept_share if change == "early" else no_sample_problem,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    family_scorers = _scorers(kind, "|".join(how)).values()
+    by_name = answer_comparison.choice_scorers(kind, "|".join(how))
+    two_step = answer_comparison.leaving_out(by_name["faithfulness-recovered"], "faithfulness-two-step")
+    family_scorers = (*by_name.values(), two_step)
     protocol = family_protocol("conditioned_choice", stages, family_scorers, scorers, "option", default=STRICT)
     return replace(protocol, options=recorded)
 
@@ -173,9 +174,3 @@ def _lacks_kept_share(sample: Sample) -> str:
         f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata {KEPT!r} "
         "must be a share from 0 to 1 as text, as the perturbations early-… write it"
     )
-
-
-def _scorers(kind: answer_comparison.Kind, request: str) -> dict[str, Scorer]:
-    scorers = answer_comparison.choice_scorers(kind, request)
-    two_step = answer_comparison.leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
-    return {**scorers, two_step.name: two_step}
