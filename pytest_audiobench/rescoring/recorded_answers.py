@@ -119,8 +119,7 @@ def _texts_of(row: RecordedRow) -> Iterator[str]:
     for response in (*row.responses.values(), *row.verdicts.values(), *row.rewritten.values()):
         yield response.error or ""
         for output in response.outputs:
-            for part in output.parts:
-                yield part.value
+            yield from (part.value for part in output.parts)
 
 
 def _valid_text(text: str) -> str:

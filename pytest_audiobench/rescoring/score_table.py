@@ -39,8 +39,7 @@ def _lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) ->
             yield scorer_comparison.table_title(_name(owner), sweep)
             yield from scorer_comparison.table_lines(sweep, _closest(beside, sweep))
         yield from (line for line, _ in perturbation_tables.suite_lines(_suites(owner), False, _WIDTH))
-        for comparison in beside:
-            yield f"  published {printable(comparison.says)}"
+        yield from (f"  published {printable(comparison.says)}" for comparison in beside)
         yield from (f"  note: {printable(note)}" for note in _warnings(owner))
         yield f"  score hash {_score_hash(owner)}"
         yield ""

@@ -73,8 +73,7 @@ class Verification:
 
     def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
         for item in self.checked:
-            for check in item.checks:
-                yield item, check
+            yield from ((item, check) for check in item.checks)
 
 
 def ok(part: str) -> Check:

@@ -52,8 +52,7 @@ class Artifact:
     def probes(self) -> Iterator[tuple[Json, Json]]:
         """Each probe of a sound run, behind its mixture."""
         for mixture in self.answers:
-            for probe in mixture["probes"]:
-                yield mixture, probe
+            yield from ((mixture, probe) for probe in mixture["probes"])
 
 
 def fits(content: Any) -> bool:
