@@ -58,8 +58,7 @@ def ratio_of(
             return nothing()
         counts = columns(statistics, metric, *tops, *bottoms)
         above, below = counts[:, : len(tops)].sum(axis=1), counts[:, len(tops) :].sum(axis=1)
-        total = float(below.sum())
-        if total == 0.0:
+        if (total := float(below.sum())) == 0.0:
             return Estimate(math.nan, None, None, len(below), none(empty).method)
         interval = ratio(above, below, clusters, most=most)
         return Estimate(float(above.sum()) / total, interval.lower, interval.upper, len(below), interval.method)

@@ -193,8 +193,7 @@ def _when(measured: Measured) -> tuple[str, str]:
 
 def _unranked(measured: Measured) -> str:
     rows, scorer = measured.side.rows, measured.side.headline
-    failed = sum(row.statuses[scorer] == "error" for row in rows)
-    if failed > MOST_UNASKED * len(rows):
+    if (failed := sum(row.statuses[scorer] == "error" for row in rows)) > MOST_UNASKED * len(rows):
         return (
             f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
             "which asks only these"

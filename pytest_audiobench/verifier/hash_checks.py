@@ -47,8 +47,7 @@ def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> 
 
 
 def _settings(item: ItemRecord, digests: Mapping[str, str]) -> tuple[Check, str | None]:
-    recorded = item.hashes.get("settings")
-    if recorded == ABSENT:
+    if (recorded := item.hashes.get("settings")) == ABSENT:
         return not_recomputed("settings", "they were not known when these answers were scored"), None
     answering = [stage for stage in item.stages if stage.role not in WEIGHING]
     if not all(stage.role == SUBJECT or stage.judge in digests for stage in answering):

@@ -144,8 +144,7 @@ def _wordings(run: Artifact) -> Mapping[str, Any]:
     counts = {len(raw_answers(probe)) for _, probe in run.probes()}
     if len(counts) > 1:
         raise UsageError(f"{run.file}: its probes were asked in {sorted(counts)} wordings: it was edited")
-    count = next(iter(counts), 1)
-    if count == 1:
+    if (count := next(iter(counts), 1)) == 1:
         return {}
     config = run.content["config"]
     used = config.get("prompt_paraphrases_used")

@@ -71,8 +71,7 @@ def _lacking(needs: Needs, resampling: Resampling) -> str | None:
     if needs == "nothing" or not units.any():
         return None
     if needs == "two labels":
-        beyond = int(resampling.units - units.max())
-        if beyond < FEWEST_OF_LABEL:
+        if (beyond := int(resampling.units - units.max())) < FEWEST_OF_LABEL:
             return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
         return None
     # A label that no sample has by chance would be part of the mean in the next set.

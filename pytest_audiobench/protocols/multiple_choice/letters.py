@@ -129,8 +129,7 @@ def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
     match = _LISTED.fullmatch(text.strip()) if len(text) < 1_000 else None
     if match is None:
         return None
-    index = LETTERS.index(match[1])
-    if index >= len(choices):
+    if (index := LETTERS.index(match[1])) >= len(choices):
         return None if match[2] else Answer("out_of_range")
     if match[2]:
         return Answer("parsed", match[1]) if match[2] == choices[index].strip() else None
