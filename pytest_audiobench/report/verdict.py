@@ -110,7 +110,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if all(item.outcome == "skipped" for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
-        advice = "Nothing was required: declare thresholds, or compare it with a baseline."
+        advice = "Nothing was required: declare thresholds, or compare with a baseline."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
 

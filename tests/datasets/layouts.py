@@ -390,8 +390,9 @@ def esc50() -> Layout:
 
 
 def speech_commands() -> Layout:
-    """speech_commands_test_set_v0.02.tar.gz: a folder for each of twelve classes, as local/data_prep.py of ESPnet's
-    recipe speechcommands lists them: ten words, ``_silence_`` and ``_unknown_``; nothing but .wav files in them.
+    """speech_commands_test_set_v0.02.tar.gz: a folder for each of twelve classes, as ESPnet's
+    egs2/speechcommands/asr1/local/data_prep_12.py lists them: ten words, ``_silence_`` and ``_unknown_``; nothing but
+    .wav files in them.
     """
     classes = ("down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes", "_silence_", "_unknown_")
     rows = [{"audio": f"{classes[number % 12]}/{number:08x}_nohash_{number % 3}.wav"} for number in range(COUNT)]
