@@ -226,7 +226,7 @@ def test_a_poor_checkpoint_fails_the_job_and_is_told_in_a_comment(runner):
     assert comment["body"].startswith("## ✗ audiobench: regressed – 1 of 1 line regressed")
     assert f"[Open the report](<{ARTIFACT}>)" in comment["body"]
     assert comment["body"].count("<br><code>") == 3
-    assert "text not kept" not in comment["body"]
+    assert "text not stored" not in comment["body"]
     assert "::error file=evals/test_gate.py,line=4,title=gate/digits (candidate)::✗ regressed" in outcome.printed
     assert outcome.summary.startswith(r"## ✗ gate\-1: regressed")
     assert (runner.folder / "artifact-poor" / "report.html").is_file()

@@ -50,7 +50,8 @@ def test_a_storm_of_429_slows_the_asking_down_and_loses_nothing(peer, model_at, 
 
 def test_429_without_end_ends_the_asking_with_one_sentence(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"error": {"message": "slow down"}}, 429)
-    with pytest.raises(FatalError, match=r"127\.0\.0\.1:\d+/v1 says 429: slow down.*patience_s=0\.5.*run again to go on"):
+    end = r"127\.0\.0\.1:\d+/v1 says 429: slow down.*patience_s=0\.5.*run again to go on"
+    with pytest.raises(FatalError, match=end):
         model_at(peer, patience_s="0.5").ask(asks(6))
 
 
@@ -135,7 +136,8 @@ def test_a_reply_that_is_always_cut_is_an_error_of_its_sample_alone(peer, model_
 
 def test_a_server_that_breaks_everything_ends_the_asking(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"detail": "CUDA error"}, 500)
-    with pytest.raises(FatalError, match=r"8 requests in a row failed: http://127\.0\.0\.1:\d+/v1 says 500: CUDA error"):
+    end = r"8 requests in a row failed: http://127\.0\.0\.1:\d+/v1 says 500: CUDA error"
+    with pytest.raises(FatalError, match=end):
         model_at(peer).ask(asks(40))
     assert len(peer.calls) < 3 * 40
 
