@@ -9,6 +9,7 @@ one that does not fit is no answer, is counted as damaged, and gives way to what
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import struct
 import time
@@ -119,7 +120,7 @@ class Store:
         run: str,
         refresh: bool = False,
         extras: Sequence[Path] = (),
-        started: float = 0.0,
+        started: float = -math.inf,
         state: Callable[[], str] = str,
     ) -> None:
         """Open or make the store at ``path``; ``extras`` are further stores that are only read.

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
-from pytest_audiobench.plugin import progress
+from pytest_audiobench.plugin import earlier_answers, progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
@@ -26,7 +26,7 @@ from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolde
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.study_selection import StudySelection, note
-from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
+from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
@@ -38,7 +38,7 @@ def session_of(config: pytest.Config) -> EvalSession:
     if SESSION not in config.stash:
         options = read_options(config)
         if run := worker_input(config).get(RUN):
-            place = RunFolder(options.reports, run)
+            place = RunFolder(options.reports, run, worker_input(config)[STARTED])
             line = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place, line = controller_of(config).place, _terminal_progress(config)
@@ -156,6 +156,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     except UsageError as error:
         _refuse(config, session.items, error)
         return
+    earlier_answers.decide(shared, expected, selected)
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:

@@ -15,9 +15,11 @@ from msgspec.structs import replace
 from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
+from pytest_audiobench.gate.canaries import answers_record, refuted
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.controller import Controller
+from pytest_audiobench.plugin.earlier_answers import end_run
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
@@ -31,6 +33,8 @@ from pytest_audiobench.report.run_writer import Lines, iso, runtime, whole_parts
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
+_ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+"""Those of a run that says something of the model; any other is to be run again, and asks for the rest only."""
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -69,15 +73,19 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     errors = controller.infrastructure_errors
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
+    answers = answers_record(records, controller.place.models())
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
+    unmeasured += refuted(answers)
     if (unmeasured and session.exitstatus == pytest.ExitCode.OK) or (controller.nothing_measured and controller.gated):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    if session.exitstatus in _ENDS and not controller.lost:
+        end_run(session.config, controller.place)
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)
-    heading = _heading(session, controller, run_notes, unmeasured)
+    heading = replace(_heading(session, controller, run_notes, unmeasured), answers=answers)
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
@@ -195,7 +203,7 @@ def _heading(
     options = read_options(session.config)
     return RunRecord(
         run=controller.place.run,
-        started=iso(controller.started),
+        started=iso(controller.place.started),
         finished=iso(time.time()),
         command=["pytest", *session.config.invocation_params.args],
         exit_status=int(session.exitstatus),

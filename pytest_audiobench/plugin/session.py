@@ -13,6 +13,7 @@ import pytest
 
 from pytest_audiobench.datasets.places import Places, folders
 from pytest_audiobench.errors import UsageError, disk_errors
+from pytest_audiobench.evaluation.batch_executor import Reuse
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -44,6 +45,7 @@ class EvalSession:
         self.checked = False
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
+        self.reuse = Reuse()
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
 
@@ -131,11 +133,19 @@ class EvalSession:
         from pytest_audiobench.evaluation.answer_store import Store
         from pytest_audiobench.evaluation.batch_executor import BatchLocks
         from pytest_audiobench.evaluation.evaluate import RunContext
+        from pytest_audiobench.plugin.earlier_answers import commit_of
 
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(first, self.place.run, self.options.refresh, extras)
+            store = Store(
+                first,
+                self.place.run,
+                self.options.refresh,
+                extras,
+                self.place.started,
+                state=lambda: commit_of(self.config.rootpath),
+            )
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
@@ -147,6 +157,7 @@ class EvalSession:
             scorers=self.options.scorers,
             prompts=self.prompts,
             judges=self.judges,
+            reuse=self.reuse,
         )
 
     def handle(self, alias: str | None) -> ModelHandle:
@@ -267,6 +278,7 @@ class EvalSession:
                 hearing=hearing,
                 noise=noise,
                 shared=handle.alias in self.place.shared,
+                is_mere_name=handle.is_mere_name,
             )
         )
 

@@ -105,6 +105,8 @@ def comment(run: Run, link: str = "") -> str:
     _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
+    if answers := summary_footer.answers_line(record):
+        sheet.add("", escaped(answers))
     return "\n".join([*sheet.lines, MARKER, ""])
 
 
