@@ -75,7 +75,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         session.exitstatus = INSTRUMENT_FAILED
     answers = answers_record(records, controller.place.models())
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
-    unmeasured += refuted(answers)
+    outdated = list(refuted(answers))
+    unmeasured += outdated
+    if outdated and session.exitstatus == INSTRUMENT_FAILED:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if (unmeasured and session.exitstatus == pytest.ExitCode.OK) or (controller.nothing_measured and controller.gated):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
