@@ -174,7 +174,7 @@ class PredictionsModel:
     @property
     def is_mere_name(self) -> bool:
         """Whether only names tell it from other weights: neither its server nor its user says more."""
-        return self._revision is None and not self._info.proof
+        return self._revision is None and (self._info.passes_on or not self._info.proof)
 
     def load(self) -> None:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""
