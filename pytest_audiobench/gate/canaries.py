@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pytest_audiobench.records.run import AnswersRecord, AskingRecord, CanaryRecord, ItemRecord, ModelRecord
+from pytest_audiobench.records.run import AskingRecord, CanaryRecord, ItemRecord, ModelRecord
 from pytest_audiobench.stats import special
 
 LEAST_FLOOR = 0.02
@@ -12,19 +12,8 @@ LEAST_FLOOR = 0.02
 LEVEL = 0.01
 
 
-def answers_record(items: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> AnswersRecord:
-    """Where the answers of ``items`` came from, and what became of the canaries of each of ``models``."""
-    askings = [item.asking for item in items]
-    return AnswersRecord(
-        asked=sum(asking.asked for asking in askings),
-        stored=sum(asking.reused for asking in askings),
-        oldest=min(filter(None, (asking.oldest for asking in askings)), default=None),
-        newest=max(filter(None, (asking.newest for asking in askings)), default=None),
-        canaries=list(_canaries(items, models)),
-    )
-
-
-def _canaries(items: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> Iterator[CanaryRecord]:
+def canary_records(items: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> Iterator[CanaryRecord]:
+    """What became of the canaries of each of ``models``, over all ``items``."""
     for model in models:
         askings = [asking for item in items for asking in _askings(item, model)]
         asked, differing = (sum(getattr(each, name) for each in askings) for name in ("canaries", "differing"))
@@ -51,9 +40,9 @@ def _tail(differing: int, asked: int, floor: float) -> float:
     return float(special.bdtrc(differing - 1, asked, min(floor, 1.0))) if differing else 1.0
 
 
-def refuted(answers: AnswersRecord) -> Iterator[str]:
+def refuted(canaries: Sequence[CanaryRecord]) -> Iterator[str]:
     """A sentence for each model whose canaries differ more than its noise explains."""
-    for canary in answers.canaries:
+    for canary in canaries:
         if canary.differing > canary.allowed:
             yield (
                 f"the stored answers of {canary.model} are not what it answers now ({canary.differing} of "

@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
-from pytest_audiobench.plugin import earlier_answers, progress
+from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
@@ -28,6 +28,9 @@ from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
 from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
+
+_READ_HERE = {"baseline", "hf", "replay"}
+"""The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
@@ -156,7 +159,10 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     except UsageError as error:
         _refuse(config, session.items, error)
         return
-    earlier_answers.decide(shared, expected, selected)
+    if not {spec.kind for spec in (*shared.specs.values(), *shared.judge_specs.values())} <= _READ_HERE:
+        from pytest_audiobench.plugin.earlier_answers import decide
+
+        decide(shared, expected, selected)
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:

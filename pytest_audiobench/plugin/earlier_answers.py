@@ -66,8 +66,7 @@ def commit_of(root: Path) -> str:
 
 def end_run(config: pytest.Config, place: RunFolder) -> None:
     """Note in the store that the run came to its end, so that none resumes it: a later one asks for itself."""
-    options = read_options(config)
-    store = options.stores[0]
-    if store.exists() and (options.refresh or any(model.is_mere_name for model in place.models())):
+    store = read_options(config).stores[0]
+    if store.exists():
         with Store(store, place.run, started=place.started, state=lambda: commit_of(config.rootpath)) as answers:
             answers.end_run()

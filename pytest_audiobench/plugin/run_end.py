@@ -15,17 +15,15 @@ from msgspec.structs import replace
 from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.evaluation.suites import pooled_hashes
-from pytest_audiobench.gate.canaries import answers_record, refuted
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
 from pytest_audiobench.plugin.controller import Controller
-from pytest_audiobench.plugin.earlier_answers import end_run
 from pytest_audiobench.plugin.hookspecs import registration_of
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
 from pytest_audiobench.plugin.shortfalls import notes, shortfalls
 from pytest_audiobench.plugin.stash import INSTRUMENT
-from pytest_audiobench.records.run import ItemRecord, RunRecord
+from pytest_audiobench.records.run import AnswersRecord, CanaryRecord, ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.page.html import write_page
@@ -73,9 +71,9 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     errors = controller.infrastructure_errors
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
-    answers = answers_record(records, controller.place.models())
+    models = controller.place.models()
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
-    outdated = list(refuted(answers))
+    canaries, outdated = _canaries(records, models)
     unmeasured += outdated
     if outdated and session.exitstatus == INSTRUMENT_FAILED:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -83,12 +81,16 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
-    if session.exitstatus in _ENDS and not controller.lost:
+    begun = any(model.is_mere_name for model in models) or read_options(session.config).refresh
+    if begun and session.exitstatus in _ENDS and not controller.lost:
+        from pytest_audiobench.plugin.earlier_answers import end_run
+
         end_run(session.config, controller.place)
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)
-    heading = replace(_heading(session, controller, run_notes, unmeasured), answers=answers)
+    heading = _heading(session, controller, run_notes, unmeasured)
+    heading = replace(heading, answers=_answers(records, canaries))
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
@@ -102,6 +104,27 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
 
         append_summary(Path(summary), run)
     controller.run = run
+
+
+def _canaries(records: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> tuple[list[CanaryRecord], list[str]]:
+    """The canaries of each model, and a sentence on each whose earlier answers are none of its own."""
+    if not any(asking.canaries for record in records for asking in (record.asking, *record.judges.values())):
+        return [], []
+    from pytest_audiobench.gate.canaries import canary_records, refuted
+
+    canaries = list(canary_records(records, models))
+    return canaries, list(refuted(canaries))
+
+
+def _answers(records: Sequence[ItemRecord], canaries: Sequence[CanaryRecord]) -> AnswersRecord:
+    askings = [record.asking for record in records]
+    return AnswersRecord(
+        asked=sum(asking.asked for asking in askings),
+        stored=sum(asking.reused for asking in askings),
+        oldest=min(filter(None, (asking.oldest for asking in askings)), default=None),
+        newest=max(filter(None, (asking.newest for asking in askings)), default=None),
+        canaries=canaries,
+    )
 
 
 def _call_update_hooks(config: pytest.Config, run: RunRecord) -> None:

@@ -133,7 +133,6 @@ class EvalSession:
         from pytest_audiobench.evaluation.answer_store import Store
         from pytest_audiobench.evaluation.batch_executor import BatchLocks
         from pytest_audiobench.evaluation.evaluate import RunContext
-        from pytest_audiobench.plugin.earlier_answers import commit_of
 
         first, *extras = self.options.stores
         with disk_errors(first.parent):
@@ -144,7 +143,7 @@ class EvalSession:
                 self.options.refresh,
                 extras,
                 self.place.started,
-                state=lambda: commit_of(self.config.rootpath),
+                state=self._commit,
             )
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
@@ -159,6 +158,11 @@ class EvalSession:
             judges=self.judges,
             reuse=self.reuse,
         )
+
+    def _commit(self) -> str:
+        from pytest_audiobench.plugin.earlier_answers import commit_of
+
+        return commit_of(self.config.rootpath)
 
     def handle(self, alias: str | None) -> ModelHandle:
         """The model of that alias, or the only one. At most one is loaded at a time."""

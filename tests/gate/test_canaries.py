@@ -1,9 +1,9 @@
-"""Canaries against noise floors: what may differ, what refutes the floor, and where the answers came from."""
+"""Canaries against noise floors: what may differ, and what refutes the floor."""
 
 import pytest
 from scipy.stats import binom
 
-from pytest_audiobench.gate.canaries import LEAST_FLOOR, answers_record, refuted
+from pytest_audiobench.gate.canaries import LEAST_FLOOR, canary_records, refuted
 from pytest_audiobench.records.run import AskingRecord, ItemRecord, ModelRecord, NoiseRecord
 
 
@@ -30,8 +30,8 @@ def item(alias="m", judges=(), **asking):
 
 
 def canary(asked, differing, same_answers=None):
-    answers = answers_record([item(canaries=asked, differing=differing)], [model(same_answers=same_answers)])
-    return answers.canaries[0], bool(list(refuted(answers)))
+    records = list(canary_records([item(canaries=asked, differing=differing)], [model(same_answers=same_answers)]))
+    return records[0], bool(list(refuted(records)))
 
 
 @pytest.mark.parametrize(("asked", "allowed"), [(60, 4), (40, 3), (10, 2), (2, 1), (1, 0)])
@@ -61,21 +61,10 @@ def test_a_model_that_always_repeated_itself_has_the_least_floor_all_the_same():
 def test_the_canaries_of_all_evals_of_a_model_are_one_sample_and_a_judges_are_its_own():
     verdicts = {"judge": AskingRecord(canaries=60, differing=6)}
     items = [item(canaries=30, differing=2), item(canaries=30, differing=2, judges=verdicts), item(alias="other")]
-    answers = answers_record(items, [model(), model("other"), model("judge", role="judge")])
-    assert [(each.model, each.asked, each.differing) for each in answers.canaries] == [("m", 60, 4), ("judge", 60, 6)]
-    (sentence,) = refuted(answers)
+    records = list(canary_records(items, [model(), model("other"), model("judge", role="judge")]))
+    assert [(each.model, each.asked, each.differing) for each in records] == [("m", 60, 4), ("judge", 60, 6)]
+    (sentence,) = refuted(records)
     assert sentence == (
         "the stored answers of judge are not what it answers now (6 of 60 that were asked again differ, and its noise "
         "explains 4): ask anew with --ab-refresh"
     )
-
-
-def test_answers_of_all_evals_are_added_up_and_their_days_span_them():
-    items = [
-        item(asked=3, known=5, reused=4, oldest="2026-11-20", newest="2026-11-21"),
-        item(asked=1, reused=2, oldest="2026-11-19", newest="2026-11-19"),
-        item(asked=2),
-    ]
-    answers = answers_record(items, [model()])
-    assert (answers.asked, answers.stored, answers.oldest, answers.newest) == (6, 6, "2026-11-19", "2026-11-21")
-    assert answers.canaries == []
