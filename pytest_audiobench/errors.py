@@ -18,9 +18,13 @@ Every message is one sentence or two: what is wrong, where, and what to do.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
+
+# Every class that is here when it is imported is an error: a device's process looks them up by name.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
 
 
 class AudiobenchError(Exception):

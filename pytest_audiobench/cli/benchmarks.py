@@ -87,8 +87,10 @@ def _section(file: Path) -> str:
     # A bar parts cells, inside a code span too.
     lines += [f"| {key} | {value.replace('|', chr(92) + '|')} |" for key, value in rows if value]
     if data.published:
-        lines += ["\n| published | metric | value | conditions | source |\n|---|---|---|---|---|"]
-        lines += [f"| {p.model} | {p.metric} | {p.value:g} | {p.conditions} | {p.source} |" for p in data.published]
+        lines += ["\n| published | of | metric | value | conditions | source |\n|---|---|---|---|---|---|"]
+        for p in data.published:
+            of = ", ".join(p.parameters.values())
+            lines.append(f"| {p.model} | {of} | {p.metric} | {p.value:g} | {p.conditions} | {p.source} |")
     return "\n".join(line for line in lines if line) + "\n"
 
 

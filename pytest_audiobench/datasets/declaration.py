@@ -189,6 +189,8 @@ class Published(Record, kw_only=True, frozen=True):
     conditions: Text
     """Which samples, which prompt, which rule."""
     source: Text
+    parameters: dict[str, Text] = msgspec.field(default_factory=dict)
+    """Those of the eval that it is of; none for the whole benchmark."""
 
 
 class Declaration(Record, kw_only=True, frozen=True):
@@ -339,6 +341,8 @@ def declaration(path: Path, task: str, table: Mapping[str, Any], mistakes: Mista
     if usable:
         _check_layout(declared, place, own)
         _check_parameters_are_used(declared, place, own)
+    for number, value in enumerate(declared.published, start=1):
+        own.check_keys(f"{place}, [[published]] number {number}, parameters", value.parameters, declared.parameters)
     if sample is not None:
         _check_metadata_names(declared, place, own)
     for where, layout in layouts.items():
@@ -431,6 +435,9 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
     for name, values in declared.parameters.items():
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
+            usable = False
+        if name == "task" and "/" in declared.name:
+            mistakes.add(f"{place}, [parameters]: 'task' is what chooses a [[task]]; call the parameter something else")
             usable = False
         for value in values_of(values):
             _check_name(f"{place}, [parameters], {name}", value, mistakes)

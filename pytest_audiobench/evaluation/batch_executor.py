@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError
+from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError, disk_errors
 from pytest_audiobench.evaluation.answer_store import Store, message
 from pytest_audiobench.evaluation.batch_plan import (
     Digests,
@@ -447,14 +447,16 @@ class BatchLocks:
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def acquire(self, key: bytes, wait: bool = False) -> bool:
         """Whether the key is ours now; with ``wait``, blocks until it is."""
-        try:
-            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(key))
-        except (BlockingIOError, PermissionError):
-            return False
+        with disk_errors(self._path):
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB), 1, _offset(key))
+            except (BlockingIOError, PermissionError):
+                return False
         return True
 
     def release(self, key: bytes) -> None:

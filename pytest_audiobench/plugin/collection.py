@@ -25,7 +25,6 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
-from pytest_audiobench.plugin.study_selection import StudySelection, note
 from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
 
@@ -133,9 +132,13 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     # pytest finishes a collection that ended in a usage error, too.
     if not shared.checked and has_evals:
         return
-    studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs))) if has_evals else []
-    _deselect(session, set(studies))
-    notes = [note(studies)] if studies else []
+    studies, notes = list[pytest.Item](), list[str]()
+    if any(item.get_closest_marker("study") for item in session.items):
+        from pytest_audiobench.plugin.study_selection import StudySelection, note
+
+        studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs)))
+        _deselect(session, set(studies))
+        notes += [note(studies)] if studies else []
     selected = [item for item in session.items if ITEM in item.stash]
     idle = config.option.collectonly or config.getoption("setuponly", False)
     if not selected and not idle and not session.testsfailed and config.getoption("--ab-baseline") is not None:

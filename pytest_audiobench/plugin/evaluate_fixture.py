@@ -90,8 +90,9 @@ class Evaluator:
 
     def note_hearing(self, dataset: Dataset, hearing: Hearing) -> None:
         """Put on record what a listening eval on ``dataset`` showed of the model's hearing."""
-        store_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
-        self._session.announce(self._handle)
+        with self._instrument_errors():
+            store_hearing(self._session.bench.store, self._handle, dataset.name, hearing)
+            self._session.announce(self._handle)
 
     @property
     def style(self) -> StyleName:
@@ -200,7 +201,7 @@ class Evaluator:
         bench, scorer = self._session.bench, evaluation.protocol.scorers[0]
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
-        with test_errors(), self._session.variant(self._handle, options or {}) as handle:
+        with self._instrument_errors(), self._session.variant(self._handle, options or {}) as handle:
             asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
             judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
             copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
@@ -216,8 +217,9 @@ class Evaluator:
 
     def note_noise(self, noise: NoiseMeasurement) -> None:
         """Put the model's noise floor on record: how far its own repetitions differ."""
-        store_noise(self._session.bench.store, self._handle, noise)
-        self._session.announce(self._handle)
+        with self._instrument_errors():
+            store_noise(self._session.bench.store, self._handle, noise)
+            self._session.announce(self._handle)
 
     def record(
         self,
@@ -323,6 +325,16 @@ class Evaluator:
         violations, mistakes = self._requirements.settle(self._evaluations, self._refused)
         self._mistakes = [*mistakes, *(violation.text for violation in [*failed_calls, *unmeasured])]
         return [*violations, *(Violation(text) for text in mistakes), *failed_calls, *unmeasured]
+
+    @contextmanager
+    def _instrument_errors(self) -> Iterator[None]:
+        """As test_errors: a disk that is full, or a model's process that died, fails the test as the instrument's."""
+        with test_errors():
+            try:
+                yield
+            except InfrastructureError as error:
+                self._unmeasured = self._unmeasured or harmless(str(error))
+                raise
 
     def _check_open(self, what: str) -> None:
         if self._settled:

@@ -226,11 +226,11 @@ def test_a_worker_that_cannot_say_what_it_ran_is_no_green_and_no_regression(four
     assert len(four.last()[0]["items"]) == 4
 
 
-def test_evals_that_were_skipped_are_noted_as_not_held_against_the_baseline(four):
+def test_an_eval_of_the_baseline_that_was_skipped_fails_the_run(four):
     four.write(test_tones=evals(before='if n == 1: pytest.skip("not today")'))
     result = four.run("--ab-baseline=main")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["*not checked: 1 regression line(s) of tones[[]1[]] (one), which was skipped*"])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*tones[[]1[]] (one), which the baseline holds, was not measured: not today*"])
     four.write(test_tones=evals(before='pytest.skip("not today")'))
     result = four.run("--ab-baseline=main")
     assert result.ret == 1

@@ -22,6 +22,10 @@ import jinja2.runtime
 import jinja2.sandbox
 from transformers.utils import chat_template_utils
 
+resource: Any = None
+with suppress(ImportError):  # of no Windows
+    import resource
+
 LONGEST_S = 3.0
 """Of the thread's own work, however busy the machine is; a prompt takes milliseconds."""
 MOST_BYTES = 512 << 20
@@ -152,12 +156,10 @@ def _size(value: Any, numbers: bool, depth: int = 0) -> int:
 
 def _peak_bytes() -> int:
     """The most memory that the process had so far; 0 where the system does not say."""
-    with suppress(ImportError):
-        import resource
-
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak if sys.platform == "darwin" else peak * 1024
-    return 0
+    if resource is None:
+        return 0
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
 
 
 # The class that transformers makes its environments of: they are its own, and nobody else's sandbox changes.
