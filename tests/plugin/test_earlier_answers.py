@@ -304,12 +304,13 @@ def test_a_run_of_last_week_by_the_same_name_is_another_run(lab, option):
     assert lab.run("--ab-run=gate", "--ab-reports=two", *option) == (1, 40)
 
 
-def test_a_server_that_fingerprints_its_weights_needs_no_asking_anew(lab):
-    lab.server.info["fingerprint"] = {"weights": "1234"}
+@pytest.mark.parametrize(("passes_on", "asked_anew"), [(False, 0), (True, 40)])
+def test_a_server_that_fingerprints_its_weights_and_not_a_name_needs_no_asking_anew(lab, passes_on, asked_anew):
+    lab.server.info |= {"fingerprint": {"weights": "1234"}, "is_mere_name": passes_on}
     (lab.path / "audiobench.toml").write_text(RULE)
     assert lab.run(kind="http") == (0, 40)
-    assert lab.run(kind="http") == (0, 0)
-    assert lab.record["models"][0]["is_mere_name"] is False
+    assert lab.run(kind="http") == (0, asked_anew)
+    assert lab.record["models"][0]["is_mere_name"] is passes_on
 
 
 @pytest.mark.parametrize("spec", ["openai:m", "http:http://127.0.0.1:9", "judge-scores:http://127.0.0.1:9/judge"])
