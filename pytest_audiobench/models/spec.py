@@ -110,6 +110,19 @@ def one_of(kind: str, options: Mapping[str, str], key: str, values: Sequence[C])
     raise UsageError(f"{key}={value[:80]} of an {kind} model is unknown; {there}")
 
 
+def pinned_revision(kind: str, options: Mapping[str, str]) -> str | None:
+    """What the user calls the weights behind a server's name (``revision``), None where nothing is said.
+
+    Raises UsageError for an empty one, as of a variable that is not set: it would pin nothing.
+    """
+    revision = options.get("revision")
+    if revision is not None and not revision.strip():
+        raise UsageError(
+            f"revision= of an {kind} model is empty: name its weights, as revision=step-2000, or leave it out"
+        )
+    return revision
+
+
 def written(kind: str, target: str, options: Mapping[str, str]) -> str:
     """A spec as text again, options in alphabetical order: equal for equal models."""
     return ",".join([f"{kind}:{target}", *(f"{key}={quoted(options[key])}" for key in sorted(options))])

@@ -26,8 +26,11 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
-from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
+from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
+
+_READ_HERE = {"baseline", "hf", "replay"}
+"""The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
@@ -38,7 +41,7 @@ def session_of(config: pytest.Config) -> EvalSession:
     if SESSION not in config.stash:
         options = read_options(config)
         if run := worker_input(config).get(RUN):
-            place = RunFolder(options.reports, run)
+            place = RunFolder(options.reports, run, worker_input(config)[STARTED])
             line = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place, line = controller_of(config).place, _terminal_progress(config)
@@ -169,6 +172,10 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     except UsageError as error:
         _refuse(config, session.items, error)
         return
+    if not {spec.kind for spec in (*shared.specs.values(), *shared.judge_specs.values())} <= _READ_HERE:
+        from pytest_audiobench.plugin.earlier_answers import decide
+
+        decide(shared, expected, selected)
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:

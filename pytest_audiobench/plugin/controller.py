@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
 from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, LOOKED_UP, REQUIRED, UNAVAILABLE
-from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
+from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, STARTED, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
@@ -60,7 +59,6 @@ class Controller:
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
-        self.started = time.time()
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._required = False
@@ -250,6 +248,7 @@ def configure_node(node: Any) -> None:
         with user_errors():
             controller.place.check_free()
     node.workerinput[RUN] = controller.place.run
+    node.workerinput[STARTED] = controller.place.started
     node.workerinput[BASELINE] = controller.settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = controller.device_of_next_worker(node.config)

@@ -209,8 +209,8 @@ class Evaluator:
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with self._instrument_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.locks, progress)
-            judges = judge_executors(bench, evaluation.protocol, progress)
+            asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
+            judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
             copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
         failures = [
             ErrorRecord(sample.sample_id, f"{perturbation.name}: {sample.error}")

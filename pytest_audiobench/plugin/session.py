@@ -13,6 +13,7 @@ import pytest
 
 from pytest_audiobench.datasets.places import NamedFolders, Places, folders
 from pytest_audiobench.errors import UsageError, disk_errors
+from pytest_audiobench.evaluation.batch_executor import Reuse
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -46,6 +47,7 @@ class EvalSession:
         """The names of all evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
         """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+        self.reuse = Reuse()
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
 
@@ -137,7 +139,14 @@ class EvalSession:
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(first, self.place.run, self.options.refresh, extras)
+            store = Store(
+                first,
+                self.place.run,
+                self.options.refresh,
+                extras,
+                self.place.started,
+                state=self._commit,
+            )
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
@@ -149,7 +158,13 @@ class EvalSession:
             scorers=self.options.scorers,
             prompts=self.prompts,
             judges=self.judges,
+            reuse=self.reuse,
         )
+
+    def _commit(self) -> str:
+        from pytest_audiobench.plugin.earlier_answers import commit_of
+
+        return commit_of(self.config.rootpath)
 
     def handle(self, alias: str | None) -> ModelHandle:
         """The model of that alias, or the only one. At most one is loaded at a time."""
@@ -275,6 +290,7 @@ class EvalSession:
                 hearing=hearing,
                 noise=noise,
                 shared=handle.alias in self.place.shared,
+                is_mere_name=handle.is_mere_name,
             )
         )
 
