@@ -10,7 +10,7 @@ def test_non_speech(evaluate):
 
 
 def test_recordings(evaluate):
-    """Recordings without speech, a sub-folder for each domain: --ab-data non-speech=FOLDER."""
+    """Recordings without speech, a sub-folder for each domain: --ab-data=non-speech=FOLDER."""
     scorers = ("non-speech", "non-speech-thenirock")
     findings(evaluate, dataset("non_speech_recordings"), protocol("hallucination", *scorers))
 

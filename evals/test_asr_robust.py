@@ -1,7 +1,7 @@
 """Speech under perturbations: clean, degraded in five ways, and down ladders of noise; word error rates of each.
 
 The bundled utterances are short and of a small vocabulary, which the default listener transcribes. Four corpora are
-asked about where they are on this machine (``--ab-data librispeech=FOLDER``), and skipped elsewhere.
+asked about where they are on this machine (``--ab-data=librispeech=FOLDER``), and skipped elsewhere.
 """
 
 import pytest
@@ -37,7 +37,7 @@ def test_asr_robust(evaluate, perturbation):
 @pytest.mark.audiobench(suite="asr_robust_ladders")
 @pytest.mark.parametrize("perturbation", STEPS, ids=str)
 def test_ladder(evaluate, perturbation):
-    """Bundled utterances down the ladders; recorded noise and rooms with --ab-data noise=FOLDER and rirs=FOLDER."""
+    """Bundled utterances down the ladders; recorded noise and rooms with --ab-data=noise=FOLDER and rirs=FOLDER."""
     evaluate(perturb(dataset("bundled", "transcription"), perturbation), transcription(), samples=16)
 
 
@@ -46,5 +46,5 @@ def test_ladder(evaluate, perturbation):
     "corpus", [pytest.param(name, marks=pytest.mark.audiobench(suite=f"asr_robust_{name}")) for name in CORPORA]
 )
 def test_corpus(evaluate, corpus, perturbation):
-    """A corpus of your own: --ab-data librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
+    """A corpus of your own: --ab-data=librispeech=FOLDER, common_voice=, fleurs= or gigaspeech=."""
     evaluate(perturb(CORPORA[corpus], perturbation), BESIDE)

@@ -1,7 +1,7 @@
 """Faithfulness: does the model use the audio, and does its answer follow from its reasoning?
 
 Every eval but ``test_direct`` asks for reasoning first, in the words of the model's family (``,style=qwen``). Data sets
-that are not on this machine are skipped; your own questions are asked with ``--ab-data questions=FOLDER``, a folder
+that are not on this machine are skipped; your own questions are asked with ``--ab-data=questions=FOLDER``, a folder
 with a manifest.jsonl.
 
 It is a study: 629 evals, run where they are asked for by name (``-m study``, ``-k faithfulness``, ``-k test_mask``).
@@ -80,7 +80,7 @@ def test_noise(evaluate, task, perturbation):
 @pytest.mark.parametrize("perturbation", perturbations("renderings"), ids=str)
 @tasks("animal", "emotion", "gender", "language")
 def test_rendered(evaluate, task, perturbation):
-    """Clips masked or in noise as the faithfulness study distributes them: --ab-data faithfulness=FOLDER."""
+    """Clips masked or in noise as the faithfulness study distributes them: --ab-data=faithfulness=FOLDER."""
     asked(evaluate, task, perturbation, against_clean=True)
 
 
@@ -104,7 +104,7 @@ def test_control(evaluate, task, perturbation):
 def test_injection(evaluate, task, perturbation):
     """Somebody says the correct option, or a wrong one, before the clip or over it.
 
-    Files of --ab-data injection=FOLDER, the bundled digits where all options are digits, else espeak-ng.
+    Files of --ab-data=injection=FOLDER, the bundled digits where all options are digits, else espeak-ng.
     """
     asked(evaluate, task, perturbation, against_clean=True, injected=True)
 

@@ -1,6 +1,6 @@
 """A judge_scores_v1 server in one file: put your judge in `score`, and any client of the contract can ask it.
 
-    python judge_server.py --port 8010     # then: --ab-judge judge-scores:http://127.0.0.1:8010/judge
+    python judge_server.py --port 8010     # then: --ab-judge=judge-scores:http://127.0.0.1:8010/judge
 
 It needs Python 3.9 or later and nothing else. As it is, it is no judge: it counts the reference's words.
 """

@@ -14,7 +14,7 @@ HELP = "list the published benchmarks that are declared: their evals, their sour
 _HEAD = """# Benchmarks
 
 The published benchmarks that come along, each declared in one file of `evals/`;
-[adding-benchmarks.md](adding-benchmarks.md) says how to declare another. None brings its data: `--ab-data NAME=FOLDER`
+[adding-benchmarks.md](adding-benchmarks.md) says how to declare another. None brings its data: `--ab-data=NAME=FOLDER`
 points to it, and what is not on this machine is skipped. What is not in a file, such as a licence, is not known to it.
 `audiobench benchmarks --markdown docs/benchmarks.md` writes this page.
 """
@@ -72,7 +72,7 @@ def _section(file: Path) -> str:
         ("licence", source.licence or ""),
         ("access", "its publisher must be asked for it" if source.gated else ""),
         ("select", " ".join(f"`-m {word}`" for word in [name, *source.keywords])),
-        ("data", f"`--ab-data {data.root}=FOLDER`, with {_files(data)}"),
+        ("data", f"`--ab-data={data.root}=FOLDER`, with {_files(data)}"),
         *((key, _values(values)) for key, values in data.parameters.items()),
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
         ("answers withheld", ", ".join(f"`{value}`" for values in data.withheld.values() for value in values)),

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if args.unpack is not None:
         check_own_name(stem(args.unpack), args.unpack)
         print(f"unpacked into {unpack(args.unpack, args.to, int(args.most_gb * 1e9))}")
-        print(f"use it with --ab-data packs={args.to}")
+        print(f"use it with --ab-data=packs={args.to}")
         return 0
     if args.pack is None:
         _list(places(args))

@@ -147,7 +147,7 @@ class Baseline:
         if alias not in self.models:
             raise UsageError(
                 f"{source_text(self.source)} has no model {alias!r}, it has {', '.join(sorted(self.models))}: choose "
-                f"one for all by {self.place}#ALIAS, or give the model one of these aliases (--ab-model ALIAS=…)"
+                f"one for all by {self.place}#ALIAS, or give the model one of these aliases (--ab-model=ALIAS=…)"
             )
         return self.models[alias]
 

@@ -57,7 +57,7 @@ def manifest(
     references: str | None = None,
 ) -> Dataset:
     """The data set that the manifest at ``path`` lists; a relative path is read from the test file's folder, or with
-    ``data`` from the folder of that name (``--ab-data NAME=FOLDER``), without which an eval is skipped.
+    ``data`` from the folder of that name (``--ab-data=NAME=FOLDER``), without which an eval is skipped.
 
     ``path`` may be a folder: one with ``metadata.csv`` or ``metadata.jsonl`` is read as Hugging Face's audiofolder, any
     other has a folder of audio files for each answer.

@@ -68,7 +68,7 @@ def non_speech(
 
 
 def non_speech_recordings(name: str = "non-speech", lengths_s: Sequence[float] = ()) -> Dataset:
-    """A folder of recordings in which nobody speaks: a sub-folder for each domain (``--ab-data non-speech=FOLDER``).
+    """A folder of recordings in which nobody speaks: a sub-folder for each domain (``--ab-data=non-speech=FOLDER``).
 
     WAV, FLAC, Ogg and MP3 files are taken. What lies in one folder within a domain's (``street/tape-3/part-1.wav``) is
     of one recording, which is the cluster; a file right in a domain's folder is one of its own. With ``lengths_s`` each

@@ -36,9 +36,9 @@ class Places:
     here: Path
     """The folder of the test file, from which a manifest's relative path is read."""
     named: Mapping[str, Path] = field(default_factory=dict)
-    """Folders given for one data set (``--ab-data sakura=/data/SAKURA``)."""
+    """Folders given for one data set (``--ab-data=sakura=/data/SAKURA``)."""
     shelves: Sequence[Path] = ()
-    """Folders that hold data sets by name (``--ab-data /data``), in order."""
+    """Folders that hold data sets by name (``--ab-data=/data``), in order."""
     mixes: Sequence[str] = ()
     """The mixtures of sounds that the run asks for, in a line or by a file (``--ab-mix``)."""
     cache: Path | None = None
@@ -55,7 +55,7 @@ class Places:
                 return DataRoot(name, folder.resolve())
         searched = ", ".join(_lacking(folder, landmarks) for folder in candidates) or "nowhere: no data folder is set"
         raise DataNotFound(
-            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER", name
+            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data={name}=FOLDER", name
         )
 
 
@@ -70,7 +70,7 @@ def folders(entries: Sequence[str], base: Path, option: str) -> tuple[NamedFolde
         is_named = bool(equals) and os.sep not in name
         path = base / Path(written if is_named else entry).expanduser()
         if not path.is_dir():
-            raise UsageError(f"{option} {entry}: {path} is not a folder on this machine")
+            raise UsageError(f"{option}={entry}: {path} is not a folder on this machine")
         if is_named:
             named[name] = path
         else:

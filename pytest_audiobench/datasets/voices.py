@@ -116,7 +116,7 @@ def _speech_bytes(option: str, voice: Voice) -> bytes:
 
 
 def speech_files(name: str = "injection") -> Voices:
-    """Speech that lies in a folder (``--ab-data injection=FOLDER``), of the words or else of the option alone.
+    """Speech that lies in a folder (``--ab-data=injection=FOLDER``), of the words or else of the option alone.
 
     The folder's ``speech.jsonl`` says which file says what: an object a line, ``text`` and ``audio``, a path in the
     folder. Without one a file is called as what it says, case and punctuation aside: ``the_answer_is_a_dog.wav``,

@@ -82,7 +82,7 @@ def _with_judge(stage: Stage, judges: Mapping[str, ModelHandle]) -> Stage:
     if alias is None:
         named = f"none of this run's judges ({', '.join(judges)}) can be asked to" if judges else "none is named to"
         raise UnsuitableModel(
-            f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge openai:MODEL"
+            f"{stage.name} needs another model, and {named}: name one with --ab-judge, such as --ab-judge=openai:MODEL"
         )
     return replace(stage, judge=alias, rewriter_digest=judges[alias].digest)
 
@@ -91,7 +91,7 @@ def _by_rule_alone(protocol: Protocol) -> Judged:
     left = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
     names = ", ".join(scorer.name for scorer in protocol.scorers if scorer.judge)
     if not left:
-        raise UnsuitableModel(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge openai:MODEL")
+        raise UnsuitableModel(f"{names} needs a judge: name one with --ab-judge, such as --ab-judge=openai:MODEL")
     warning = f"no judge is named with --ab-judge: {names} left out"
     return Judged(replace(protocol, scorers=left), (warning,))
 
@@ -104,12 +104,12 @@ def check_judge(handle: ModelHandle) -> None:
         raise
     except FatalError as error:
         raise UsageError(
-            f"--ab-judge {handle.alias}: {error}; a model of text alone can judge behind a server, as "
+            f"--ab-judge={handle.alias}: {error}; a model of text alone can judge behind a server, as "
             "openai:NAME,base_url=http://127.0.0.1:8000/v1"
         ) from None
     if "open" not in limits.tasks or limits.min_clips:
         raise UsageError(
-            f"{handle.spec} (--ab-judge {handle.alias}) cannot be a judge: it answers no question in words alone"
+            f"{handle.spec} (--ab-judge={handle.alias}) cannot be a judge: it answers no question in words alone"
         )
 
 

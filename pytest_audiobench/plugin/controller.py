@@ -45,7 +45,7 @@ class Controller:
         self.missing: Sequence[str] = ()
         """What the baseline holds and was not collected, a sentence each."""
         self.unknown_data: Sequence[str] = ()
-        """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+        """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.lookups: set[str] = set()
         """Those that an evaluation looked up."""
         self.unavailable: dict[str, set[str]] = {}

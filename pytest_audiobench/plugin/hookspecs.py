@@ -27,11 +27,11 @@ def pytest_audiobench_register(registration: Registration) -> None:
     code are collected, for a protocol that only a conftest.py knows)::
 
         def pytest_audiobench_register(registration):
-            registration.model("lab", LabModel)              # --ab-model lab:checkpoint-7
+            registration.model("lab", LabModel)              # --ab-model=lab:checkpoint-7
             registration.family("lab_audio", Family(window_s=20.0))   # hf: checkpoints of that model_type
             registration.dataset("lab-calls", lab_calls())   # evaluate("lab-calls", …)
             registration.protocol(call_reason, "Why somebody calls")    # protocol("call_reason")
-            registration.scorer("transcription", lab_wer)    # transcription("lab-wer"), --ab-scorer lab-wer
+            registration.scorer("transcription", lab_wer)    # transcription("lab-wer"), --ab-scorer=lab-wer
             registration.metric(MetricKind("latency", "lower", "s", estimate_latency))
     """
 
@@ -65,7 +65,7 @@ class Registration:
         self.kinds: dict[str, str | Factory] = KINDS if installed else dict(KINDS)
 
     def model(self, kind: str, factory: Callable[[str, Mapping[str, str]], Model]) -> None:
-        """Make ``--ab-model KIND:TARGET,KEY=VALUE`` call ``factory(target, options)``.
+        """Make ``--ab-model=KIND:TARGET,KEY=VALUE`` call ``factory(target, options)``.
 
         ``factory`` must be cheap and raises UsageError for options that it does not know. Raises UsageError for a kind
         that is there already.

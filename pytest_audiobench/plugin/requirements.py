@@ -271,7 +271,7 @@ def asking_failure(result: Result, allowed: int) -> str:
     return (
         f"{result.errors} of {result.n * record.epochs} samples{further} could not be asked "
         f"({record.errors[0].sample_id}: {record.errors[0].message}); "
-        f"mend them, or allow them with --ab-max-errors {failed}"
+        f"mend them, or allow them with --ab-max-errors={failed}"
     )
 
 

@@ -49,7 +49,7 @@ class Announcement(Record, frozen=True):
     missing: Sequence[str] = ()
     """What the baseline holds and was not collected, a sentence each."""
     unknown_data: Sequence[str] = ()
-    """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+    """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
     baseline: BaselineRecord | None = None
     usage_error: str = ""
 

@@ -46,7 +46,7 @@ class EvalSession:
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
-        """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+        """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
@@ -68,7 +68,7 @@ class EvalSession:
             if alias in self.specs:
                 raise UsageError(
                     f"a model and a judge are both called {alias!r}: give the judge a name of its own, such as "
-                    f"--ab-judge judge={spec.kind}:{spec.target}"
+                    f"--ab-judge=judge={spec.kind}:{spec.target}"
                 )
         return specs
 

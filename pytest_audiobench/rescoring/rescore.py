@@ -148,7 +148,7 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
 
 
 _REPLAYED = (
-    "what judges said is scored again by pytest: --ab-model replay:reports/RUN --ab-judge ALIAS=replay:reports/RUN"
+    "what judges said is scored again by pytest: --ab-model=replay:reports/RUN --ab-judge=ALIAS=replay:reports/RUN"
 )
 
 

@@ -58,7 +58,7 @@ def test_a_missing_file_is_named_with_the_way_to_point_to_it(tmp_path: Path) -> 
     clip = clip_of(tmp_path, "sub/dog.wav")
     assert "no such file" in refusal(clip)
     assert index_refusal(clip) == refusal(clip)
-    assert "--ab-data mine=FOLDER" in refusal(clip)
+    assert "--ab-data=mine=FOLDER" in refusal(clip)
 
 
 def test_an_empty_file_is_refused(tmp_path: Path) -> None:

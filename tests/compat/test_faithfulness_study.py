@@ -123,7 +123,7 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path, changes, said):
 
 
 def test_a_data_set_without_a_manifest_is_not_here(tmp_path):
-    with pytest.raises(DataNotFound, match=r"emotion_manifest\.jsonl.*--ab-data faithfulness=FOLDER"):
+    with pytest.raises(DataNotFound, match=r"emotion_manifest\.jsonl.*--ab-data=faithfulness=FOLDER"):
         faithfulness_study("emotion").read(places(faithfulness=home(tmp_path)))
     with pytest.raises(UsageError, match="no name of a data set"):
         faithfulness_study("../animal")

@@ -62,7 +62,7 @@ def test_a_folder_may_lie_where_data_lies_by_its_name(folder):
     dataset = manifest(".", data="sounds")
     assert dataset.name == "sounds"
     assert len(dataset.read(Places(here=place / "elsewhere", named={"sounds": place}))) == 2
-    with pytest.raises(DataNotFound, match="--ab-data sounds=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data=sounds=FOLDER"):
         dataset.read(Places(here=place))
 
 

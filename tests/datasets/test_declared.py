@@ -317,7 +317,7 @@ def test_a_parameter_of_a_file_without_tasks_may_be_called_task(read):
 
 
 def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared):
-    with pytest.raises(DataNotFound, match="--ab-data shelter=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data=shelter=FOLDER"):
         declared('[data]\nroot = "shelter"\nrows = ["a.csv", "b.csv"]\n' + SAMPLE)().read(Places(here=tmp_path))
 
 

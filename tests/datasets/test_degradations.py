@@ -239,7 +239,7 @@ def test_babble_is_made_of_no_utterance_that_is_asked_about():
 
 @pytest.mark.parametrize(("name", "folder"), [("recorded-10dB", "noise"), ("room", "rirs"), ("voices-10dB", "voices")])
 def test_recordings_that_are_not_here_are_told_by_name(tmp_path, name, folder):
-    with pytest.raises(DataNotFound, match=f"--ab-data {folder}=FOLDER"):
+    with pytest.raises(DataNotFound, match=f"--ab-data={folder}=FOLDER"):
         changed(PERTURBATION_CATALOGUE[name], SPEECH[0], Places(here=tmp_path))
 
 

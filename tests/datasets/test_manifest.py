@@ -101,7 +101,7 @@ def test_a_manifest_may_lie_in_a_data_folder_by_its_name(tmp_path):
     listed = manifest("set.jsonl", data="mine")
     (sample,) = listed.read(Places(here=tmp_path / "elsewhere", named={"mine": tmp_path}))
     assert sample.id == "s1"
-    with pytest.raises(DataNotFound, match="--ab-data mine=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data=mine=FOLDER"):
         listed.read(Places(here=tmp_path))
 
 

@@ -86,7 +86,7 @@ def test_lengths_cut_from_one_recording_are_one_cluster(tmp_path):
 
 
 def test_an_absent_folder_is_a_skip_and_an_empty_one_a_mistake(tmp_path):
-    with pytest.raises(DataNotFound, match="--ab-data non-speech=FOLDER"):
+    with pytest.raises(DataNotFound, match="--ab-data=non-speech=FOLDER"):
         non_speech_recordings().read(NOWHERE)
     with pytest.raises(UsageError, match="no recordings in sub-folders"):
         non_speech_recordings().read(placed(tmp_path))

@@ -47,7 +47,7 @@ def test_the_order_is_not_the_file_systems(tmp_path, monkeypatch):
 
 
 def test_a_folder_that_is_not_here_says_how_to_point_to_it(tmp_path):
-    with pytest.raises(DataNotFound, match="point to it with --ab-data noise=FOLDER"):
+    with pytest.raises(DataNotFound, match="point to it with --ab-data=noise=FOLDER"):
         recordings(Places(here=tmp_path, shelves=[tmp_path]), "noise")
 
 

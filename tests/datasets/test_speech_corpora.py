@@ -251,7 +251,7 @@ def test_a_bad_segment_of_gigaspeech_is_told_with_its_place(tmp_path, changes, s
 )
 def test_a_corpus_that_is_not_here_says_how_to_point_to_it(tmp_path, corpus):
     name = corpus.name.partition("/")[0]
-    with pytest.raises(DataNotFound, match=f"point to it with --ab-data {name}=FOLDER"):
+    with pytest.raises(DataNotFound, match=f"point to it with --ab-data={name}=FOLDER"):
         corpus.read(Places(here=tmp_path, shelves=[tmp_path]))
 
 

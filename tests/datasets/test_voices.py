@@ -124,7 +124,7 @@ def test_where_nobody_can_say_it_all_remedies_are_named(tmp_path: Path, monkeypa
     monkeypatch.setitem(sys.modules, "espeakng_loader", None)
     with pytest.raises(DataNotFound) as caught:
         first_available_voices(speech_files(), espeak())(Places(tmp_path), [line("dog")])
-    assert "--ab-data injection=FOLDER" in str(caught.value)
+    assert "--ab-data=injection=FOLDER" in str(caught.value)
     assert "pip install 'pytest-audiobench[tts]'" in str(caught.value)
 
 

@@ -150,7 +150,7 @@ class Absent(Speaker):
 def test_a_judge_must_answer_questions_in_words_alone() -> None:
     check_judge(handle(Speaker()))
     for limits in (Limits(tasks=("choice", "transcription")), Limits(min_clips=1)):
-        with pytest.raises(UsageError, match=r"tiny:speaker \(--ab-judge j\) cannot be a judge"):
+        with pytest.raises(UsageError, match=r"tiny:speaker \(--ab-judge=j\) cannot be a judge"):
             check_judge(handle(Speaker(limits=limits), "j"))
-    with pytest.raises(UsageError, match="--ab-judge j: the weights are not here; a model of text alone can judge"):
+    with pytest.raises(UsageError, match="--ab-judge=j: the weights are not here; a model of text alone can judge"):
         check_judge(handle(Absent(), "j"))

@@ -61,7 +61,7 @@ def test_recordings_and_corpora_that_are_not_here_are_skipped_with_the_way_to_th
     done = robust.run("-k", "recorded-0dB or room or (test_corpus and clean)", "-rs", model="tone:one")
     done.assert_outcomes(skipped=6)
     for name in ("noise", "rirs", "librispeech", "common_voice", "fleurs", "gigaspeech"):
-        done.stdout.fnmatch_lines([f"*{name} is not on this machine*--ab-data {name}=FOLDER*"])
+        done.stdout.fnmatch_lines([f"*{name} is not on this machine*--ab-data={name}=FOLDER*"])
 
 
 @needs_listener

@@ -202,7 +202,7 @@ def runner(tmp_path_factory):
     made = Runner(folder, repository)
     made.machine.pop("GITHUB_ACTIONS")
     for command in (
-        "pytest evals --ab-model main=hf:checkpoints/candidate --ab-run main -q",
+        "pytest evals --ab-model=main=hf:checkpoints/candidate --ab-run=main -q",
         "audiobench baseline update main --text",
     ):
         done = subprocess.run(command.split(), cwd=repository, env=made.machine, capture_output=True, text=True)

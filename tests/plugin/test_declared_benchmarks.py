@@ -84,7 +84,7 @@ def test_words_of_a_benchmark_select_it(pitch, args, count):
 def test_a_benchmark_whose_data_is_absent_is_one_skipped_item(pitch, workers):
     result = pitch.run(workers, "-rs")
     result.assert_outcomes(skipped=1, deselected=4 - 1 if workers == "-n0" else 0)
-    result.stdout.fnmatch_lines(["SKIPPED * pitch is not on this machine*--ab-data pitch=FOLDER*"])
+    result.stdout.fnmatch_lines(["SKIPPED * pitch is not on this machine*--ab-data=pitch=FOLDER*"])
     pitch.run(workers, "-k", "high").assert_outcomes(skipped=1, deselected=3 if workers == "-n0" else 0)
     pitch.run(workers, "pitch.audiobench.toml::test_pitch[high-long]").assert_outcomes(skipped=1)
 

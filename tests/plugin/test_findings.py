@@ -262,7 +262,7 @@ def test_recorded(evaluate):
 def test_recordings_that_are_not_there_are_skipped_with_the_reason(phantom):
     phantom.write(test_recorded=RECORDED)
     result = phantom.run("-k", "recorded", "-rs", model="phantom:one")
-    result.stdout.fnmatch_lines(["*non-speech is not on this machine*--ab-data non-speech=FOLDER*"])
+    result.stdout.fnmatch_lines(["*non-speech is not on this machine*--ab-data=non-speech=FOLDER*"])
 
 
 @pytest.mark.skipif(not (DATA / "esc50").is_dir(), reason="real noises lie in ../shared/data, which is not here")

@@ -107,7 +107,7 @@ def test_a_hook_that_spoils_the_run_is_named_and_fails_it(suite, body, sentence)
 def test_a_data_folder_that_is_not_there_ends_the_run_before_the_first_request(tones, workers):
     result = tones.run("--ab-data=sakura=nowhere", *workers)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: --ab-data sakura=nowhere: *nowhere is not a folder on this machine"])
+    result.stderr.fnmatch_lines(["ERROR: --ab-data=sakura=nowhere: *nowhere is not a folder on this machine"])
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def test_tones(evaluate):
     result = suite.run(workers, "-rs")
     result.assert_outcomes(skipped=1)
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
-    result.stdout.fnmatch_lines(["*sakura is not on this machine*--ab-data sakura=FOLDER*"])
+    result.stdout.fnmatch_lines(["*sakura is not on this machine*--ab-data=sakura=FOLDER*"])
     result.stdout.fnmatch_lines(["*all 1 evals were skipped: nothing was measured*"])
     (suite.path / "audiobench.toml").write_text(THRESHOLD)
     assert suite.run(workers).ret == pytest.ExitCode.TESTS_FAILED
@@ -222,7 +222,7 @@ def test_a_sample_that_could_not_be_asked_makes_the_eval_not_comparable(tones):
     (tones.path / "data" / "tone7.wav").write_bytes(b"")
     result = tones.run()
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*not comparable: 1 of 40 samples could not be asked*tone-7*--ab-max-errors 1*"])
+    result.stdout.fnmatch_lines(["*not comparable: 1 of 40 samples could not be asked*tone-7*--ab-max-errors=1*"])
     allowed = tones.run("--ab-max-errors=1")
     allowed.assert_outcomes(passed=1)
     item = tones.last()[0]["items"][0]

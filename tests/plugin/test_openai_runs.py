@@ -66,7 +66,7 @@ def test_a_cap_on_requests_holds_across_workers_and_a_further_run_goes_on(suite,
     ran = run(suite, peer, "-n2", "--ab-max-requests=20", probe="no", concurrency="2")
     assert ran.ret == 1
     assert len(peer.calls) == 20
-    assert "--ab-max-requests 20 is reached: 20 requests were sent to servers" in " ".join(ran.stdout.str().split())
+    assert "--ab-max-requests=20 is reached: 20 requests were sent to servers" in " ".join(ran.stdout.str().split())
     assert suite.last()[0]["notes"] == ["20 requests were sent to servers"]
     run(suite, peer, "-n2", "--ab-max-requests=20", probe="no", concurrency="2").assert_outcomes(passed=4)
     assert len(peer.calls) == 40

@@ -80,7 +80,7 @@ def test_the_sounds_are_those_of_the_version_that_they_stand_under(runs: Any, op
 def test_without_sounds_it_is_said_how_to_have_them_and_a_narrow_page_does_not_scroll(runs: Any, opened: Any) -> None:
     page = opened(runs.page(*flipping(runs)))
     page.page.set_viewport_size({"width": 400, "height": 800})
-    assert "--ab-report-audio flips" in page.page.locator("#flips").inner_text()
+    assert "--ab-report-audio=flips" in page.page.locator("#flips").inner_text()
     assert page.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 

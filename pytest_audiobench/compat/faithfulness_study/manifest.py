@@ -67,9 +67,9 @@ class Row(NamedTuple):
 def faithfulness_study(name: str) -> Dataset:
     """One data set of the study: "animal", "emotion", "gender", "language", "mmau", "mmar", or any that has a manifest.
 
-    ``NAME_manifest.jsonl`` is looked for in ``--ab-data faithfulness=FOLDER``, in its layout or flat; the audio in
-    ``--ab-data faithfulness-audio=FOLDER`` where that is given, else in FOLDER, its ``data``, and folders of data sets
-    (``--ab-data FOLDER``). Ids are the study's.
+    ``NAME_manifest.jsonl`` is looked for in ``--ab-data=faithfulness=FOLDER``, in its layout or flat; the audio in
+    ``--ab-data=faithfulness-audio=FOLDER`` where that is given, else in FOLDER, its ``data``, and folders of data sets
+    (``--ab-data=FOLDER``). Ids are the study's.
     Metadata: track (``name``), hop where ids end in one, recording (the file's name: the cluster), faithfulness_letter.
     Raises UsageError for a name that no file could have.
     """

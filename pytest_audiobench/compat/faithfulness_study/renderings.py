@@ -30,8 +30,8 @@ SNRS_DB = (20, 10, 0, -10, -20)
 def rendering(kind: Kind, dose: int) -> Perturbation:
     """The clips of a tree: ``rendering("mask", 20)`` those with 20 % masked, ``rendering("noise", -10)`` at -10 dB SNR.
 
-    The tree ``TRACK/mask/p20`` or ``TRACK/noise_snr/snr-10`` is looked for in ``--ab-data faithfulness-audio=FOLDER``
-    and ``--ab-data faithfulness=FOLDER``; TRACK is the sample's metadata of that name, else the data set of its clip
+    The tree ``TRACK/mask/p20`` or ``TRACK/noise_snr/snr-10`` is looked for in ``--ab-data=faithfulness-audio=FOLDER``
+    and ``--ab-data=faithfulness=FOLDER``; TRACK is the sample's metadata of that name, else the data set of its clip
     (mmau, mmar). In the tree a clip lies where the study's manifest has it below its data root, or by its file's name
     alone; which of the two was found stands in the clip's source. One that is in neither place is its sample's error.
     Eval is skipped where a track has no such tree. Raises UsageError for another kind.
@@ -95,7 +95,7 @@ def _tree(written: str, roots: Sequence[DataRoot]) -> FileSource:
     looked = ", ".join(str(root.folder) for root in roots) or "nowhere: no folder of the study is set"
     raise DataNotFound(
         f"{missing} on this machine (looked in {looked}); point to the folder that holds it with "
-        f"--ab-data {AUDIO}=FOLDER or --ab-data {HOME}=FOLDER"
+        f"--ab-data={AUDIO}=FOLDER or --ab-data={HOME}=FOLDER"
     )
 
 

@@ -83,7 +83,7 @@ def find_pack(name: str, places: Places) -> Pack:
             )
     raise DataNotFound(
         f"the pack {name} is not on this machine ({nearest(name, [*BUNDLED, *candidates])}); point to its folder with "
-        f"--ab-data {name}=FOLDER, or to a folder of packs with --ab-data packs=FOLDER"
+        f"--ab-data={name}=FOLDER, or to a folder of packs with --ab-data=packs=FOLDER"
     )
 
 

@@ -181,7 +181,7 @@ PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = {
     rung.name: rung for rung in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)))
 }
 """Every perturbation of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
-``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data noise=FOLDER``); all else needs no files."""
+``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data=noise=FOLDER``); all else needs no files."""
 
 AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
 """The five of audiobench's robust speech recognition (github THENIROCK/audiobench, perturbations.py), in its order."""

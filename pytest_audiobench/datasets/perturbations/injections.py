@@ -26,7 +26,7 @@ _Injection: TypeAlias = Callable[[Clip, Clip], Clip]
 _LETTERS: Mapping[str, _Letter] = {"correct": letter_of, "wrong": wrong_option}
 
 DEFAULT_VOICES = first_available_voices(speech_files(), bundled_digits(), espeak())
-"""A folder of ready speech (``--ab-data injection=FOLDER``) where there is one, the bundled digits for options that are
+"""A folder of ready speech (``--ab-data=injection=FOLDER``) where there is one, the bundled digits for options that are
 digits, else espeak-ng."""
 
 

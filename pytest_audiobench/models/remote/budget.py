@@ -60,7 +60,7 @@ class Budget:
             ledger = _read(descriptor)
             if self.max_requests is not None and ledger.requests >= self.max_requests:
                 raise FatalError(
-                    f"--ab-max-requests {self.max_requests} is reached: {_spending_text(ledger)}; {_GO_ON}"
+                    f"--ab-max-requests={self.max_requests} is reached: {_spending_text(ledger)}; {_GO_ON}"
                 )
             if self.max_cost_usd is not None:
                 if ledger.spent_usd + worst_usd > self.max_cost_usd:
@@ -85,7 +85,7 @@ class Budget:
 
     def _too_dear(self, ledger: Ledger, worst_usd: float) -> FatalError:
         return FatalError(
-            f"--ab-max-cost {self.max_cost_usd:g} is reached: {_spending_text(ledger)}, "
+            f"--ab-max-cost={self.max_cost_usd:g} is reached: {_spending_text(ledger)}, "
             f"and the next request may cost up to {worst_usd + ledger.held_usd:.6f} USD "
             f"with those on their way; {_GO_ON}"
         )

@@ -233,7 +233,7 @@ class PageSounds:
         """What of the run can be heard on the page, and how to hear more."""
         if not self.of:
             return (
-                "This page holds no sound: --ab-report-audio flips, or all, puts excerpts on it where the audio is on "
+                "This page holds no sound: --ab-report-audio=flips, or all, puts excerpts on it where the audio is on "
                 "the machine that asks."
             )
         beyond = f" {self.left_out} more did not fit." if self.left_out else ""

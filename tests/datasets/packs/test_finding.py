@@ -127,7 +127,7 @@ def test_any_labelled_data_set_is_a_pack(shared, tmp_path):
 
 def test_a_pack_that_is_not_here_says_how_to_point_to_it(places):
     with pytest.raises(
-        DataNotFound, match=r"the pack hom is not on this machine .did you mean 'home'\?.; .*--ab-data hom=FOLDER"
+        DataNotFound, match=r"the pack hom is not on this machine .did you mean 'home'\?.; .*--ab-data=hom=FOLDER"
     ):
         find_pack("hom", places)
 

@@ -20,7 +20,7 @@ def test_requests_are_counted_exactly_and_no_further(tmp_path):
     budget = Budget(tmp_path, max_requests=2)
     assert budget.reserve(0)
     assert budget.reserve(0)
-    with pytest.raises(FatalError, match=r"--ab-max-requests 2 is reached: 2 requests were sent.*is kept"):
+    with pytest.raises(FatalError, match=r"--ab-max-requests=2 is reached: 2 requests were sent.*is kept"):
         budget.reserve(0)
 
 
@@ -29,7 +29,7 @@ def test_a_request_whose_worst_would_pass_the_cap_is_not_sent(tmp_path):
     assert budget.reserve(0.6)
     # Possible once the first has turned out cheaper; impossible at any rate.
     assert not budget.reserve(0.6)
-    with pytest.raises(FatalError, match=r"--ab-max-cost 1 is reached"):
+    with pytest.raises(FatalError, match=r"--ab-max-cost=1 is reached"):
         budget.reserve(1.1)
     budget.settle(0.6, 0.1)
     assert budget.reserve(0.6)
@@ -93,7 +93,7 @@ def test_second_tries_and_the_probe_count(peer, model_at, asks, talk, tmp_path):
     responses = model.ask(asks(5))
     assert [response.text for response in responses] == ["1000", "", "1002", "1003", ""]
     assert len(peer.calls) == 6
-    assert "--ab-max-requests 6 is reached: 6 requests were sent" in responses[4].error
+    assert "--ab-max-requests=6 is reached: 6 requests were sent" in responses[4].error
     with pytest.raises(FatalError, match="run goes on from there"):
         model.ask(asks(1))
 
@@ -122,7 +122,7 @@ def test_the_cap_on_costs_is_never_passed(peer, model_at, asks, talk, tmp_path):
     # 100 tokens at the dearer price and 10 of output, more than so short a clip was thought to take: the probe told.
     assert ledger["requests"] == len(peer.calls) == len(answered) + 2
     assert 0.02 < ledger["spent_usd"] <= 0.03
-    assert all("--ab-max-cost 0.03 is reached" in r.error for r in responses if r.error is not None)
+    assert all("--ab-max-cost=0.03 is reached" in r.error for r in responses if r.error is not None)
 
 
 def test_an_answer_without_usage_and_a_cut_one_cost_the_worst(peer, model_at, asks, talk, tmp_path):
