@@ -13,7 +13,7 @@ from types import ModuleType
 
 from .drawn_plan import SAMPLES, Eval, Plan
 
-_LAB = Path(__file__).parents[1] / "plugin" / "lab.py"
+LAB = Path(__file__).parents[1] / "plugin" / "lab.py"
 
 _MODEL = '''
 
@@ -183,8 +183,8 @@ _ENDINGS = {
 
 
 @functools.cache
-def _lab() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("lab", _LAB)
+def lab() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("lab", LAB)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -195,7 +195,7 @@ def _lab() -> ModuleType:
 def write_before(plan: Plan, folder: Path) -> None:
     """The suite at the time of the baseline: nothing is broken yet, and no hook is there."""
     (folder / "pytest.ini").write_text("[pytest]\n")
-    _lab().make_tones(folder / "data", SAMPLES)
+    lab().make_tones(folder / "data", SAMPLES)
     lines = [json.loads(line) for line in (folder / "data" / "tones.jsonl").read_text().splitlines()]
     for each in {*plan.before, *plan.evals}:
         for case in range(each.cases):
@@ -208,7 +208,7 @@ def write_before(plan: Plan, folder: Path) -> None:
                     for number, line in enumerate(lines)
                 ]
                 (folder / "data" / f"{key}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "conftest.py").write_text(_LAB.read_text() + _MODEL)
+    (folder / "conftest.py").write_text(LAB.read_text() + _MODEL)
     (folder / "faults.json").write_text(json.dumps({"deaf": [], "error": "", "dies": "", "how": ""}))
     _write_evals(plan.before, folder)
 
@@ -220,7 +220,7 @@ def write_after(plan: Plan, folder: Path) -> None:
     _write_evals(plan.evals, folder)
     hit = f"\n\nimport pytest\n\ndef hit(item):\n    return {plan.target!r} in item.nodeid.replace('_', ' ').split()[-1]\n"
     hit = hit.replace("item.nodeid.replace('_', ' ').split()[-1]", "item.nodeid")
-    (folder / "conftest.py").write_text(_LAB.read_text() + _MODEL + hit + _HOOKS.get(plan.hook, ""))
+    (folder / "conftest.py").write_text(LAB.read_text() + _MODEL + hit + _HOOKS.get(plan.hook, ""))
     faults = {"deaf": sorted(set(plan.deaf)), "error": plan.error, "dies": plan.dies[0], "how": plan.dies[1]}
     (folder / "faults.json").write_text(json.dumps(faults))
     if plan.rules:

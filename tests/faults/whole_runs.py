@@ -87,8 +87,7 @@ def _judge(drawn: Plan, status: int, output: str, why: list[str], tally: Tally) 
     if status == 0 and why:
         tally.false_greens += 1
         tally.mistakes.append(f"{seed}: exit 0, though {'; '.join(why)}")
-    if status == 0:
-        tally.notes.append("green")
+    tally.notes.append(f"exit {status}")
     if status == -14:
         tally.hangs += 1
         tally.mistakes.append(f"{seed}: still running after {HANG_S} s")
