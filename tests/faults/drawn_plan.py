@@ -199,7 +199,14 @@ def _call(drawn: random.Random, name: str, form: str) -> Call:
 
 def _habits(drawn: random.Random, workers: int) -> tuple[str, ...]:
     options = ["-x", "--maxfail=2", "-q", "-v", "--tb=short", "--tb=no", "--junitxml=junit.xml", "-s", "--ff", "-rA"]
-    options += ["--random-order", "--durations=3", "-W error", "--capture=sys", "--no-summary", "--ab-inconclusive=fail"]
+    options += [
+        "--random-order",
+        "--durations=3",
+        "-W error",
+        "--capture=sys",
+        "--no-summary",
+        "--ab-inconclusive=fail",
+    ]
     if workers:
         options += ["--dist=loadfile", "--dist=worksteal", "--dist=loadscope", "--max-worker-restart=0"]
     return tuple(drawn.sample(options, drawn.choice([0, 0, 1, 1, 2, 3])))

@@ -68,7 +68,13 @@ def _case(plan: Plan, each: Eval, case: int) -> tuple[set[str], list[str]]:
     excused = each.mark == "xfail" or each.ending == "xfail"
     where = f"{each.word}[{case}]"
     thresholds = [call for call in each.calls if each.requires or _is_ruled(plan, each)]
-    prevented = is_target and plan.hook in ("skips protocol", "skips function", "skips body", "raises in setup", "skips in setup")
+    prevented = is_target and plan.hook in (
+        "skips protocol",
+        "skips function",
+        "skips body",
+        "raises in setup",
+        "skips in setup",
+    )
     if plan.hook == "skips function" and each.form != "function":
         prevented = False
     if plan.hook == "skips body" and is_target and each.mark != "skip":

@@ -260,7 +260,11 @@ def command(plan: Plan) -> list[str]:
         "lf": ["--lf"],
     }.get(how, [])
     return [
-        *(arg for arg in _COMMON if how != "lf" and "--ff" not in plan.habits or arg != "no:cacheprovider" and arg != "-p"),
+        *(
+            arg
+            for arg in _COMMON
+            if (how != "lf" and "--ff" not in plan.habits) or (arg != "no:cacheprovider" and arg != "-p")
+        ),
         f"--ab-model={gone if plan.server_gone else 'tone:one,log=log'}",
         f"--ab-store={_store(plan)}",
         *(["--ab-baseline=main"] if plan.baseline else []),
