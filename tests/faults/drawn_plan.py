@@ -85,7 +85,8 @@ class Plan:
     server_gone: bool = False
     repeated: bool = False
 
-    def chosen(self, evals: tuple[Eval, ...] | None = None) -> list[Eval]:
+    def chosen(self) -> list[Eval]:
+        """The evals that the command line selects."""
         how, word = self.choice
         return [each for each in self.evals if self._is_chosen(each, how, word)]
 
@@ -154,7 +155,7 @@ def plan(seed: int) -> Plan:
         result = replace(result, named_config=drawn.random() < 0.3)
     if drawn.random() < 0.45:
         result = replace(result, baseline=True, same_store=drawn.random() < 0.5)
-    if drawn.random() < 0.25:
+    if drawn.random() < 0.2:
         result = replace(result, workers=2)
     result = replace(result, habits=_habits(drawn, result.workers))
     if drawn.random() < 0.45:
@@ -228,7 +229,7 @@ def _faulty(result: Plan, drawn: random.Random, fault: str) -> Plan:
         case "server gone":
             return replace(result, server_gone=True)
         case "renamed":
-            changed = replace(target, word=f"{target.word}new")
+            changed = replace(target, word=f"{target.word[:-1]}new")
         case "removed":
             changed = None
         case "skipped" if target.form != "declared":

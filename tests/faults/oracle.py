@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from .drawn_plan import Call, Eval, Plan
 
+_PREVENTS = ("skips protocol", "skips function", "skips body", "raises in setup", "skips in setup")
 _LEAVES_OUT = ("word", "deselect", "lf")
 _OUTSIDE_OF_TESTS = ("raises in sessionfinish", "raises in collection", "raises in update_run", "raises in logreport")
 
@@ -43,9 +44,8 @@ def _reasons(plan: Plan) -> Iterator[str]:
         yield f"a hook {plan.hook}"
     measured: set[str] = set()
     for each in chosen:
-        if plan.hook.startswith("removes item") or plan.hook == "deselects":
-            if each.word == plan.target:
-                continue
+        if plan.hook in ("removes item", "removes item late", "deselects") and each.word == plan.target:
+            continue
         for case in range(each.cases):
             results, excuses = _case(plan, each, case)
             measured |= results
@@ -77,8 +77,6 @@ def _case(plan: Plan, each: Eval, case: int) -> tuple[set[str], list[str]]:
     )
     if plan.hook == "skips function" and each.form != "function":
         prevented = False
-    if plan.hook == "skips body" and is_target and each.mark != "skip":
-        prevented = True
     if each.mark == "skip" or prevented:
         if is_target and plan.hook == "skips protocol":
             excuses.append(f"{where} was never run")
@@ -97,7 +95,8 @@ def _case(plan: Plan, each: Eval, case: int) -> tuple[set[str], list[str]]:
             if key in plan.deaf and call in thresholds and not excused:
                 excuses.append(f"{key} is deaf and has a threshold")
         elif outcome == "failed":
-            if not excused:
+            # A failure that a hook calls a skip, of an eval that measured nothing, is named as that skip.
+            if not excused and (plan.hook != "reports skipped" or measured or call in thresholds):
                 excuses.append(f"{key} could not be measured")
         elif outcome == "absent" and call in thresholds and not excused and (measured or _is_ruled(plan, each)):
             excuses.append(f"{key} has a threshold and no data")
@@ -107,9 +106,9 @@ def _case(plan: Plan, each: Eval, case: int) -> tuple[set[str], list[str]]:
             return measured, excuses
     if each.ending in ("assert", "fail") and not excused:
         excuses.append(f"{where} fails by itself")
-    if each.ending in ("SystemExit", "KeyboardInterrupt", "pytest.exit") and plan.hook != "swallows calls":
-        if each.ending != "SystemExit" or not excused:
-            excuses.append(f"{where} ends by {each.ending}")
+    stops = each.ending in ("KeyboardInterrupt", "pytest.exit") or (each.ending == "SystemExit" and not excused)
+    if stops and plan.hook != "swallows calls":
+        excuses.append(f"{where} ends by {each.ending}")
     return measured, excuses
 
 

@@ -9,6 +9,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ..plugin.conftest import Forks
@@ -79,8 +80,6 @@ def tried(drawn: Plan, folder: Path, forks: Forks, talks: bool = False) -> Tally
 
 
 def _without_baseline(drawn: Plan) -> Plan:
-    from dataclasses import replace
-
     return replace(drawn, baseline=False, same_store=False)
 
 
@@ -140,7 +139,8 @@ def _keys(drawn: Plan, item: dict[str, object]) -> list[str]:
 
 def _count_asked(drawn: Plan, folder: Path, known: Counter[str], tally: Tally) -> None:
     log = folder / "log"
-    if not log.exists() or drawn.damage[0].startswith("store"):
+    # Answers are keyed by their batch, which is another where a clip is another or gone.
+    if not log.exists() or drawn.damage[0].startswith(("store", "audio")):
         return
     asked = Counter(log.read_text().split())
     asked.pop("load", None)
@@ -150,6 +150,9 @@ def _count_asked(drawn: Plan, folder: Path, known: Counter[str], tally: Tally) -
     twice = sum(count - 1 for count in asked.values() if count > 1)
     stopped = drawn.dies[0] or any(each.ending in ("KeyboardInterrupt", "pytest.exit") for each in drawn.evals)
     allowed = _BATCH * max(1, drawn.workers) * 2 if stopped else 0
+    if drawn.error:
+        # A batch with an answer that is missing is asked again as a whole.
+        allowed += _BATCH * _BATCH
     tally.asked_twice += twice
     if twice > allowed:
         tally.lost += twice - allowed

@@ -139,6 +139,29 @@ def test_a_failure_that_a_hook_hides_fails_the_run(tones, hook, workers):
     assert tones.last()[0]["unmeasured"] == ["tones failed, and something else in the run reported it as passed"]
 
 
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_eval_that_measured_nothing_and_is_reported_as_passed_fails_the_run(two, hook):
+    suite = two(body=MEASURED.replace("tones.jsonl", "none.jsonl"))
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HOOKS[hook])
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert suite.last()[0]["unmeasured"] == [
+        "tones/two left no record, and something else in the run reported it as passed"
+    ]
+
+
+def test_a_run_whose_tests_skip_themselves_after_they_measured_does_not_say_that_nothing_was_measured(suite):
+    suite.tones()
+    suite.write(
+        test_tones=TWO.format(second="two", body="pass").partition("def test_two")[0] + "    pytest.skip('late')\n"
+    )
+    result = suite.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["measured. Nothing was required: *"])
+    result.stdout.no_fnmatch_line("*othing was measured*")
+
+
 def test_a_unittest_case_that_skips_itself_after_it_failed_fails_the_run(suite):
     suite.tones()
     suite.write(
