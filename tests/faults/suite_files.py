@@ -218,8 +218,7 @@ def write_after(plan: Plan, folder: Path) -> None:
     for path in [*folder.glob("test_*.py"), *folder.glob("*.audiobench.toml")]:
         path.unlink()
     _write_evals(plan.evals, folder)
-    hit = f"\n\nimport pytest\n\ndef hit(item):\n    return {plan.target!r} in item.nodeid.replace('_', ' ').split()[-1]\n"
-    hit = hit.replace("item.nodeid.replace('_', ' ').split()[-1]", "item.nodeid")
+    hit = f"\n\nimport pytest\n\ndef hit(item):\n    return {plan.target!r} in item.nodeid\n"
     (folder / "conftest.py").write_text(LAB.read_text() + _MODEL + hit + _HOOKS.get(plan.hook, ""))
     faults = {"deaf": sorted(set(plan.deaf)), "error": plan.error, "dies": plan.dies[0], "how": plan.dies[1]}
     (folder / "faults.json").write_text(json.dumps(faults))
@@ -244,7 +243,9 @@ def write_after(plan: Plan, folder: Path) -> None:
 
 
 def before_command(plan: Plan) -> list[str]:
-    return [*_COMMON, "--ab-model=tone:one,log=log", "--ab-run=main", "--ab-store=before/store.sqlite"]
+    """The arguments of the baseline's run."""
+    cache = [] if plan.choice[0] == "lf" else _COMMON
+    return [*cache, "--ab-model=tone:one,log=log", "--ab-run=main", "--ab-store=before/store.sqlite"]
 
 
 def command(plan: Plan) -> list[str]:
@@ -260,11 +261,7 @@ def command(plan: Plan) -> list[str]:
         "lf": ["--lf"],
     }.get(how, [])
     return [
-        *(
-            arg
-            for arg in _COMMON
-            if (how != "lf" and "--ff" not in plan.habits) or (arg != "no:cacheprovider" and arg != "-p")
-        ),
+        *([] if how == "lf" or "--ff" in plan.habits else _COMMON),
         f"--ab-model={gone if plan.server_gone else 'tone:one,log=log'}",
         f"--ab-store={_store(plan)}",
         *(["--ab-baseline=main"] if plan.baseline else []),
