@@ -1,4 +1,4 @@
-"""The campaign of faults: every class of this folder, over seeds that it has not tried, and the table of what came of it.
+"""The campaign of faults: every class of this folder, over drawn seeds, and the table of what came of it.
 
 python -m tests.faults                                     all classes, ten minutes each in turns
 python -m tests.faults --minutes 90 --seed 5000            for so long, from that seed on
@@ -28,9 +28,8 @@ def classes() -> dict[str, FaultClass]:
         for name in names
         if not name.startswith(("_", "test_", "conftest"))
     ]
-    return {
-        module.NAME: module for module in modules if all(hasattr(module, each) for each in ("NAME", "PROMISE", "run"))
-    }
+    needed = ("NAME", "PROMISE", "run")
+    return {module.NAME: module for module in modules if all(hasattr(module, name) for name in needed)}
 
 
 def table(tallies: dict[str, Tally], promises: dict[str, str]) -> str:

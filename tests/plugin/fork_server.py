@@ -1,7 +1,8 @@
 """A server of pytest runs: it imports pytest and the package once, and forks a process for every run.
 
 A line of standard input is a run: {"args", "folder", "environment", "streams", "limit_s"}. A line of standard output
-is its exit status, negative for a signal: -14 where it was still going on after its limit. What a run imports, registers or changes ends with its process.
+is its exit status, negative for a signal: -14 for a run that took longer than its limit, where that is not 0. What a
+run imports, registers or changes ends with its process.
 """
 
 import atexit
