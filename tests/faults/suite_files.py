@@ -245,7 +245,7 @@ def write_after(plan: Plan, folder: Path) -> None:
 def before_command(plan: Plan) -> list[str]:
     """The arguments of the baseline's run."""
     cache = [] if plan.choice[0] == "lf" else _COMMON
-    return [*cache, "--ab-model=tone:one,log=log", "--ab-run=main", "--ab-store=before/store.sqlite"]
+    return [*cache, *_QUICK, "--ab-model=tone:one,log=log", "--ab-run=main", "--ab-store=before/store.sqlite"]
 
 
 def command(plan: Plan) -> list[str]:
@@ -262,6 +262,7 @@ def command(plan: Plan) -> list[str]:
     }.get(how, [])
     return [
         *([] if how == "lf" or "--ff" in plan.habits else _COMMON),
+        *_QUICK,
         f"--ab-model={gone if plan.server_gone else 'tone:one,log=log'}",
         f"--ab-store={_store(plan)}",
         *(["--ab-baseline=main"] if plan.baseline else []),
@@ -275,6 +276,7 @@ def command(plan: Plan) -> list[str]:
 
 
 _COMMON = ("-p", "no:cacheprovider")
+_QUICK = ("-p", "no:hypothesispytest", "-p", "no:anyio")
 
 
 def _store(plan: Plan) -> str:
