@@ -151,11 +151,13 @@ def plan(seed: int) -> Plan:
     evals = tuple(_eval(drawn, number) for number in range(drawn.randint(1, 4)))
     result = Plan(seed, evals, before=evals)
     if drawn.random() < 0.55:
-        result = replace(result, rules=drawn.choice(["*", "*", *(f"f{each.file}*" for each in evals)]))
+        result = replace(
+            result, rules=drawn.choice(["*", "*", *(f"f{each.file}*" for each in evals if each.form != "declared")])
+        )
         result = replace(result, named_config=drawn.random() < 0.3)
     if drawn.random() < 0.45:
         result = replace(result, baseline=True, same_store=drawn.random() < 0.5)
-    if drawn.random() < 0.2:
+    if drawn.random() < 0.15:
         result = replace(result, workers=2)
     result = replace(result, habits=_habits(drawn, result.workers))
     if drawn.random() < 0.45:

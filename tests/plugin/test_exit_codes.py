@@ -220,5 +220,12 @@ def test_tones(evaluate):
     result.stdout.fnmatch_lines(["*failed as expected (xfail), which the exit code does not show: tones*"])
 
 
+def test_an_expected_failure_before_the_first_answer_is_green_beside_what_was_measured(suite):
+    suite.tones()
+    expected = TWO.format(second="two", body=MEASURED.replace("tones.jsonl", "none.jsonl"))
+    suite.write(test_tones=expected.replace("def test_two", "@pytest.mark.xfail\ndef test_two"))
+    assert suite.run().ret == 0
+
+
 def test_a_run_that_required_nothing_says_that_it_measured(tones):
     tones.run().stdout.fnmatch_lines(["measured. Nothing was required: *"])
