@@ -6,7 +6,8 @@ AudiobenchError
 │   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
 │   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
-│   └── InfrastructureError  the model's process died, or a disk is full: the eval fails, and says nothing of the model
+│   └── InfrastructureError  a server is away or breaks every request, a process died, a disk is full: the eval fails,
+│                            which says nothing of the model, and may be tried again (pytest exit code 6)
 ├── SampleError              one sample failed: recorded and counted, the run goes on
 │   └── AudioError           this sample's audio cannot be read; the same bytes will fail again
 │       └── FileUnreachable  its file cannot be reached: missing, forbidden, misplaced; another try may succeed
@@ -52,7 +53,7 @@ class NotComparable(FatalError):
 
 
 class InfrastructureError(FatalError):
-    """The process or server that holds a model died, or a disk is full or fails; what was answered is kept."""
+    """A server or process cannot be asked, or a disk is full or fails; what was answered is kept."""
 
 
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS, errno.ENOLCK}

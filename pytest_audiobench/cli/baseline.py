@@ -20,6 +20,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add("--scorers", metavar="all|NAME,…", default="", help="protocols to keep beside the first (default: none)")
     add("--text", action="store_true", help="keep the answers too, 2,000 characters of each at most")
     add("--allow-partial", action="store_true", help="write it though the run was interrupted or evals of it failed")
+    add("--allow-unreadable", action="store_true", help="write it though most answers of an eval could not be read")
     show = verbs.add_parser("show", help="the evals of a baseline, with their values")
     show.add_argument("source", metavar="FILE", help="a baseline's file, REF:PATH in git, or a run")
     for verb in (update, show):
@@ -41,7 +42,8 @@ def run(args: argparse.Namespace) -> int:
 
     source = f"{args.source}#{args.model}" if args.model else args.source
     baseline = baseline_from(source, args.reports, Path.cwd(), texts=args.text)
-    done = write_baseline(baseline, args.out, BaselineOptions(names(args.scorers), args.text, args.allow_partial))
+    options = BaselineOptions(names(args.scorers), args.text, args.allow_partial, args.allow_unreadable)
+    done = write_baseline(baseline, args.out, options)
     print("\n".join(about(done.contents)))
     print("\n".join(table(done.contents) if done.before is None else changes(done.before, done.contents)))
     each = f"{done.size_bytes / done.contents.samples:.0f} bytes each" if done.contents.samples else "none"

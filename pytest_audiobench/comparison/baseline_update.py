@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from pytest_audiobench.comparison.baseline_sources import Baseline
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.scoring import are_unreadable
+from pytest_audiobench.evaluation.unreadable_answers import is_readable, wants_answers
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.gate.baseline.encoding import encode_baseline
@@ -16,12 +18,13 @@ from pytest_audiobench.report.atomic_files import write_bytes
 
 class BaselineOptions(NamedTuple):
     """``scorers``: scorers to keep beside the headline's ("all": every one); ``texts``: keep the answers;
-    ``partial``: take a run that is not whole.
+    ``partial``: take a run that is not whole; ``unreadable``: take evals most of whose answers could not be read.
     """
 
     scorers: Sequence[str] = ()
     texts: bool = False
     partial: bool = False
+    unreadable: bool = False
 
 
 class BaselineUpdate(NamedTuple):
@@ -35,8 +38,9 @@ class BaselineUpdate(NamedTuple):
 def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> BaselineUpdate:
     """Write what ``run`` measured to ``out``, whole or not at all.
 
-    Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for what is at
-    ``out`` and is no baseline, and for a baseline that would be too large.
+    Raises UsageError for several models, for a run that is not whole unless ``wanted.partial``, for one with evals
+    whose answers could not be read unless ``wanted.unreadable``, for what is at ``out`` and is no baseline, and for a
+    baseline that would be too large.
     """
     contents = run.only
     if contents is None:
@@ -49,6 +53,13 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
             f"{run.source} is not whole, so a gate would see less by it than it seems to: run again (what is "
             f"answered is not asked again), or write it all the same with --allow-partial; it lacks:{listed}"
         )
+    if (unreadable := _unreadable_evals(contents)) and not wanted.unreadable:
+        alias = contents.head.model.alias
+        raise UsageError(
+            f"most answers of {alias} in {', '.join(unreadable)} could not be read, so a gate would hold "
+            "later runs to a number that tells nothing: see the alarm in the run's report, and mend the prompt or "
+            "the labels or choose another scorer; or write it all the same with --allow-unreadable"
+        )
     reduced = contents.reduced(wanted.scorers, wanted.texts)
     before = decode_baseline(read_bounded(out), str(out)) if out.exists() else None
     content = encode_baseline(reduced)
@@ -56,3 +67,15 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     out.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(out, content)
     return BaselineUpdate(reduced, len(content), before)
+
+
+def _unreadable_evals(contents: Contents) -> list[str]:
+    """Those most of whose answers the headline's scorer could not read, each with how many it could."""
+    evals = []
+    for name, side in sorted(contents.sides.items()):
+        rows = [(row.statuses[side.headline], row.scores[side.headline]) for row in side.rows]
+        answered = [row for row in rows if row[0] != "error"]
+        readable = sum(is_readable(*row) for row in answered)
+        if wants_answers(side.perturbation) and are_unreadable(readable, len(answered)):
+            evals.append(f"{name} ({readable} of {len(answered)} read)")
+    return evals

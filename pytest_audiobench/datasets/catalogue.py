@@ -54,10 +54,11 @@ def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
     A declared benchmark takes its parameters, of which one that is left out stands for all its values; a path names the
     file that declares it.
 
-    Of this package are ``bundled`` (always there), ``sakura``, ``mmau``, ``mmar``, ``librispeech``, ``gigaspeech``,
-    ``common_voice``, ``fleurs``, ``non_speech``, ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``;
-    extensions add others, and a conftest.py those that tests ask for while they run. Nothing is read before an eval
-    runs. Raises UsageError for a name that is not there, and for arguments that its loader does not take.
+    Of this package are ``bundled`` (always there), ``air_bench``, ``common_voice``, ``esc50``, ``fleurs``,
+    ``gigaspeech``, ``librispeech``, ``mmar``, ``mmau``, ``nsynth``, ``sakura``, ``speech_commands``, ``non_speech``,
+    ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``; extensions add others, and a conftest.py those
+    that tests ask for while they run. Nothing is read before an eval runs. Raises UsageError for a name that is not
+    there, and for arguments that its loader does not take.
     """
     loader = lookup(LOADERS, name, "data set") if isinstance(name, str) else name
     if isinstance(loader, Dataset):

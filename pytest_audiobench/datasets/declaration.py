@@ -436,6 +436,9 @@ def _check_parameters(declared: Declaration, place: str, mistakes: Mistakes) -> 
         if not name.isidentifier():
             mistakes.add(f"{place}, [parameters]: {name!r} is no name; write letters, digits and underscores")
             usable = False
+        if name == "task" and "/" in declared.name:
+            mistakes.add(f"{place}, [parameters]: 'task' is what chooses a [[task]]; call the parameter something else")
+            usable = False
         for value in values_of(values):
             _check_name(f"{place}, [parameters], {name}", value, mistakes)
         if isinstance(values, OpenParameter) and isinstance(values.others, str):

@@ -40,7 +40,7 @@ def declared_loader(path: Path) -> Callable[..., Dataset]:
 
     def load(*arguments: Any, **options: Any) -> Dataset:
         given = dict(signature.bind(*arguments, **options).arguments)
-        task = given.pop(_TASK, "")
+        task = "" if "" in tasks else given.pop(_TASK)
         if task not in tasks:
             raise UsageError(f"{suite} has no task {task!r}; it has {', '.join(tasks)}")
         return declared_dataset(tasks[task], {name: value for name, value in given.items() if value is not None})
@@ -209,7 +209,7 @@ def _is_one_of(entry: Entry, column: str, values: frozenset[str]) -> bool:
     """
     if not entry.has(column):
         if not entry.has_name(column):
-            raise entry.wrong(f"has no {column!r}")
+            raise entry.lacks(column)
         return False
     value = entry.field(column)
     return not values.isdisjoint(value if isinstance(value, tuple) else (str(value),))
@@ -384,7 +384,7 @@ class _Maker:
         choices = _listed(self._choices, entry, ()) if self._labels is None else self._labels
         hole = self._answer.holes[0] if self._answer and self._answer.is_hole else None
         if hole and hole.optional and not entry.has_name(hole.column):
-            raise entry.wrong(f"has no {hole.column!r}")
+            raise entry.lacks(hole.column)
         if hole and hole.transform and _value(hole, entry, choices) is None:
             return None
         references = _listed(self._references, entry, choices)
@@ -452,7 +452,7 @@ def _value(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[st
     if not entry.has(hole.column):
         if hole.optional:
             return None
-        raise entry.wrong(f"has no {hole.column!r}")
+        raise entry.lacks(hole.column)
     value = entry.field(hole.column)
     if hole.transform is None:
         return value

@@ -18,6 +18,8 @@ from pytest_audiobench.datasets.table_rows import texts
 from pytest_audiobench.errors import UsageError
 
 _CHUNK_BYTES = 1 << 20
+_LISTED = 12
+"""The columns that an error names."""
 _BETWEEN = re.compile(r"[\s,]*")
 
 
@@ -144,6 +146,13 @@ class Entry:
             return Clip(FileSource(root, relative_path(written)))
         except ValueError as error:
             raise UsageError(f"{self.where} has an audio path that cannot be used: {error}") from None
+
+    def lacks(self, field: str) -> UsageError:
+        names = ", ".join([repr(name) for name in self.published if self.has(name)][:_LISTED]) or "nothing"
+        return UsageError(
+            f"{self.where} has no {field!r}, which is not the published layout (it has {names}); fetch the file again, "
+            "or correct the column's name where it is declared"
+        )
 
     def wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.where} {what}, which is not the published layout; fetch the file again")

@@ -42,6 +42,8 @@ class SampleAnswers(NamedTuple):
     """What judges and extractors said of the answer; one that could not be had carries its own error."""
     rewritten: Mapping[str, Response] = _NONE
     """The texts of rewriters, without which the later stages could not be asked."""
+    lasting: bool = False
+    """Whether the error stays until a user acts, as that of a clip that cannot be read."""
 
     @property
     def sample_id(self) -> str:
@@ -125,6 +127,7 @@ class _StageRun:
         self._keys: dict[int, dict[str, str]] = defaultdict(dict)
         self._messages: dict[int, dict[str, tuple[Message, ...]]] = defaultdict(dict)
         self._errors = [selected.error for selected in self._samples] * len(epochs)
+        self._lasting = {i for i, error in enumerate(self._errors) if error is not None}
 
     def _selected(self, i: int) -> tuple[int, SelectedSample]:
         """The epoch and the sample at a position."""
@@ -169,6 +172,8 @@ class _StageRun:
                 self._verdicts[i][stage.name] = response
             elif error := _failure(stage, response):
                 self._errors[i] = error
+                if response.lasting:
+                    self._lasting.add(i)
             else:
                 (self._rewritten if stage.role == "rewriter" else self._responses)[i][stage.name] = response
 
@@ -185,6 +190,8 @@ class _StageRun:
                 self._errors[i] = error or problem
                 if problem is None:
                     open_.append(i)
+                else:
+                    self._lasting.add(i)
         return open_
 
     def _rewritable(self, stage: Stage, open_: Sequence[int], request_of: Callable[[int], Request]) -> Sequence[int]:
@@ -213,6 +220,7 @@ class _StageRun:
                 error=self._errors[i],
                 verdicts=self._verdicts.get(i, _NONE),
                 rewritten=self._rewritten.get(i, _NONE),
+                lasting=i in self._lasting,
             )
             for i, (epoch, selected) in enumerate(product(self._epochs, self._samples))
         ]

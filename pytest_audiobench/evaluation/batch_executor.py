@@ -16,7 +16,15 @@ from types import TracebackType
 from typing import TypeAlias
 
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import AudioError, FatalError, FileUnreachable, SampleError, TransientError, disk_errors
+from pytest_audiobench.errors import (
+    AudioError,
+    FatalError,
+    FileUnreachable,
+    InfrastructureError,
+    SampleError,
+    TransientError,
+    disk_errors,
+)
 from pytest_audiobench.evaluation.answer_store import Store, message
 from pytest_audiobench.evaluation.batch_plan import (
     Digests,
@@ -142,7 +150,8 @@ class BatchExecutor:
             portion = keys[start : start + _LOOKED_UP]
             responses |= self._store.get_many(portion)
             missing = [key for key in portion if key not in responses]
-            responses |= {key: Response(error=text) for key, text in self._store.failures(missing).items()}
+            failures = self._store.failures(missing)
+            responses |= {key: Response(error=text, lasting=True) for key, text in failures.items()}
         return responses
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
@@ -196,10 +205,12 @@ class BatchExecutor:
             left = [i for i, key in enumerate(batch.keys) if key not in stored]
             batch = self._batch(batch.requests, batch.keys, left)
         failures: dict[bytes, tuple[str, bool]] = {}
+        failed: dict[bytes, Response] = {}
         playable: list[tuple[bytes, Ask]] = []
         for key, request, played in zip(batch.keys, batch.requests, audio.results(batch.requests), strict=True):
             if isinstance(played, AudioError):
                 failures[key] = (message(played), not isinstance(played, FileUnreachable))
+                failed[key] = Response(error=failures[key][0], lasting=True)
             else:
                 playable.append((key, Ask(request, played)))
         responses, share_s = self._model_responses([ask for _, ask in playable])
@@ -207,6 +218,7 @@ class BatchExecutor:
         for (key, ask), response in zip(playable, responses, strict=True):
             if response.error is not None:
                 failures[key] = (message(response.error), False)
+                failed[key] = Response(error=failures[key][0], lasting=response.lasting)
                 continue
             truncated_s = tuple(played.truncated_s for played in ask.audio)
             response = replace(
@@ -224,7 +236,7 @@ class BatchExecutor:
         self.counts.noise += written.noise
         self.counts.repaired += written.repaired
         # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
-        return {key: Response(error=text) for key, (text, _) in failures.items()} | stored | written.responses
+        return failed | stored | written.responses
 
     def _model_responses(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
         """The model's responses, and each one's share of the seconds that the model took for them."""
@@ -263,7 +275,9 @@ class BatchExecutor:
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:
             batches = f"{_FAILED_BATCHES} batches in a row"
-            raise FatalError(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
+            # What passes is of the way to the model, all else of its code.
+            kind = InfrastructureError if isinstance(error, TransientError) else FatalError
+            raise kind(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
         return [Response(error=why)] * len(asks)
 
     def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:

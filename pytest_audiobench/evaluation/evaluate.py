@@ -22,7 +22,7 @@ from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.model_handle import ModelHandle
 from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
-from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, score_answers
+from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
 from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
@@ -144,6 +144,12 @@ def evaluate(
         ],
     )
     warnings = [*_warnings(record, selection, protocol, answers), *cautions, *_unreadable_verdicts(scores, protocol)]
+    coverage = scores.scorers[0].coverage
+    if not spec.control and are_unreadable(coverage.parsed, coverage.n - coverage.errors):
+        from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, wants_answers
+
+        unreadable = UnreadableAnswers(protocol, scores.rows[protocol.scorers[0].name])
+        warnings += unreadable.alarm() if wants_answers(perturbation) else []
     result = Result(replace(record, warnings=warnings), scores.rows, protocol.scorers, scores.clustered)
     return Evaluation(result, selection, protocol, answers, scores.rows)
 

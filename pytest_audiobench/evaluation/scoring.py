@@ -33,6 +33,9 @@ _ANSWER = f"a status is one of {', '.join(STATUSES)}, and the value a text or No
 WITHOUT = "without"
 """The group that leaves out the answers of one class of failures: ``wer[without=loop]``."""
 
+LEAST_READABLE = 0.5
+"""The share of answers below which an eval raises the alarm, and ``baseline update`` refuses its run."""
+
 SPREADS = (SPREAD, DEVIATION)
 """Metrics of how far a headline moves with the wording of the question."""
 
@@ -167,6 +170,11 @@ def coverage_counts(rows: Sequence[ScoredSample]) -> CoverageRecord:
     statuses = Counter(row.status for row in rows)
     counts = {status: statuses[status] for status in (*STATUSES, "errors")}
     return CoverageRecord(n=len(rows), **counts, skipped=sum(row.is_skipped for row in rows))
+
+
+def are_unreadable(readable: int, answers: int) -> bool:
+    """Whether fewer than the least share of ``answers`` are ``readable``."""
+    return readable < LEAST_READABLE * answers
 
 
 def _metrics(

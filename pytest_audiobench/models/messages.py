@@ -142,6 +142,8 @@ class Response:
     """From the sending of this one request to its answer's first token, where the model can tell."""
     share_s: float | None = None
     """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
+    lasting: bool = False
+    """Whether its error stays until a user acts: that of audio that cannot be read, or of a budget that is spent."""
 
     @property
     def text(self) -> str:

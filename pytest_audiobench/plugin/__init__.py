@@ -167,6 +167,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is not None and call.when == "call" and report.failed:
         evaluator.describe(report)
+    if report.failed and call.excinfo is not None:
+        settled = evaluator is not None and call.when == "call" and evaluator.settled_at_end
+        failure = evaluator if settled else call.excinfo.value
+        if getattr(failure, "of_instrument", False):
+            # On this report alone: a test's own properties are those of its teardown, and of another try, too.
+            report.user_properties.append((INSTRUMENT, "failed"))
     return report
 
 

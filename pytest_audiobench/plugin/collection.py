@@ -7,11 +7,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from _pytest.mark.expression import Expression
 
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
@@ -201,11 +202,19 @@ def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:
         session.items[:] = [item for item in session.items if item not in items]
 
 
-def _narrowing(config: pytest.Config) -> tuple[bool, bool]:
-    """Whether the command line deselects evals, and whether it leaves out files, other than by naming paths."""
-    deselecting, ignoring = ("keyword", "markexpr", "deselect", "stepwise"), ("lf", "ignore", "ignore_glob")
-    some, files = (any(config.getoption(name, None) for name in names) for names in (deselecting, ignoring))
-    return some or files, files
+def _narrowing(config: pytest.Config) -> tuple[bool, Callable[[str], bool]]:
+    """Whether the command line deselects evals, other than by naming paths, and whether so with one not collected."""
+    files = any(config.getoption(name, None) for name in ("lf", "ignore", "ignore_glob", "markexpr"))
+    some = files or any(config.getoption(name, None) for name in ("keyword", "deselect", "stepwise"))
+    keyword = config.option.keyword
+
+    def leaves_out(eval_: str) -> bool:
+        def is_part(word: str, /, **_: object) -> bool:
+            return word.lower() in eval_.lower()
+
+        return files or bool(keyword and not Expression.compile(keyword).evaluate(is_part))
+
+    return some, leaves_out
 
 
 def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:

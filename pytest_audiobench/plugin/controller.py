@@ -50,6 +50,8 @@ class Controller:
         self.baseline: BaselineRecord | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
+        self.internal_error = False
+        """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
         self.started = time.time()
@@ -134,7 +136,7 @@ class Controller:
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not hasattr(report, "wasxfail"):
-            self.infrastructure_errors += report.nodeid in self.expected and _is_infrastructure_error(report)
+            self.infrastructure_errors += self._is_infrastructure_error(report)
         # A worker that dies is reported by xdist with when == "???", which is a report like any other.
         if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
             return
@@ -151,6 +153,17 @@ class Controller:
         if not report.passed:
             self.messages.setdefault(report.nodeid, _reason(report))
         self._required = self._required or any(name == REQUIRED for name, _ in report.user_properties)
+
+    def _is_infrastructure_error(self, report: pytest.TestReport) -> bool:
+        """Whether a failure says nothing of the model: its worker or server died, or it measured nothing comparable."""
+        # xdist gives the test that a worker died in a report of its own, whose phase is "???".
+        died = str(report.when) == "???" and report.nodeid in self.expected
+        return died or (INSTRUMENT, "failed") in report.user_properties
+
+    @pytest.hookimpl
+    def pytest_internalerror(self) -> None:
+        # That of a worker reaches this process by xdist, which lets the session go on as if nothing had been.
+        self.internal_error = True
 
     def register(self, config: pytest.Config) -> None:
         """Follow the reports from here on, and end the run; start the servers that the evals are to ask."""
@@ -203,12 +216,6 @@ def shared_devices(config: pytest.Config) -> list[str]:
     specs = (*parse_specs(options.models), *parse_specs(options.judges))
     on_gpu = [spec for spec in specs if spec.options.get("device") != "cpu"]
     return gpus if any(fills_a_device(spec, kinds=kinds) for spec in on_gpu) else []
-
-
-def _is_infrastructure_error(report: pytest.TestReport) -> bool:
-    """Whether a failure says nothing of the model: its worker died, or what it measured cannot be compared."""
-    # xdist gives the test that a worker died in a report of its own, whose phase is "???".
-    return str(report.when) == "???" or (report.when == "call" and (INSTRUMENT, "failed") in report.user_properties)
 
 
 def _reason(report: pytest.TestReport) -> str:

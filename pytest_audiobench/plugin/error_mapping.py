@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from pytest_audiobench.errors import AudiobenchError, DataNotFound, UnsuitableModel, UsageError
+from pytest_audiobench.errors import AudiobenchError, DataNotFound, InfrastructureError, UnsuitableModel, UsageError
 
 
 def harmless(text: str) -> str:
@@ -30,15 +30,19 @@ def user_errors() -> Iterator[None]:
 @contextmanager
 def test_errors() -> Iterator[None]:
     """Within a test: what is not on this machine, or cannot be asked of this model, skips it; all else fails it."""
-    skipped = failed = ""
+    skipped, failed, of_instrument = "", "", False
     try:
         yield
     except (DataNotFound, UnsuitableModel) as error:
         skipped = harmless(str(error))
     except AudiobenchError as error:
         failed = harmless(str(error))
+        of_instrument = isinstance(error, InfrastructureError)
     # Raised out here and from nothing, so that pytest does not print our own error as the cause of its own.
     if skipped:
         raise pytest.skip.Exception(skipped, _use_item_location=True) from None
     if failed:
-        raise pytest.fail.Exception(failed, pytrace=False) from None
+        failure = pytest.fail.Exception(failed, pytrace=False)
+        # No class of its own, whose name pytest would print before the sentence.
+        failure.of_instrument = of_instrument  # type: ignore[attr-defined]
+        raise failure from None

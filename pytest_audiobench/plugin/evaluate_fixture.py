@@ -37,7 +37,7 @@ from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import EvalItem
 from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import INSTRUMENT, REQUIRED
+from pytest_audiobench.plugin.stash import REQUIRED
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.item_lines import lines_of
@@ -75,7 +75,10 @@ class Evaluator:
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
         self._requirements = Requirements(session, item, eval_item.eval, handle)
-        self._settled = False
+        self.settled_at_end = False
+        """Whether the test's body has returned and what it declared was checked."""
+        self.of_instrument = False
+        """Whether the test fails for nothing but what could not be asked or compared."""
         self._mistakes: list[str] = []
         """What is wrong with the test's declarations, which no table shows."""
         self._unmeasured = ""
@@ -277,11 +280,14 @@ class Evaluator:
             raise
         except (Exception, pytest.fail.Exception) as error:
             violations = self._settle()
-            unmeasured = bool(self._unmeasured) and str(error) == self._unmeasured
+            refused = bool(self._unmeasured) and str(error) == self._unmeasured
+            unmeasured = refused or getattr(error, "of_instrument", False)
             # An assertion on a number that cannot be compared says no more than the number does.
             most = self._session.options.max_errors
             unasked = isinstance(error, AssertionError) and any(asking_failure(result, most) for result in self.results)
-            infrastructure = all(violation.infrastructure for violation in violations)
+            # That nothing was evaluated follows from what was raised before it could be.
+            begun = bool(self.results or self._failed_calls)
+            infrastructure = not begun or all(violation.infrastructure for violation in violations)
             self._close("failed", str(error), (unmeasured or unasked) and infrastructure)
             raise
         if mistake:
@@ -316,7 +322,7 @@ class Evaluator:
         return tables
 
     def _settle(self) -> list[Violation]:
-        self._settled = True
+        self.settled_at_end = True
         unmeasured = [Violation(self._unmeasured, infrastructure=True)] if self._unmeasured else []
         failed_calls = [Violation(text) for text in self._failed_calls]
         if not self.results:
@@ -337,7 +343,7 @@ class Evaluator:
                 raise
 
     def _check_open(self, what: str) -> None:
-        if self._settled:
+        if self.settled_at_end:
             why = f"cannot {what} once its test has returned: do it in the test's body"
             raise UsageError(f"{self._eval_item.eval} {why}")
 
@@ -356,8 +362,7 @@ class Evaluator:
                 infrastructure = infrastructure or outcome != "failed"
                 raise
             finally:
-                if infrastructure:
-                    self._item.user_properties.append((INSTRUMENT, "failed"))
+                self.of_instrument = infrastructure
 
     def _write(
         self, record: ItemRecord, outcome: Outcome, message: str, lines: Lines, evaluation: Evaluation | None

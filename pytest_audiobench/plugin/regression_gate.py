@@ -92,13 +92,13 @@ class Gate:
         return [name for name in self.baseline.of(alias).sides if name.partition(":")[0] == eval_]
 
     def coverage(
-        self, selected: Iterable[str], collected: Iterable[str], deselecting: bool, ignoring: bool
+        self, selected: Iterable[str], collected: Iterable[str], deselecting: bool, leaves_out: Callable[[str], bool]
     ) -> tuple[list[str], list[str]]:
         """Notes on what the baseline holds and the user left out, and what it holds that is missing, a sentence each.
 
-        An eval is left out where the command line is ``deselecting`` evals, and, of those that were not ``collected``,
-        where it is ``ignoring`` files: all else is renamed, removed or in none of the paths. Raises UsageError where
-        the baseline holds no selected eval.
+        An eval that was ``collected`` is left out where the command line is ``deselecting`` evals, another one where it
+        ``leaves_out`` its name: all else is renamed, removed or in none of the paths. Raises UsageError where the
+        baseline holds no selected eval.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
@@ -110,7 +110,7 @@ class Gate:
                 f"({_some(sorted(chosen))}): it holds {_some(list(tests)) or 'none'}"
             )
         unselected = [eval_ for eval_, test in tests.items() if test not in chosen]
-        gone = {e for e in unselected if not ignoring and (tests[e] not in all_ or not deselecting)}
+        gone = {e for e in unselected if not (deselecting if tests[e] in all_ else leaves_out(e))}
         notes = [f"{baseline} is not whole: {reason}" for reason in self._gaps]
         missing = [
             f"{eval_}, which {baseline} holds, was not collected: renamed, removed, or in none of the paths; renew the "

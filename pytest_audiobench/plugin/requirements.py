@@ -111,11 +111,11 @@ class Requirements:
         checked: set[Threshold] = set()
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
-        for result, failure in zip(results, failures, strict=True):
+        for evaluation, result, failure in zip(evaluations, results, failures, strict=True):
             verdicts = verdicts_on(result, self._thresholds_of(result.record, checked), self.recorded, failure)
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             violations += [
-                Violation(f"{verdict.threshold}: {verdict.detail}", verdict.status == "not_comparable")
+                Violation(f"{verdict.threshold}: {verdict.detail}", self._of_instrument(evaluation, verdict.status))
                 for verdict in verdicts
                 if verdict.status != "pass"
             ]
@@ -158,8 +158,14 @@ class Requirements:
                 line = line_text(regression, record.scorers[0].name)
                 inconclusive = regression.status == "inconclusive"
                 if self._baseline.fails(regression) or (inconclusive and not self._warned(record.eval, line)):
-                    violations.append(Violation(f"{line}: {regression.detail}", regression.status == "not_comparable"))
+                    of_instrument = self._of_instrument(evaluation, regression.status)
+                    violations.append(Violation(f"{line}: {regression.detail}", of_instrument))
         return violations, mistakes
+
+    def _of_instrument(self, evaluation: Evaluation, status: str) -> bool:
+        """Whether a status says nothing of the model, and may be another when what failed is asked again."""
+        lasting = sum(answers.lasting for answers in evaluation.answers)
+        return status == "not_comparable" and lasting <= self._session.options.max_errors
 
     def _warned(self, eval_: str, line: str) -> bool:
         """Warn of what is inconclusive, if that is asked for; whether that is no more than a warning."""

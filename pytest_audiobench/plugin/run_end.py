@@ -46,13 +46,18 @@ def finish(session: pytest.Session, controller: Controller) -> None:
             pytest.ExitCode.OK,
             INSTRUMENT_FAILED,
         )
-        session.exitstatus = INSTRUMENT_FAILED if unjudged else pytest.ExitCode.TESTS_FAILED
+        if session.exitstatus != pytest.ExitCode.INTERNAL_ERROR:
+            session.exitstatus = INSTRUMENT_FAILED if unjudged else pytest.ExitCode.TESTS_FAILED
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:
     stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
+    broken = controller.internal_error or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
+    if session.exitstatus == pytest.ExitCode.INTERRUPTED and 0 < session.config.option.maxfail <= session.testsfailed:
+        # xdist ends a run at --maxfail as if somebody had interrupted it.
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.
     registration_of(session.config)
     records = [part.item for part in whole_parts(controller.place.parts)]
@@ -70,10 +75,13 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
-    if (unmeasured and session.exitstatus == pytest.ExitCode.OK) or (controller.nothing_measured and controller.gated):
+    unjudged = session.exitstatus in (pytest.ExitCode.OK, INSTRUMENT_FAILED)
+    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    if broken:
+        session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)

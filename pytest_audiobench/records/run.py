@@ -617,7 +617,7 @@ class RunRecord(Record, frozen=True, kw_only=True):
     runtime: RuntimeRecord
     notes: list[str]
     """What a reader of the run must know; hooks may append to it."""
-    unmeasured: Sequence[str] = ()
+    unmeasured: Sequence[str] = field(default_factory=list)
     """What was required, or asked for by name, and has no result: a run with any is not green."""
     baseline: BaselineRecord | None = None
     extra: dict[str, Any] = field(default_factory=dict)

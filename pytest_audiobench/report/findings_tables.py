@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pytest_audiobench.metrics.metric import POINTS, SHARE
 from pytest_audiobench.records.run import (
@@ -16,7 +17,15 @@ from pytest_audiobench.records.run import (
     PhraseRecord,
     RunRecord,
 )
-from pytest_audiobench.report.formatting import Sign, aligned, axis_value, eval_name, printable, value_text
+from pytest_audiobench.report.formatting import (
+    Sign,
+    aligned,
+    axis_value,
+    eval_name,
+    interval_text,
+    printable,
+    value_text,
+)
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import aliases
 
@@ -31,7 +40,7 @@ SIGNS: Mapping[str, Sign] = {
 _MOST_PHRASES = 10
 _MOST_DOMAINS = 6
 _LONGEST_NAME = 24
-_HEAD = ("Uplift, points", "Interval", "q", "Uplift on holdout", "Interval", "p", "Status")
+_HEAD = ("Rate", "Interval", "Uplift, points", "Interval", "q", "Uplift on holdout", "Interval", "p", "Status")
 
 
 @dataclass(frozen=True)
@@ -50,11 +59,29 @@ class Half:
     high: float | None
 
 
+class Rate(NamedTuple):
+    """How often the model failed at all, as texts; a dash where it is not on record."""
+
+    value: str
+    interval: str
+    n: str
+    """Clips, times epochs."""
+
+    @property
+    def text(self) -> str:
+        """``87.5 % (61.7 to 98.4) of 16``."""
+        return " ".join(filter(None, (self.value, self.interval and f"({self.interval})", self.n and f"of {self.n}")))
+
+
+_UNKNOWN = Rate("–", "", "")
+
+
 @dataclass(frozen=True)
 class Row:
     """One domain's finding as texts."""
 
     part: str
+    rate: Rate
     mark: str
     tone: str
     status: str
@@ -81,6 +108,8 @@ class FindingsView:
     model: str
     metric: str
     by: str
+    rate: Rate
+    """Of all domains together."""
     summary: str
     rule: str
     rows: Sequence[Row]
@@ -99,6 +128,7 @@ def lines(record: RunRecord) -> Iterator[tuple[str, bool]]:
     for view in findings_view(record):
         yield "", False
         yield printable(title(view, several)), True
+        yield f"  {printable(rates_text(view))}", False
         yield from ((text, False) for text in _table(view))
         yield f"  {printable(view.rule)}", False
         if view.phrases:
@@ -113,9 +143,10 @@ def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
         rows = [table_row((escaped(view.by), *_HEAD)), table_row((":--", *("--:",) * (len(_HEAD) - 1), ":--"))]
         for row in view.rows:
             first, second = row.discovery, row.holdout
-            cells = (row.part, first.uplift, first.interval, row.q, second.uplift, second.interval, second.p)
+            halves = (first.uplift, first.interval, row.q, second.uplift, second.interval, second.p)
+            cells = (row.part, row.rate.value, row.rate.interval, *halves)
             rows.append(table_row((*map(escaped, cells), f"{row.mark} {escaped(row.status)}")))
-        rows += ["", f"- {escaped(view.rule, 600)}"]
+        rows += ["", f"- {view.metric} of all: {escaped(view.rate.text)}", f"- {escaped(view.rule, 600)}"]
         rows += [f"- frequent phrase: {escaped(phrase_text(phrase))}" for phrase in view.phrases]
         yield title(view, several), rows
 
@@ -124,6 +155,12 @@ def title(view: FindingsView, several: bool) -> str:
     """``findings of suite/eval, hallucination_rate by domain: 1 validated, 3 rejected``."""
     name = eval_name(view.eval, view.model, several)
     return f"findings of {name}, {view.metric} by {view.by}: {view.summary}"
+
+
+def rates_text(view: FindingsView) -> str:
+    """``hallucination_rate 33.3 % (20.8 to 48.6) of 42; hum 100.0 % (76.8 to 100.0) of 14; …``, whatever differs."""
+    parts = [f"{row.part} {row.rate.text}" for row in view.rows if row.rate.n]
+    return "; ".join([f"{view.metric} {view.rate.text}", *parts])
 
 
 def phrase_text(phrase: Phrase) -> str:
@@ -147,14 +184,17 @@ def _view(item: ItemRecord, findings: FindingsRecord) -> FindingsView | None:
         return None
     # A record's objects are in the order of their names.
     counts = {status: findings.validation_summary.get(status, 0) for status in SIGNS}
+    metric = findings.findings[0].metric
+    rates = _rates(item, metric, methods.by)
     return FindingsView(
         eval=item.eval,
         model=item.model,
-        metric=findings.findings[0].metric,
+        metric=metric,
         by=methods.by,
+        rate=rates.get(None, _UNKNOWN),
         summary=", ".join(f"{count} {status}" for status, count in counts.items() if count),
         rule=_rule(methods, counts),
-        rows=[_row(finding, methods.by) for finding in findings.findings],
+        rows=[_row(finding, methods.by, rates) for finding in findings.findings],
         phrases=[_phrase(record) for record in findings.phrases[:_MOST_PHRASES]],
     )
 
@@ -176,10 +216,21 @@ def _rule(methods: FindingMethodsRecord, counts: Mapping[str, int]) -> str:
     return f"{rule}. {untested}" if counts["untested"] else rule
 
 
-def _row(finding: FindingRecord, by: str) -> Row:
+def _rates(item: ItemRecord, name: str, by: str) -> dict[str | None, Rate]:
+    """The rates of all samples (None) and of each domain, by the first scorer that has them."""
+    rates: dict[str | None, Rate] = {}
+    for metric in item.metrics:
+        if metric.name == name and metric.group.keys() <= {by}:
+            rate = Rate(value_text(metric.value, metric.unit), interval_text(metric, metric.unit), str(metric.n))
+            rates.setdefault(metric.group.get(by), rate)
+    return rates
+
+
+def _row(finding: FindingRecord, by: str, rates: Mapping[str | None, Rate]) -> Row:
     sign = SIGNS[finding.status]
     return Row(
         part=finding.slice[by],
+        rate=rates.get(finding.slice[by], _UNKNOWN),
         mark=sign.mark,
         tone=sign.tone,
         status=sign.words,

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.confusion import NO_ANSWER, OTHER, LabelledAnswer, Tally, gives_letters
-from pytest_audiobench.metrics.label_statistics import OTHER as SAID_OTHER
 from pytest_audiobench.metrics.label_statistics import SAID, label_statistics
 from pytest_audiobench.protocols.protocol import WITHHELD
 from pytest_audiobench.records.lines import BaselineAnswer
@@ -22,6 +21,7 @@ MOST_LABELS = 40
 LEAST_A_LABEL = 3
 """Answers for each label; where there are fewer, questions have options of their own, and a table says nothing."""
 LONGEST_LABEL = 60
+BEYOND = "a label beyond the list"
 
 Counts: TypeAlias = tuple[tuple[int, ...], ...]
 
@@ -107,20 +107,34 @@ def _sample(joined: Joined, scorer: str) -> LabelledAnswer:
 
 
 def _label_before(before: BaselineAnswer, choices: Sequence[str]) -> str | None:
-    """The label that the baseline's statistics tell; None where they tell of no label, or of another list."""
+    """The one label that the baseline's answer was; None where its statistics tell of none, or of another list."""
+    labels = labels_before(before, choices)
+    return None if labels is None else (labels[0] or OTHER) if labels else NO_ANSWER
+
+
+def labels_before(before: BaselineAnswer, choices: Sequence[str]) -> list[str | None] | None:
+    """The labels of ``choices`` that the baseline's statistics tell, None for one beyond them.
+
+    None where the statistics tell of no label, or of another list.
+    """
     scores = before.scores
     if not scores or "label_list" not in scores:
         return None
     listed = {tidy_caseless(choice): choice for choice in reversed(choices)}
     if scores["label_list"] != label_statistics(listed, (), ())["label_list"]:
         return None
-    statistic = next((name for name in scores if name.startswith(SAID)), None)
-    if statistic is None:
-        return NO_ANSWER
-    place = statistic.removeprefix(SAID)
-    if statistic == SAID_OTHER or not place.isdecimal() or int(place) >= len(listed):
-        return OTHER
-    return listed[sorted(listed)[int(place)]]
+    places = {f"{SAID}{place}": listed[name] for place, name in enumerate(sorted(listed))}
+    return [places.get(name) for name, count in scores.items() if name.startswith(SAID) and count]
+
+
+def answer_label(before: BaselineAnswer, choices: Sequence[str], references: Sequence[str]) -> str:
+    """What the baseline's answer was read as, where it keeps no texts and its statistics tell; else empty."""
+    labels = labels_before(before, choices)
+    if labels:
+        return ", ".join(label or BEYOND for label in labels)
+    distinct = [text for text in dict.fromkeys(references) if text]
+    is_right = before.scores is not None and before.scores.get("correct", 0.0) >= 1.0
+    return distinct[0] if choices and len(distinct) == 1 and is_right else ""
 
 
 def _table(item: _ItemCounts) -> LabelTable | None:

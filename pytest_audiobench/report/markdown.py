@@ -43,7 +43,7 @@ _REGRESSIONS = (
 )
 _TOGETHER = "&nbsp;"
 """A space at which no line is broken."""
-LONGEST_NAME, LONGEST_DETAIL = 120, 600
+LONGEST_NAME, LONGEST_DETAIL = 120, 800
 """Characters of a name and of a sentence, before they are escaped."""
 
 
@@ -65,7 +65,7 @@ def _lines(run: RunRecord) -> Iterator[str]:
     without_line = without_line_sentence(run, len(view_model.aliases(run)) > 1)
     yield from (without_line, "") if without_line else ()
     for banner in view_model.banners(run):
-        yield f"> **{escaped(banner.text)}**"
+        yield f"> **{escaped(banner.text, LONGEST_DETAIL)}**"
         yield ">"
     yield ""
     head, rows = eval_table(run)

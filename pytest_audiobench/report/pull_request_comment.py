@@ -12,12 +12,13 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, ScoredRow
+from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
+from pytest_audiobench.report.label_tables import answer_label
 from pytest_audiobench.report.markdown import (
     LONGEST_DETAIL,
     LONGEST_NAME,
@@ -104,6 +105,7 @@ def comment(run: Run, link: str = "") -> str:
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
     _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
+    sheet.add_lines("### Findings", _findings(record, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
     return "\n".join([*sheet.lines, MARKER, ""])
 
@@ -129,7 +131,7 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):
-        yield from (f"> **{escaped(banner.text)}**", "")
+        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", "")
 
 
 def _owner_name(owner: Owner, several: bool) -> str:
@@ -171,6 +173,7 @@ def _is_page(link: str) -> bool:
 
 def _answer_cell(answer: SideAnswer) -> str:
     text = "*text not stored*" if answer.text is None else quoted(answer.text, _LONGEST_TEXT)
+    text = f"{quoted(answer.label, _LONGEST_TEXT)} ({text})" if answer.label else text
     # An answer without a letter in it is shown as empty already.
     needs_status = answer.status not in ("parsed", "empty" if answer.text == "" else "parsed")
     status = [answer.status.replace("_", " ")] if needs_status else []
@@ -182,6 +185,16 @@ def _changed_counts(flips: Mapping[Owner, Flips], several: bool) -> Iterator[str
         if counts := changes.changed:
             text = ", ".join(f"{name.replace('_', ' ')} {before} → {now}" for name, (before, now) in counts.items())
             yield f"- **{_owner_name(owner, several)}** {escaped(text)}"
+
+
+def _findings(record: RunRecord, several: bool) -> Iterator[str]:
+    if not view_model.has_findings(record):
+        return
+    from pytest_audiobench.report import findings_tables
+
+    for view in findings_tables.findings_view(record):
+        name, rates = _owner_name((view.eval, view.model), several), findings_tables.rates_text(view)
+        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', LONGEST_DETAIL)}"
 
 
 def _add_details(sheet: _Sheet, record: RunRecord, passed: Sequence[Change], several: bool) -> None:
@@ -220,8 +233,9 @@ class SideAnswer(NamedTuple):
     text: str | None
     """None where it was not stored."""
     status: str
-    scores: Mapping[str, float] | None
     failures: Sequence[str]
+    label: str = ""
+    """What was read, where the text was not stored and the label is known."""
 
 
 @dataclass(frozen=True)
@@ -266,7 +280,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row.eval, row.model), Flips())
-        before, now = _side_answer(row.before.text, row.before), _now(sample, row.scorer)
+        before, now = _before(row.before, first), _now(sample, row.scorer)
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row.change == "worse" and len(flips.worse) < most:
@@ -281,6 +295,12 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 
+def _before(answer: BaselineAnswer, question: QuestionRow) -> SideAnswer:
+    references = (question.reference, *question.references)
+    label = answer_label(answer, question.choices, references) if answer.text is None else ""
+    return _side_answer(answer.text, answer)._replace(label=label)
+
+
 def _now(sample: Joined, scorer: str) -> SideAnswer:
     last = [row for row in sample.predictions if row.role == "subject"][-1]
     scored = next((row for row in sample.scored if row.scorer == scorer), sample.scored[0])
@@ -290,4 +310,4 @@ def _now(sample: Joined, scorer: str) -> SideAnswer:
 def _side_answer(text: str | None, answer: BaselineAnswer | ScoredRow) -> SideAnswer:
     # A status that is a class of failures too is counted once.
     failures = [name for name in FAILURES if name in answer.failures and name != answer.status]
-    return SideAnswer(text, answer.status, answer.scores, failures)
+    return SideAnswer(text, answer.status, failures)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_audiobench.records.run import ALARM, ItemRecord, RunRecord
-from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name
+from pytest_audiobench.report.formatting import VERDICTS, Sign, Tone, counted, eval_name, printable
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
@@ -80,6 +80,9 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Not every line was checked: see which evals were skipped."
+    if not record.exit_status and any(is_alarm(text) for item in record.items for text in item.warnings):
+        sign = sign._replace(mark="!", tone="warn")
+        advice = "Read the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
 
 
@@ -110,7 +113,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
     if all(item.outcome == "skipped" and not item.scorers for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
-        advice = "Nothing was required: declare thresholds, or compare it with a baseline."
+        advice = "Nothing was required: declare thresholds, or compare with a baseline."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
 
@@ -184,7 +187,7 @@ def alarms(items: Sequence[ItemRecord]) -> list[str]:
         for text in filter(is_alarm, item.warnings):
             evals = evals_by_alarm.setdefault(text.removeprefix(ALARM).strip(), [])
             evals.append(eval_name(item.eval, item.model, several))
-    sentences = [f"Alarm: {text} ({_listed(evals)})" for text, evals in evals_by_alarm.items()]
+    sentences = [printable(f"Alarm: {text} ({_listed(evals)})") for text, evals in evals_by_alarm.items()]
     left_out = len(sentences) - _MOST_ALARMS
     return [*sentences[:_MOST_ALARMS], *([f"Alarm: {left_out} more; run.json has them."] if left_out > 0 else [])]
 

@@ -23,6 +23,7 @@ from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
 from pytest_audiobench.evaluation.suites import Pool
+from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
@@ -183,6 +184,7 @@ class _Item:
         self._first, self._old, self._protocol, self._source = first, old, protocol, source
         self._folder = folder
         self._kept = ScoredRows(first, protocol.scorers)
+        self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
@@ -215,6 +217,7 @@ class _Item:
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
+        self._unreadable.add(rows[self._protocol.scorers[0].name])
 
     def _draw(self) -> None:
         scored_rows, record, scorers = self._kept, self._record, self._protocol.scorers
@@ -230,7 +233,10 @@ class _Item:
             errors=scored_rows.errors,
             hashes=scored_hashes(record.dataset, self._asking_hashes(), scored_rows.answers.hexdigest(), scorers),
         )
-        notes = [*record.warnings, *self._protocol.notes, self._first.note, *self._differences()]
+        warnings = [text for text in record.warnings if not is_unreadable_alarm(text)]
+        if not record.control and wants_answers(record.perturbation):
+            warnings += self._unreadable.alarm()
+        notes = [*warnings, *self._protocol.notes, self._first.note, *self._differences()]
         self._record = replace(self._record, warnings=list(dict.fromkeys(filter(None, notes))))
 
     def _asking_hashes(self) -> dict[str, str]:

@@ -10,12 +10,14 @@ from msgspec.structs import replace
 
 from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import ScoredSample, finite
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.protocols.transcription.non_speech import content_of, hallucination
 from pytest_audiobench.protocols.transcription.texts import basic_text
 from pytest_audiobench.records.run import (
+    ALARM,
     FindingMethodsRecord,
     FindingRecord,
     FindingSideRecord,
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from pytest_audiobench.studies.evaluate import Evaluate
 
 METRIC, STATISTIC = "hallucination_rate", "hallucinated"
+MOST_MADE_UP = 0.5
+"""A rate of which it is shown that it lies above this raises the alarm, whether or not any domain differs."""
 MOST_PHRASES, LONGEST_PHRASE = 10, 160
 MOST_NAMES = 50
 """Clips or clusters that a record names; of more it has the digest, and the files of the run have the names."""
@@ -56,9 +60,10 @@ def findings(
 
     ``by`` is the metadata field that names a sample's domain. ``seed`` is that of the split into discovery and holdout,
     which depends on it and on the clusters' names only; another seed is another split of the same answers. The
-    protocol is ``hallucination()`` unless given. Nothing is required: thresholds may be. Where the
-    scorers that the run was asked for count no made-up words, the record has no findings and says why. Raises
-    UsageError for a sample without the field, and for a cluster that lies in two domains.
+    protocol is ``hallucination()`` unless given. Nothing is required: thresholds may be. A rate of all clips, or of a
+    domain that could not be tested, that is shown to lie above one half raises an alarm. Where the scorers that the run
+    was asked for count no made-up words, the record has no findings and says why. Raises UsageError for a sample
+    without the field, and for a cluster that lies in two domains.
     """
     result = evaluate(dataset, hallucination() if protocol is None else protocol)
     rows = result.rows_for(METRIC)
@@ -67,7 +72,25 @@ def findings(
         return FindingsRecord((), None, dict.fromkeys(stats.STATUSES, 0), None)
     record = found_of(rows, by, seed)
     result.amend(findings=record)
+    if most := _mostly_made_up(result, record, by):
+        result.warn(f"{ALARM} words were made up on most clips in which nobody speaks ({METRIC}): {', '.join(most)}")
     return record
+
+
+def _mostly_made_up(result: Result, record: FindingsRecord, by: str) -> list[str]:
+    """All clips, or else the untested domains, of which it is shown that the model fails on more than half.
+
+    Of a domain that was tested its finding tells.
+    """
+    untested = [{by: finding.slice[by]} for finding in record.findings if finding.status == "untested"]
+    scorer = next(str(metric.scorer) for metric in result.record.metrics if metric.name == METRIC)
+    texts: dict[str, str] = {}
+    for group in ({}, *untested):
+        rate = result.find(METRIC, {**group, "scorer": scorer})
+        if rate is not None and rate.lower is not None and rate.upper is not None and rate.lower > MOST_MADE_UP:
+            interval = f"{100 * rate.lower:.1f} to {100 * rate.upper:.1f}"
+            texts[group.get(by, "")] = f"{group.get(by, 'all')} {100 * rate:.1f} % ({interval}) of {rate.n}"
+    return [texts[""]] if "" in texts else list(texts.values())
 
 
 def found_of(rows: Sequence[ScoredSample], by: str, seed: int) -> FindingsRecord:

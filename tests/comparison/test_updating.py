@@ -56,6 +56,9 @@ def test_a_sample_takes_less_than_a_hundred_and_twenty_bytes_and_no_text(said):
 def test_the_change_is_told_eval_by_eval(said):
     said("update", "good")
     code, text = said("update", "poor")
+    assert code == 4
+    assert "most answers of chance in calls/words (0 of 70 read) could not be read" in text
+    code, text = said("update", "poor", "--allow-unreadable")
     assert code == 0
     assert text.startswith("model chance (baseline:chance, digest ")
     assert "\nthe model was listener (baseline:listener, digest " in text
@@ -104,7 +107,7 @@ def test_of_several_models_one_is_chosen(said):
     code, text = said("update", "both")
     assert code == 4
     assert "the run both has the models chance, listener, and a baseline holds one: choose by --model" in text
-    assert said("update", "both", "--model", "chance")[0] == 0
+    assert said("update", "both", "--model", "chance", "--allow-unreadable")[0] == 0
     assert json.loads(OUT.read_text())["model"]["alias"] == "chance"
     assert "has no model 'parrot'" in said("update", "both", "--model", "parrot")[1]
 
@@ -182,7 +185,7 @@ def test_nothing_is_left_of_a_write_that_failed(said, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    code, text = said("update", "poor")
+    code, text = said("update", "poor", "--allow-unreadable")
     assert (code, text) == (1, "audiobench: No space left on device\n")
     assert OUT.read_bytes() == before
     assert [path.name for path in OUT.parent.iterdir()] == ["main.json"]

@@ -80,6 +80,7 @@ class Layout(NamedTuple):
 def places(folder: Path) -> Places:
     """Where any of the layouts is read from ``folder``."""
     names = ("sakura", "mmau", "mmar", "librispeech", "gigaspeech", "common_voice", "fleurs", "zoo")
+    names += ("air_bench", "esc50", "nsynth", "speech_commands")
     return Places(here=folder, named=dict.fromkeys(names, folder))
 
 
@@ -224,6 +225,40 @@ def mmau_git() -> Layout:
     return Layout("mmau-git", rows, write, "mmau-test-mini.json", lambda _: dataset("mmau"), "audio_id", eighth="row 7")
 
 
+def mmau_hub() -> Layout:
+    """``test_mini.parquet`` of gamma-lab-umd/MMAU-test-mini: ``context`` (an audio file's bytes), ``instruction``,
+    ``choices`` and ``answer`` with their letters ("(A) Man"), ``other_attributes``, a JSON text of ``{id, task,
+    category, sub-category, difficulty, dataset}``.
+    """
+    rows = []
+    for number, row in enumerate(mmau_git().rows):
+        choices = [f"({letter}) {choice}" for letter, choice in zip("ABCDEFGH", row["choices"], strict=False)]
+        about = {name: row[name] for name in ("id", "task", "category", "sub-category", "difficulty", "dataset")}
+        rows.append(
+            {
+                "context": {"bytes": encoded(wave(number), number), "path": None},
+                "instruction": row["question"],
+                "choices": choices,
+                "answer": next((choice for choice in choices if choice[4:] == row["answer"]), row["answer"]),
+                "other_attributes": json.dumps(about),
+            }
+        )
+    file = "test_mini.parquet"
+
+    def write(folder: Path, rows: Sequence[Row]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        folder.mkdir(parents=True, exist_ok=True)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(list(rows)), folder / file, row_group_size=4)
+
+    return Layout(
+        *("mmau-hub", rows, write, file, lambda _: dataset("mmau"), "context"),
+        id="other_attributes",
+        eighth="row group 1, row 3",
+    )
+
+
 def _mmar_rows() -> list[Row]:
     modalities = ("sound", "music", "speech", "mix-sound-music", "mix-sound-speech", "mix-music-speech")
     layers = ("Signal Layer", "Perception Layer", "Semantic Layer", "Cultural Layer")
@@ -269,6 +304,157 @@ def mmar_jsonl() -> Layout:
 def mmar_hub() -> Layout:
     """``MMAR-meta.json`` of BoJack/MMAR on the hub: the same objects as one list."""
     return _mmar("mmar-hub", "MMAR-meta.json", "row 7", write_json)
+
+
+def air_bench() -> Layout:
+    """``Foundation/Foundation_meta.json`` of qyang1021/AIR-Bench-Dataset on the hub, as github OFA-Sys/AIR-Bench's
+    Inference_Foundation.py reads it: a list of ``{path, question, choice_a, choice_b, choice_c, choice_d, answer_gt,
+    task_name, dataset_name, uniq_id}``; ``choice_c`` and ``choice_d`` may be absent or null, and a clip of
+    Audio_Grounding is the .flac of its path. By its score_foundation.py an answer is one of the choices as it stands.
+    """
+    rows = []
+    for number in range(COUNT):
+        row = {
+            "path": f"{number}.wav",
+            "question": "How long is the barking heard?",
+            "choice_a": f"[0.{number}, 1.2]",
+            "choice_b": "[0.00, 10.00]",
+            "choice_c": ("[4.1, 4.2]", None)[number % 5 == 4],
+            "choice_d": "[7, 8]",
+            "answer_gt": (f"[0.{number}, 1.2]", "[0.00, 10.00]")[number % 2],
+            "task_name": "Audio_Grounding",
+            "dataset_name": ("AudioGrounding", "other")[number // 10],
+            "uniq_id": 900 + number,
+        }
+        fewer = {1: ("choice_d",), 2: ("choice_c", "choice_d")}.get(number % 4, ())
+        rows.append({name: cell for name, cell in row.items() if name not in fewer})
+
+    def write(folder: Path, rows: Sequence[Row]) -> None:
+        others = [{**row, "task_name": "Sound_AQA", "path": "no.wav"} for row in rows[:3]]
+        write_json(folder / "Foundation" / "Foundation_meta.json", [*rows, *others])
+
+    return _AirBench(
+        "air_bench",
+        rows,
+        write,
+        "Foundation/Foundation_meta.json",
+        lambda _: dataset("air_bench", "Audio_Grounding"),
+        audio="path",
+        answer="answer_gt",
+        id="uniq_id",
+        eighth="row 7",
+    )
+
+
+class _AirBench(Layout):
+    def audio_files(self, row: Mapping[str, Any]) -> list[str]:
+        return [f"Foundation/Audio_Grounding_{row['dataset_name']}/{row['path'].removesuffix('.wav')}.flac"]
+
+
+# Labels
+
+
+def esc50() -> Layout:
+    """``meta/esc50.csv`` of github karolpiczak/ESC-50, whose README.md has its columns: filename, fold, target,
+    category, esc10, src_file, take; ``audio/{FOLD}-{CLIP_ID}-{TAKE}-{TARGET}.wav``. Classes in two words have an
+    underscore, and several clips may be of one file of Freesound.
+    """
+    classes = ((0, "dog"), (14, "chirping_birds"), (33, "door_wood_creaks"), (12, "crackling_fire"))
+    rows = []
+    for number in range(COUNT):
+        (target, category), source, take = classes[number % 4], 100_000 + number // 8, "ABCDEFGH"[number % 8]
+        rows.append(
+            {
+                "filename": f"{1 + number // 8}-{source}-{take}-{target}.wav",
+                "fold": 1 + number // 8,
+                "target": target,
+                "category": category,
+                "esc10": category in {"dog", "crackling_fire"},
+                "src_file": source,
+                "take": take,
+            }
+        )
+    file = "meta/esc50.csv"
+    return Layout(
+        "esc50",
+        rows,
+        lambda folder, rows: write_csv(folder / file, rows),
+        file,
+        lambda _: dataset("esc50"),
+        audio="filename",
+        answer="category",
+        id="filename",
+        eighth="line 9",
+        prefix="audio/",
+    )
+
+
+def speech_commands() -> Layout:
+    """speech_commands_test_set_v0.02.tar.gz: a folder for each of twelve classes, as ESPnet's
+    egs2/speechcommands/asr1/local/data_prep_12.py lists them: ten words, ``_silence_`` and ``_unknown_``; nothing but
+    .wav files in them.
+    """
+    classes = ("down", "go", "left", "no", "off", "on", "right", "stop", "up", "yes", "_silence_", "_unknown_")
+    rows = [{"audio": f"{classes[number % 12]}/{number:08x}_nohash_{number % 3}.wav"} for number in range(COUNT)]
+
+    def write(folder: Path, rows: Sequence[Row]) -> None:
+        (folder / "README.md").write_text("# Speech Commands Data Set Test Files v0.02\n")
+        sound(folder / "bed" / "of the whole corpus.wav", 0)
+
+    return Layout("speech_commands", rows, write, "", lambda _: dataset("speech_commands"), id=None)
+
+
+def nsynth() -> Layout:
+    """``examples.json`` of nsynth-test.jsonwav.tar.gz: an object of a note's name to ``{note, note_str, instrument,
+    instrument_str, pitch, velocity, sample_rate, qualities, qualities_str, instrument_family, instrument_family_str,
+    instrument_source, instrument_source_str}``, lists in two of them; ``audio/<note_str>.wav``.
+    """
+    families = ("bass", "brass", "flute", "guitar", "keyboard", "mallet", "organ", "reed", "string", "vocal")
+    rows = []
+    for number in range(COUNT):
+        family, source = families[number % 10], ("acoustic", "electronic", "synthetic")[number % 3]
+        instrument = f"{family}_{source}_{number // 10:03d}"
+        rows.append(
+            {
+                "note": 244_000 + number,
+                "note_str": f"{instrument}-060-{(25, 127)[number % 2]:03d}",
+                "instrument": number,
+                "instrument_str": instrument,
+                "pitch": 60,
+                "velocity": (25, 127)[number % 2],
+                "sample_rate": 16_000,
+                "qualities": [0, 1, 0, 0, 0, 0, 0, 0, 0, 0] if number % 4 else [0] * 10,
+                "qualities_str": ["dark"] if number % 4 else [],
+                "instrument_family": number % 10,
+                "instrument_family_str": family,
+                "instrument_source": number % 3,
+                "instrument_source_str": source,
+            }
+        )
+
+    def write(folder: Path, rows: Sequence[Row]) -> None:
+        # An object with one name twice is no dict.
+        members = ", ".join(f'"{row.get("note_str")}": {json.dumps(row)}' for row in rows)
+        path = folder / "nsynth-test" / "examples.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{{{members}}}", encoding="utf-8")
+
+    return _NSynth(
+        "nsynth",
+        rows,
+        write,
+        "nsynth-test/examples.json",
+        lambda _: dataset("nsynth"),
+        audio="note_str",
+        answer="instrument_family_str",
+        id="note_str",
+        eighth=r"'(reed_electronic_000-060-127|None|\.\./[./]*secret\.wav|/etc/secret\.wav)'",
+    )
+
+
+class _NSynth(Layout):
+    def audio_files(self, row: Mapping[str, Any]) -> list[str]:
+        return [f"nsynth-test/audio/{row['note_str']}.wav"]
 
 
 # Transcribed speech
@@ -585,7 +771,8 @@ def parquet_floats() -> Layout:
 
 
 LAYOUTS = (
-    *(sakura_json, sakura_csv, mmau_git, mmar_jsonl, mmar_hub, librispeech, gigaspeech, common_voice, fleurs),
+    *(sakura_json, sakura_csv, mmau_git, mmau_hub, mmar_jsonl, mmar_hub, air_bench, esc50, speech_commands, nsynth),
+    *(librispeech, gigaspeech, common_voice, fleurs),
     *(audiofolder_csv, audiofolder_jsonl, class_folders, manifest_csv, manifest_tsv, manifest_jsonl),
     *(parquet_bytes, parquet_paths, parquet_floats),
 )

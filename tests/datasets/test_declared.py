@@ -310,6 +310,12 @@ def test_a_task_has_the_file_s_layout_and_its_own_rows(read):
         read(text, task="cats")
 
 
+def test_a_parameter_of_a_file_without_tasks_may_be_called_task(read):
+    text = f'[parameters]\ntask = ["dog", "hen"]\n[data]\nrows = "rows.csv"\nwhere = {{ label = "{{task}}" }}\n{SAMPLE}'
+    assert {sample.reference for sample in read(text, task="hen")} == {"hen"}
+    assert {sample.reference for sample in read(text)} == {"dog", "hen"}
+
+
 def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared):
     with pytest.raises(DataNotFound, match="--ab-data shelter=FOLDER"):
         declared('[data]\nroot = "shelter"\nrows = ["a.csv", "b.csv"]\n' + SAMPLE)().read(Places(here=tmp_path))
@@ -319,6 +325,10 @@ def test_a_set_that_is_not_here_is_looked_for_under_its_root(tmp_path, declared)
     ("row", "said"),
     [
         ({"file": "a.wav", "label": None}, "line 21 has no 'label'"),
+        (
+            {"file": "a.wav", "Label": "dog"},
+            r"line 21 has no 'label'.* \(it has 'file', 'Label'\); .* correct the column",
+        ),
         ({"file": "a.wav", "label": {"en": "dog"}}, "line 21 has no text in 'label'"),
         ({"file": "a.wav", "label": ["dog", None]}, "line 21 has no list of texts in 'label'"),
         ({"file": "a.wav", "label": ["dog", "cat"]}, "line 21 has a list in 'label'"),

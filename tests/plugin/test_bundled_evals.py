@@ -36,13 +36,17 @@ def test_the_benchmark_has_these_evals():
     evals = [*collected("evals"), *collected("evals", "-m", "study")]
     assert len(evals) == len(set(evals))
     assert Counter(name.partition("::")[0] for name in evals) == {
+        "air_bench.audiobench.toml": 19,
         "common_voice.audiobench.toml": 1,
+        "esc50.audiobench.toml": 1,
         "fleurs.audiobench.toml": 1,
         "gigaspeech.audiobench.toml": 1,
         "librispeech.audiobench.toml": 2,
         "mmar.audiobench.toml": 1,
         "mmau.audiobench.toml": 2,
+        "nsynth.audiobench.toml": 1,
         "sakura.audiobench.toml": 8,
+        "speech_commands.audiobench.toml": 1,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
         "test_bundled.py": 7,
@@ -56,6 +60,7 @@ def test_the_benchmark_has_these_evals():
 
 def test_k_emotion_selects_the_emotion_evals_of_every_data_set():
     assert collected("evals", "-k", "emotion") == [
+        "air_bench.audiobench.toml::test_air_bench[Speaker_Emotion_Recontion]",
         "sakura.audiobench.toml::test_sakura[emotion-single]",
         "sakura.audiobench.toml::test_sakura[emotion-multi]",
         "test_bundled.py::test_emotion",
@@ -94,7 +99,11 @@ def declared(chosen):
         ("mmar", {"mmar"}),
         ("mmau", {"mmau"}),
         ("sakura", {"sakura"}),
-        ("speech and not sakura", {"mmar", "mmau", *CORPORA}),
+        ("speech and not sakura", {"air_bench", "mmar", "mmau", "speech_commands", *CORPORA}),
+        ("air_bench", {"air_bench"}),
+        ("esc50", {"esc50"}),
+        ("nsynth", {"nsynth"}),
+        ("speech_commands", {"speech_commands"}),
         ("librispeech and clean", {"librispeech"}),
         ("fleurs or common_voice", {"fleurs", "common_voice"}),
         ("asr", CORPORA),

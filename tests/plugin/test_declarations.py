@@ -100,6 +100,10 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
             ", [parameters]: 'a b' is no name; write letters, digits and underscores",
         ),
         (
+            DATA + '[parameters]\ntask = ["a"]\n[[task]]\nname = "b"\ndata.where = { text = "{task}" }\n',
+            ", [parameters]: 'task' is what chooses a [[task]]; call the parameter something else",
+        ),
+        (
             DATA.replace("rows.csv", "{splt}.csv") + '[parameters]\nsplit = ["a"]\n',
             ", [parameters]: nothing is made of 'split'; write {split} where it belongs",
         ),

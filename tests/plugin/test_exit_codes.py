@@ -52,13 +52,15 @@ def test_an_eval_of_the_baseline_that_is_not_measured_fails_the_run_and_stands_i
 
 
 @BOTH_WAYS
-@pytest.mark.parametrize("args", [["-k", "test_tones and not two"], ["--deselect=test_tones.py::test_two"]])
+@pytest.mark.parametrize("args", [["-k", "test_tones and not two"], ["--deselect=test_tones.py::test_two"]], ids=str)
 def test_an_eval_of_the_baseline_that_the_user_left_out_by_name_is_a_note(two, args, workers):
     suite = two()
     suite.run("--ab-run=main")
     result = suite.run(workers, *args, "--ab-baseline=main")
     assert result.ret == 0
     result.stdout.fnmatch_lines(["*1 eval of the run main was not selected: tones/two*"])
+    renamed = two("renamed").run(workers, "-k", "two or test_tones", "--ab-baseline=main")
+    assert renamed.ret == pytest.ExitCode.TESTS_FAILED
 
 
 def test_an_evaluation_of_the_baseline_that_its_test_no_longer_makes_fails_the_run(two):

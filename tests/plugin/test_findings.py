@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -162,7 +163,7 @@ def test_findings_stand_in_the_summary_of_a_ci_job_and_in_a_frame(phantom, monke
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     _, item, folder = asked(phantom)
     text = summary.read_text()
-    assert "| hum | \\+100.0 |" in text
+    assert re.search(r"\| hum \| 100.0 % \| \d\d.\d to 100.0 \| \\\+100.0 \|", text)
     assert "● validated" in text
     assert "<b>" not in text
     from pytest_audiobench import load_run
@@ -172,6 +173,26 @@ def test_findings_stand_in_the_summary_of_a_ci_job_and_in_a_frame(phantom, monke
     assert list(frame["top"]) == [True, False, False]
     assert frame["holdout.effect_size"][0] == 1.0
     assert load_run(folder).items["top_finding"][0] == "hallucination-rate:hum"
+
+
+def test_a_model_that_makes_words_up_everywhere_is_told_by_its_rate_where_nothing_could_be_tested(phantom):
+    (phantom.path / "conftest.py").write_text(MODEL.replace("low > 0.8", "low >= 0"))
+    text = EVAL.replace("SEED", "0").replace("PROTOCOL", "None").replace("(0.5, 1), clips=7", "(0.5,), clips=5")
+    phantom.write(test_made_up=text)
+    result, item, folder = asked(phantom)
+    assert item["findings"]["validation_summary"]["untested"] == 3
+    rates = (
+        r"hallucination_rate 100.0 % \(7\d.\d to 100.0\) of 15; hum 100.0 % \([\d.]+ to 100.0\) of 5; "
+        r"pink 100.0 % \([\d.]+ to 100.0\) of 5; white 100.0 % \([\d.]+ to 100.0\) of 5"
+    )
+    alarm = r"words were made up on most clips in which nobody speaks \(hallucination_rate\): all 100.0 % \(.*\) of 15"
+    assert re.search(rates, result.stdout.str())
+    assert re.search(rf"Alarm: {alarm} \(made_up\)", result.stdout.str())
+    comment = phantom.pytester.run(sys.executable, "-m", "pytest_audiobench.cli", "comment", str(folder)).stdout.str()
+    assert "### Findings" in comment
+    for sentence in (rates, alarm):
+        assert re.search(sentence, comment.replace("\\", ""))
+    assert '"rate":["100.0 %","' in (folder / "report.html").read_text()
 
 
 def test_verifying_a_run_draws_its_findings_again(phantom):

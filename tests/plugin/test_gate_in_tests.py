@@ -161,10 +161,14 @@ def test_what_is_inconclusive_is_warned_of_in_short_and_explained_once(based):
 
 
 def test_no_regression_line_is_noted_where_none_is_declared(based):
-    based.write(test_tones=eval_of("pytest.skip('today')"), test_more=eval_of(EVALUATE).replace("_tones", "_more"))
+    based.write(test_more=eval_of(EVALUATE).replace("_tones", "_more"))
     result = based.run("--ab-baseline=main", "--ab-max-drop=none")
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*not checked*")
+    based.write(test_tones=eval_of("pytest.skip('today')"))
+    result = based.run("--ab-baseline=main", "--ab-max-drop=none")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*tones (one), which the baseline holds, was not measured: today*"])
 
 
 def test_what_a_sample_is_called_is_no_command_to_a_runner(based, monkeypatch):

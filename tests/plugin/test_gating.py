@@ -86,16 +86,27 @@ def test_what_has_no_points_has_no_line_until_one_is_declared(gate):
 
 def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
     found = gate(missing=["the run was interrupted"])
-    assert found.notes(["tones[0]"], ["tones[0]", "tones[1]"], whole=True) == [
-        "the baseline main.json is not whole: the run was interrupted",
-        "the baseline main.json holds two:silent, which was not collected: renamed, or removed?",
-        "1 eval of the baseline main.json was not selected: tones[1]",
-    ]
+    gaps = "the baseline main.json is not whole: the run was interrupted"
+    unselected = "1 eval of the baseline main.json was not selected: tones[1]"
+
+    def missing(eval_):
+        return (
+            f"{eval_}, which the baseline main.json holds, was not collected: renamed, removed, or in none of the "
+            "paths; renew the baseline, or leave the eval out by -k or --deselect"
+        )
+
+    some = (["tones[0]"], ["tones[0]", "tones[1]"])
+    none, all_ = (lambda eval_: False), (lambda eval_: True)
+    assert found.coverage(*some, True, none) == ([gaps, unselected], [missing("two:silent")])
+    assert found.coverage(*some, False, none)[1] == [missing("tones[1]"), missing("two:silent")]
+    left_out = "2 evals of the baseline main.json were not selected: tones[1], two:silent"
+    assert found.coverage(*some, True, all_) == ([gaps, left_out], [])
     everything = ["tones[0]", "tones[1]", "two"]
-    assert gate().notes(everything, everything, whole=True) == []
-    assert gate(limit=20).notes(everything, everything, whole=True) == [
+    assert gate().coverage(everything, everything, False, none) == ([], [])
+    limited, _ = gate(limit=20).coverage(everything, everything, False, none)
+    assert limited == [
         "the baseline main.json is not whole: it took at most 20 samples of each eval, and what it did not take is "
         "compared with nothing"
     ]
     with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
-        found.notes(["other"], ["other", "tones[0]"], whole=False)
+        found.coverage(["other"], ["other", "tones[0]"], False, none)

@@ -108,7 +108,7 @@ def test_a_server_that_is_down_fails_the_eval_with_one_sentence(tones, peer):
     ran = run(tones, peer, patience_s="0.2")
     ran.assert_outcomes(failed=1)
     shown = " ".join(ran.stdout.str().split())
-    assert "127.0.0.1 cannot be reached" in shown
+    assert f"{peer.url} cannot be reached" in shown
     assert "Traceback" not in shown
     assert "During handling" not in shown
 

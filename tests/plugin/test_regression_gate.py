@@ -216,11 +216,11 @@ def test_a_test_without_a_counterpart_is_named_and_inconclusive(based):
     assert regressions(based)["new"] == [("accuracy", "inconclusive", 2)]
 
 
-def test_what_the_baseline_holds_and_nobody_collects_is_noted(four):
+def test_what_the_baseline_holds_and_nobody_collects_fails_the_run(four):
     four.write(test_tones=FOUR.replace("range(4)", "range(3)"))
     result = four.run("--ab-baseline=main")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["note: the run main holds tones[[]3[]], which was not collected*"])
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["not measured *Tones[[]3[]], which the run main holds, was not collected: renamed*"])
     result = four.run("--ab-baseline=main", "-k", "1")
     result.stdout.fnmatch_lines(["note: 3 evals of the run main were not selected: tones[[]0[]], *"])
 

@@ -46,6 +46,8 @@ def nulls(run, scorer):
     """Answers that the study counted as null: neither a letter nor a letter beyond the options."""
     counts = {}
     for item in run["items"]:
+        if item["outcome"] == "skipped":
+            continue
         covered = next(one["coverage"] for one in item["scorers"] if one["name"] == scorer)
         track = item["eval"].partition("[")[2].partition("-")[0] or item["eval"]
         missing = covered["n"] - covered["parsed"] - covered["out_of_range"] - covered["errors"]

@@ -6,10 +6,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from pytest_audiobench.records.run import VerdictRecord
 from pytest_audiobench.report.markdown import summary
 from pytest_audiobench.report.page import html
 from pytest_audiobench.report.terminal import summary_lines
-from pytest_audiobench.report.verdict import alarms
+from pytest_audiobench.report.verdict import alarms, run_verdict
 
 DEAF = "alarm: the audio adds nothing that could be shown <b>|"
 
@@ -50,3 +51,12 @@ def test_many_alarms_are_counted(runs: Any) -> None:
     assert found[1] == "Alarm: all (e0, e1, e2, e3, e4 and 25 more)"
     assert found[-1] == "Alarm: 11 more; run.json has them."
     assert len(found) == 21
+
+
+def test_a_verdict_with_an_alarm_is_in_doubt_and_says_to_read_it(runs: Any) -> None:
+    record = runs.with_items(alarmed(runs, "silence"), verdicts=[VerdictRecord("pass", "accuracy >= 0.3", 1.0, "")])
+    verdict = run_verdict(record)
+    assert (verdict.mark, verdict.tone, verdict.word) == ("!", "warn", "passed")
+    assert verdict.advice == "Read the alarm before the numbers."
+    quiet = run_verdict(runs.with_items(record, warnings=[]))
+    assert (quiet.mark, quiet.advice) == ("✓", "Nothing to do.")

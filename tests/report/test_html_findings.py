@@ -13,6 +13,7 @@ from pytest_audiobench.records.run import (
     FindingSideRecord,
     FindingsRecord,
     HoldoutRecord,
+    MetricRecord,
     PhraseRecord,
     SplitRecord,
 )
@@ -75,12 +76,29 @@ FINDINGS = FindingsRecord(
     phrases=[PhraseRecord(f"thank you {HOSTILE}", 12, {"cafe": 3, "hum": 9})],
 )
 
+RATES = [
+    MetricRecord("hallucination_rate", 0.6, 0.4, 0.7, 72, "share", "lower", "", group={}),
+    MetricRecord("hallucination_rate", 0.9, 0.7, 0.99, 9, "share", "lower", "", group={"domain": "hum"}),
+]
+
 
 @pytest.fixture
 def page(runs: Any, opened: Any) -> Any:
     folder, record = runs.collected(runs.item(0, "non_speech", [RIGHT, WRONG]))
-    items = [structs.replace(item, findings=FINDINGS) for item in record.items]
+    items = [structs.replace(item, findings=FINDINGS, metrics=[*item.metrics, *RATES]) for item in record.items]
     return opened(write_page(folder, structs.replace(record, items=items)))
+
+
+def test_the_rate_of_all_and_of_each_domain_stands_beside_how_it_differs(page: Any) -> None:
+    section = page.page.locator("#findings")
+    assert (
+        "hallucination_rate 60.0 % (40.0 to 70.0) of 72; 1 validated" in section.locator("summary").first.inner_text()
+    )
+    cells = [
+        row.locator("td").nth(1).inner_text() for row in section.locator("table:has(th:text('Status')) tbody tr").all()
+    ]
+    assert cells[0].split("\n") == ["90.0 %", "70.0 to 99.0", "of 9"]
+    assert cells[1].strip() == "–"
 
 
 def test_each_domain_is_a_row_and_two_marks_with_their_intervals(page: Any) -> None:

@@ -114,13 +114,16 @@ def test_what_changed_since_the_baseline_comes_first_with_both_answers(runs: Any
     assert listed(page) == ["s00002", "s00001", "s00000", "s00003", "s00004"]
     assert page.counts("Since the baseline") == {"worse": 1, "better": 1, "same": 2, "not in it": 1}
     text = re.sub(r"\s+", " ", page.samples()[0])
-    assert re.search(r"This run ✗ wrong \(b\) dog .* The baseline ✓ right loop \(c\) cow correct=1", text)
+    assert re.search(r"This run ✗ wrong \(b\) dog .* The baseline ✓ right loop \(c\) cow", text)
+    assert "correct=" not in text
     assert "(c) cow → (b) dog" in page.page.locator(".row").first.inner_text()
 
 
 def test_a_baseline_without_texts_says_so(runs: Any, opened: Any) -> None:
-    page = opened(runs.page(runs.item(0, "a", [WRONG]), compared=[before(0, "worse", None)]))
-    assert "The baseline stores no texts." in page.samples()[0]
+    compared = [before(0, "worse", None), before(1, "better", None)]
+    page = opened(runs.page(runs.item(0, "a", [WRONG, RIGHT]), compared=compared))
+    assert re.search(r"The baseline\s+✓ right\s+cat\s+The label that was read: the baseline", page.samples()[0])
+    assert re.search(r"The baseline\s+✗ wrong\s+The baseline stores no texts\.", page.samples()[1])
 
 
 def test_the_answers_of_all_models_stand_side_by_side(runs: Any, opened: Any) -> None:

@@ -77,7 +77,9 @@ def test_statuses_and_failures_that_moved_are_told(runs):
 
 
 def test_a_baseline_that_kept_no_texts_says_so(runs):
-    assert "*text not stored*" in commented(runs, regressed(runs), before=None)
+    assert "| <code>cat</code> (*text not stored*) | <code>&#40;b&#41; dog</code> |" in commented(
+        runs, regressed(runs), before=None
+    )
 
 
 def test_a_run_without_a_baseline_has_a_comment_too(runs):

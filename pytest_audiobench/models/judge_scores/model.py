@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.judge_scores import wire
 from pytest_audiobench.models.judge_scores.parts import JUDGING, parts_of
 from pytest_audiobench.models.judge_scores.wire import Item
@@ -130,13 +130,15 @@ class JudgeScores:
             try:
                 reply = await self._client.exchange("POST", place, body)
                 if reply.status != 200:
-                    raise FatalError(self._client.refused(place, reply))
+                    raise InfrastructureError(self._client.refused(place, reply))
                 return wire.responses(reply.body, [item.wire_id for item in items])
             except Breach as error:
-                raise FatalError(f"{self._endpoint.url} breaks the judge_scores_v1 contract: {error}") from None
+                raise InfrastructureError(
+                    f"{self._endpoint.url} breaks the judge_scores_v1 contract: {error}"
+                ) from None
             except (Passing, Garbled) as error:
                 if attempt == _TRIES - 1:
-                    raise FatalError(
+                    raise InfrastructureError(
                         f"{self._endpoint.url} cannot be asked: {error} (tried {_TRIES} times); what it had scored is "
                         "kept, so mend the server or the URL and run again"
                     ) from None

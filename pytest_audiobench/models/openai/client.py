@@ -1,7 +1,7 @@
 """One exchange with an OpenAI-compatible server, by the openai client library: bounded, unretried, without secrets.
 
-What can become of it: a :class:`Reply`, one of the exceptions below, a SampleError or a FatalError. Which of them
-are tried again is decided elsewhere (``openai_asking``).
+What can become of it: a :class:`Reply`, one of the exceptions below, a SampleError or an InfrastructureError. Which of
+them are tried again is decided elsewhere (``requests_loop``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, SampleError
+from pytest_audiobench.errors import InfrastructureError, SampleError
 from pytest_audiobench.models.openai import wire
 from pytest_audiobench.models.remote.api_keys import Key
 from pytest_audiobench.models.remote.endpoint import Endpoint, hush, proxies_judged
@@ -85,15 +85,19 @@ class Client:
             base_url=endpoint.url,
             max_retries=0,
             http_client=network,
-            # A reply is bounded by the bytes that come; compressed ones could grow without bound.
-            default_headers={"Accept-Encoding": "identity"},
+            # A reply is bounded by the bytes that come; compressed ones could grow without bound. And a reply names no
+            # request: on a connection that is used again, a server that replies twice would answer the next one.
+            default_headers={"Accept-Encoding": "identity", "Connection": "close"},
         )
         if not f".{endpoint.host}".endswith(".openai.com"):
             # From the environment, and meant for OpenAI alone.
             self._openai.organization = self._openai.project = None
 
     async def chat(self, body: wire.Body) -> Reply:
-        """One chat completion. Raises Busy, Broken, Rejected, FatalError, SampleError for an unreadable reply."""
+        """One chat completion.
+
+        Raises Busy, Broken, Rejected, InfrastructureError, and SampleError for an unreadable reply.
+        """
         return await self._exchange(self._openai.chat.completions, body)
 
     async def transcription(self, body: wire.Body) -> Reply:
@@ -130,39 +134,41 @@ class Client:
             return self._refusal_error(cause)
         if name in _NOT_CONNECTED:
             why = self._clean(" ".join(str(cause).split()) or name)
-            return Busy(f"{self._endpoint.host} cannot be reached ({why})", sent=False)
+            return Busy(f"{self._endpoint.url} cannot be reached ({why})", sent=False)
         if "Timeout" in name:
             return self._slow()
         if isinstance(cause, OSError) or type(cause).__module__.partition(".")[0] in _NETWORK:
-            return Broken(f"the reply of {self._endpoint.host} was cut off ({name})", paid=True)
+            return Broken(f"the reply of {self._endpoint.url} was cut off ({name})", paid=True)
         return RuntimeError(self._clean(f"{name}: {cause}"))
 
     def _slow(self) -> Broken:
-        return Broken(f"{self._endpoint.host} gave no whole answer in {self._timeout_s:g} s", paid=True, slow=True)
+        return Broken(f"{self._endpoint.url} gave no whole answer in {self._timeout_s:g} s", paid=True, slow=True)
 
     def _refusal_error(self, refusal: _Refusal) -> Exception:
-        status, host = refusal.status, self._endpoint.host
+        status, url = refusal.status, self._endpoint.url
         try:
             content = wire.parsed(refusal.text)
         except SampleError:
             content = refusal.text
         why = wire.error_text(content, self._clean)
-        says = f"{host} says {status}" + (f": {why}" if why else "")
+        says = f"{url} says {status}" + (f": {why}" if why else "")
         if status == 429 and "insufficient_quota" in refusal.text:
-            return FatalError(f"{says}; the account has no quota left")
+            return InfrastructureError(f"{says}; the account has no quota left")
         if status in (429, 502, 503, 529):
             return Busy(says, _retry_after_s(refusal.headers))
         if status in (401, 403):
             source = f"the key from {self._key.source}" if self._key else "no key"
-            return FatalError(f"{says}; it was asked with {source}: is it the right one? (key_env=NAME chooses)")
+            return InfrastructureError(
+                f"{says}; it was asked with {source}: is it the right one? (key_env=NAME chooses)"
+            )
         if status == 402:
-            return FatalError(f"{says}; the account must be paid first")
+            return InfrastructureError(f"{says}; the account must be paid first")
         if status in (404, 405, 410):
-            return FatalError(
+            return InfrastructureError(
                 f"{says}; is {self._model!r} a model there, and does base_url end as its server wants (/v1)?"
             )
         if 300 <= status < 400:
-            return FatalError(f"{says}: it redirects elsewhere; give the final address as base_url")
+            return InfrastructureError(f"{says}: it redirects elsewhere; give the final address as base_url")
         if status == 408 or status >= 500:
             return Broken(says, paid=False)
         return Rejected(says)

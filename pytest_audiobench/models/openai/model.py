@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
@@ -194,7 +194,7 @@ class OpenAIModel:
                 return Response(error="not asked: enough is known")
             response = questioner.ask([probe])[0]
             if probe.audio and response.error is not None:
-                raise FatalError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
+                raise InfrastructureError(f"{self.spec} cannot be asked about a few seconds of sound: {response.error}")
             counted = response.usage.get("audio_tokens", 0) if probe.audio else 0
             return response
 

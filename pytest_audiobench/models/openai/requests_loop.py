@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
-from pytest_audiobench.errors import FatalError, SampleError
+from pytest_audiobench.errors import FatalError, InfrastructureError, SampleError
 from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.openai.client import Broken, Busy, Rejected
 from pytest_audiobench.models.openai.dialogue import Dialogue, Prices
@@ -132,7 +132,7 @@ class Questioner:
         while True:
             async with self._pace.turn() as began:
                 if self._stopped is not None:
-                    return Response(error=f"not asked: {self._stopped}")
+                    return _unasked(self._stopped, "not asked: ")
                 try:
                     response = await self._once(ask)
                 except FatalError as error:
@@ -153,7 +153,7 @@ class Questioner:
                             # It answered others meanwhile: this one request is what it will not have.
                             return self._given_up(silence)
                         self.gone = True
-                        return self._stop(FatalError(f"{silence}; {_KEPT}, or be more patient"), lasting=False)
+                        return self._stop(InfrastructureError(f"{silence}; {_KEPT}, or be more patient"), lasting=False)
                 except Broken as error:
                     broken += 1
                     if error.slow:
@@ -208,7 +208,8 @@ class Questioner:
     def _given_up(self, why: str) -> Response:
         self._broken_in_a_row += 1
         if self._broken_in_a_row >= _HOPELESS:
-            return self._stop(FatalError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}"), lasting=False)
+            hopeless = InfrastructureError(f"{_HOPELESS} requests in a row failed: {why}; {_KEPT}")
+            return self._stop(hopeless, lasting=False)
         return Response(error=why)
 
     def _stop(self, error: FatalError, lasting: bool) -> Response:
@@ -220,4 +221,9 @@ class Questioner:
         if self._stopped is None:
             self._stopped, self._lasting = error, lasting
         self._pace.reopen()
-        return Response(error=str(error))
+        return _unasked(error)
+
+
+def _unasked(error: FatalError, before: str = "") -> Response:
+    # A bound of the user's own, such as a budget, holds until the user moves it.
+    return Response(error=f"{before}{error}", lasting=not isinstance(error, InfrastructureError))

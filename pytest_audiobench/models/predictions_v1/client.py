@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, TypeVar
 
-from pytest_audiobench.errors import FatalError
+from pytest_audiobench.errors import FatalError, InfrastructureError
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled, Info
 from pytest_audiobench.models.remote.api_keys import Key
@@ -48,7 +48,7 @@ class Reply(NamedTuple):
     retry_after_s: float | None = None
 
 
-class Gone(FatalError):
+class Gone(InfrastructureError):
     """The server is lost to this run: to try it once more for every further eval would only take time."""
 
 
@@ -120,7 +120,7 @@ class Client:
     async def greet(self, arrive_s: float) -> Info:
         """``/health`` and ``/info``, once the server is up (within ``arrive_s`` seconds) and has loaded its model.
 
-        Raises FatalError when it does not come, fails to load, or breaks the contract.
+        Raises InfrastructureError when it does not come, fails to load, or breaks the contract.
         """
         deadline, stage = time.monotonic() + self._patience.wait_s, ""
         while True:
@@ -131,13 +131,13 @@ class Client:
                     return info
                 stage = self._clean(info.said or info.load_status)
                 if info.state == "failed":
-                    raise FatalError(f"{self.url} could not load its model: {stage}")
+                    raise InfrastructureError(f"{self.url} could not load its model: {stage}")
             elif health.status == 503:
                 stage = self._clean(reply.refusal(health.body))
             else:
-                raise FatalError(f"{self.refused('/health', health)}; is it a predictions_v1 server?")
+                raise InfrastructureError(f"{self.refused('/health', health)}; is it a predictions_v1 server?")
             if time.monotonic() >= deadline:
-                raise FatalError(
+                raise InfrastructureError(
                     f"{self.url} was still loading after {self._patience.wait_s:g} s ({stage}); "
                     "wait longer with wait_s="
                 )
@@ -145,12 +145,14 @@ class Client:
             await asyncio.sleep(min(_LOOK_S, max(0.01, deadline - time.monotonic())))
 
     async def info(self) -> Info:
-        """``/info`` as it is now. Raises FatalError."""
+        """``/info`` as it is now. Raises InfrastructureError."""
 
         async def ask() -> Info:
             response = await self._get("/info")
             if response.status != 200:
-                raise FatalError(f"{self.refused('/info', response)}; a predictions_v1 server says there what it is")
+                raise InfrastructureError(
+                    f"{self.refused('/info', response)}; a predictions_v1 server says there what it is"
+                )
             return reply.info(response.body)
 
         return await self._retry(ask)
@@ -161,7 +163,7 @@ class Client:
         """What ``read`` makes of the reply to one batch. ``check_same`` is awaited before a lost server is asked again.
 
         Raises TooLarge for a 413, and for a divisible batch on which a server breaks off twice that is there
-        otherwise: some refuse a long body by hanging up. Raises FatalError when patience ends, for any other
+        otherwise: some refuse a long body by hanging up. Raises InfrastructureError when patience ends, for any other
         refusal, and for a reply that breaks the contract.
         """
         losses, away = 0, False
@@ -184,7 +186,7 @@ class Client:
             if response.status == 413:
                 raise TooLarge
             if response.status != 200:
-                raise FatalError(self.refused("/predict", response))
+                raise InfrastructureError(self.refused("/predict", response))
             return read(response.body)
 
         return await self._retry(ask)
@@ -198,12 +200,14 @@ class Client:
             try:
                 return await ask()
             except Breach as error:
-                raise FatalError(f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}") from None
+                raise InfrastructureError(
+                    f"{self.url} breaks the predictions_v1 contract: {self._clean(str(error))}"
+                ) from None
             except Garbled as error:
                 garbled += 1
                 failure = Passing(self._clean(str(error)))
                 if garbled == _GARBLED_TRIES:
-                    raise FatalError(
+                    raise InfrastructureError(
                         f"{self.url} breaks the predictions_v1 contract: it gave {failure} ({garbled} times)"
                     ) from None
             except Passing as error:

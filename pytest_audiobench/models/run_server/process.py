@@ -92,12 +92,12 @@ class Served(NamedTuple):
         raise InfrastructureError(_obituary(status, self.folder / "server.stderr.log"))
 
     def wait(self, ready_s: float = _READY_S) -> None:
-        """Return once it answers ``/health``. Raises InfrastructureError when it ends, FatalError when it is late."""
+        """Return once it answers ``/health``. Raises InfrastructureError when it ends, or is late."""
         deadline, pause_s = time.monotonic() + ready_s, _FIRST_LOOK_S
         while not self._answers(deadline):
             self.check_alive()
             if time.monotonic() >= deadline:
-                raise FatalError(
+                raise InfrastructureError(
                     f"the run's server did not answer {self.url}/health within {ready_s:g} s; "
                     f"see what it says in {self.folder / 'server.stderr.log'}"
                 )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import InfrastructureError, UsageError
 
 SERVE = "serve"
 """The key of a spec that gives the command of a server which a run starts for the model."""
@@ -58,12 +58,12 @@ def check_address(kind: str, target: str, options: Mapping[str, str]) -> None:
 def url_from(file: Path, wait_s: float) -> str:
     """The URL in ``file``, waited for at most ``wait_s`` seconds while it is missing or empty.
 
-    Raises FatalError when it never appears, UsageError when it holds anything but one URL.
+    Raises InfrastructureError when it never appears, UsageError when it holds anything but one URL.
     """
     deadline, pause_s = time.monotonic() + wait_s, _FIRST_LOOK_S
     while not (text := _text_of(file)):
         if time.monotonic() >= deadline:
-            raise FatalError(
+            raise InfrastructureError(
                 f"{file} did not get a URL within {wait_s:g} s: is the job that writes it running? "
                 "Start it, correct url_file=, or wait longer with wait_s="
             )

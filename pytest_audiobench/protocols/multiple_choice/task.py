@@ -160,8 +160,9 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
     if not 2 <= len(sample.choices) <= len(LETTERS):
         raise UsageError(
             f"sample {sample.id!r} has {len(sample.choices)} choices; "
-            f"a choice question asks for one of 2 to {len(LETTERS)}: give it choices, or its manifest choices=… "
-            "for all rows, or ask another way"
+            f"a choice question asks for one of 2 to {len(LETTERS)}: give it choices (a file that "
+            "declares it: 'choices' in its [sample], or 'labels' in its [data]; a manifest: choices=… for all rows), "
+            "or ask another way"
         )
     lines = option_lines(sample.choices)
     values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}

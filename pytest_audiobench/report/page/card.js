@@ -52,7 +52,7 @@
     const many = names.length > 3;
     return el("div", {}, el("strong", { title: many ? visible(names.join(", ")) : null }, visible(many ? `${names[0]} and ${names.length - 1} more` : names.join(", "))),
       ` ${statusText(kind.status)}`, value === null ? null : [": ", longText(value, "inline")],
-      scores === null ? (kind.status === "error" ? null : el("span", { class: "soft" }, " (skipped)")) : scores ? el("span", { class: "mono soft" }, ` ${visible(scores)}`) : null);
+      scores === null ? (kind.status === "error" ? null : el("span", { class: "soft" }, " (skipped)")) : scores ? el("span", { class: "soft" }, ` ${visible(scores)}`) : null);
   }
 
   // Words that are missing are struck through, inserted ones underlined: the colours only repeat it.
@@ -92,8 +92,9 @@
 
   function beforeSide(before) {
     return side("The baseline", [outcomeTag(before.status, before.right, before.scores !== null), failureTags(before.failures, before.status)],
-      before.text === null ? el("p", { class: "soft" }, before.status === "error" ? "" : "The baseline stores no texts.") : answerText(before.text, "answer"), diffBox(before.diff),
-      before.scores ? el("div", { class: "small mono soft" }, visible(before.scores)) : null);
+      before.text !== null ? answerText(before.text, "answer") : before.status === "error" ? null
+        : [before.label ? answerText(before.label, "answer") : null, el("p", { class: "small soft" }, before.label ? "The label that was read: the baseline stores no texts." : "The baseline stores no texts.")],
+      diffBox(before.diff), before.scores ? el("div", { class: "small soft" }, visible(before.scores)) : null);
   }
 
   function promptBox(stages) {

@@ -18,12 +18,15 @@
     el("td", { class: "number" }, level),
   ];
 
+  // What the model does at all stands beside how it differs: a model that fails everywhere alike differs nowhere.
+  const rateCell = ([value, interval, n]) => el("td", { class: "number" }, el("strong", {}, value), el("div", { class: "small soft" }, interval), n ? el("div", { class: "small soft" }, `of ${n}`) : null);
+
   function findingTable(one) {
-    const heads = [[one.by], ["Status"], ["Uplift, points", true], ["Rates, its and others'", true], ["q", true], ["Uplift on holdout", true], ["Rates, its and others'", true], ["p", true]];
+    const heads = [[one.by], ["Status"], ["Rate", true], ["Uplift, points", true], ["Rates, its and others'", true], ["q", true], ["Uplift on holdout", true], ["Rates, its and others'", true], ["p", true]];
     const rows = one.rows.map((row) => el("tr", {},
       el("th", { scope: "row" }, visible(row.part)),
       el("td", {}, tag(row.tone, `${row.mark} ${row.status}`), row.status === "untested" ? el("div", { class: "small soft" }, visible(row.why)) : null),
-      halfCells(row.discovery, row.q), halfCells(row.holdout, row.holdout.p)));
+      rateCell(row.rate), halfCells(row.discovery, row.q), halfCells(row.holdout, row.holdout.p)));
     return table(heads, rows, true);
   }
 
@@ -36,7 +39,7 @@
     if (!data.findings.length) return;
     byId("findings").hidden = false;
     for (const [number, one] of data.findings.entries()) {
-      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(one.eval, one.model)), el("span", { class: "small soft" }, ` ${one.summary}`)));
+      const box = el("details", { open: number === 0 }, el("summary", {}, visible(named(one.eval, one.model)), el("span", { class: "small soft" }, ` ${visible(one.metric)} ${one.rate[0]}${one.rate[1] ? ` (${one.rate[1]})` : ""}${one.rate[2] ? ` of ${one.rate[2]}` : ""}; ${one.summary}`)));
       whenOpen(box, () => [findingPlot(one), findingTable(one), el("p", { class: "small soft" }, visible(one.rule), "."), one.phrases.length ? phraseTable(one) : null]);
       byId("findings").append(box);
     }

@@ -46,8 +46,8 @@
     get before() {
       const [before, , diff] = this.field(5).slice(5);
       if (before === null) return null;
-      const [status, text, scores, failures, right] = before;
-      return { status, text, scores, failures, right, diff };
+      const [status, text, scores, failures, right, label] = before;
+      return { status, text, scores, failures, right, label, diff };
     }
 
     // The answers of the model itself, without what judges said of them.
@@ -86,7 +86,7 @@
   function words(sample) {
     if (sample.words === null) {
       const texts = [sample.id, sample.question, ...sample.choices, ...sample.references, ...sample.stages.map((stage) => stage[1]), sample.error,
-        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), sample.before && sample.before.text];
+        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), sample.before && (sample.before.text ?? sample.before.label)];
       sample.words = texts.map((text) => String(plainText(text))).join("\n").toLowerCase();
     }
     return sample.words;

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.metrics.token_errors import alignment, token_errors
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
+from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.joined_samples import Joined, played
+from pytest_audiobench.report.label_tables import answer_label
 
 LONGEST_TEXT = 16_000
 """Characters of one text that are embedded; predictions.jsonl has the rest."""
@@ -67,6 +71,8 @@ class RowMaker:
         self._longest = longest
         self._scorers = {scorer.name: number for number, scorer in enumerate(item.scorers)}
         self._headline = next(iter(self._scorers), "")
+        # The first metric of each, which its samples' own scores are of.
+        self._metrics = {str(metric.scorer): metric.name for metric in reversed(item.metrics)}
         self._words = words_of(item)
         self._once = _Encoded()
 
@@ -94,7 +100,7 @@ class RowMaker:
                 [cut(clip.source), clip.duration_s, clip.truncated_s, clip.key is not None]
                 for clip in played(sample).audio[:LONGEST_LIST]
             ],
-            None if before is None else self._before(before.before),
+            None if before is None else self._before(before.before, choices, references),
             # The headline's lines come first.
             self._diff(first.reference, sample.processed[0].value or "", sample.scored[0].scores)
             if sample.scored and sample.processed
@@ -119,19 +125,24 @@ class RowMaker:
         )
 
     def _results(self, sample: Joined) -> tuple[tuple[str, ...], list[Any]]:
-        """Kinds, and the value and statistics of each, which are None where the scorer leaves the answer out."""
+        """Kinds, and the value and own score of each, which is None where the scorer leaves the answer out."""
         scored = {row.scorer: row.scores for row in sample.scored}
         numbers: dict[tuple[Any, ...], list[int]] = {}
         for row in sample.processed:
             scores = scored.get(row.scorer)
-            result = (row.status, row.value, None if scores is None else tuple(scores.items()))
+            result = (
+                row.status,
+                row.value,
+                None if scores is None else tuple(scores.items()),
+                self._metrics.get(row.scorer, ""),
+            )
             if row.scorer in self._scorers:
                 numbers.setdefault(result, []).append(self._scorers[row.scorer])
         kinds, results = [], []
-        for (status, value, scores), scorers in numbers.items():
+        for (status, value, scores, metric), scorers in numbers.items():
             kind = (tuple(scorers), status, None if scores is None else right(dict(scores)))
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
-            results.append([self._cut(value), None if scores is None else _scores(scores)])
+            results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
 
     def _diff(self, reference: str, answer: str | None, scores: Mapping[str, float] | None) -> Any:
@@ -140,14 +151,15 @@ class RowMaker:
         diff = word_diff(reference, answer, self._headline, self._words, scores)
         return None if diff is None else [diff.by, diff.joint, [part for run in diff.runs for part in run]]
 
-    def _before(self, before: BaselineAnswer) -> list[Any]:
+    def _before(self, before: BaselineAnswer, choices: Sequence[str], references: Sequence[str]) -> list[Any]:
         scores = before.scores
         return [
             before.status,
             self._cut(before.text),
-            None if scores is None else _scores(scores.items()),
+            None if scores is None else score_text(self._metrics.get(self._headline, ""), tuple(scores.items())),
             [_name(name) for name in before.failures[:LONGEST_LIST]],
             None if scores is None else right(scores),
+            self._cut(answer_label(before, choices, references)) if before.text is None else "",
         ]
 
     def _prompt(self, row: PredictionRow, prompt: Prompt) -> tuple[Any, ...]:
@@ -211,6 +223,42 @@ def right(scores: Mapping[str, float]) -> bool | None:
     return sum(errors) == 0 if errors else None
 
 
+def value_words(value: str | None) -> str | None:
+    """What was read, where that is a list or an object, as ``dog, cat`` or ``labels: dog, cat``; a text as it is."""
+    if value is None or value[:1] not in ("[", "{"):
+        return value
+    try:
+        parsed = json.loads(value)
+        # A transcript may begin with a bracket: only what a scorer wrote itself is in just this form.
+        is_ours = value in (json.dumps(parsed), json.dumps(parsed, ensure_ascii=False))
+        return _spelled(parsed) if is_ours else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, dict):
+        parts = ((name.replace("_", " "), _spelled(entry)) for name, entry in value.items())
+        return "; ".join(f"{name}: {text}" for name, text in parts if text)
+    if isinstance(value, list):
+        return (" | " if any(isinstance(entry, dict) for entry in value) else ", ").join(map(_spelled, value))
+    return "" if value is None else str(value)
+
+
+@lru_cache(maxsize=4_096)
+def score_text(metric: str, scores: tuple[tuple[str, float], ...]) -> str:
+    """``wer 25.0 %``: a sample's own score; empty where it has none, or only says again that the answer is right."""
+    kind, statistics = metric_kind(metric) if is_known(metric) else None, dict(scores)
+    if kind is None or (kind.parts is None and kind.sample_score is None):
+        return ""
+    try:
+        top, whole = kind.parts(statistics) if kind.parts else (kind.sample_score(statistics), 1.0)  # type: ignore[misc]
+        score = top / whole if whole > 0 else math.nan
+    except (KeyError, ArithmeticError, ValueError, UsageError):
+        return ""  # statistics come from files that anyone may have edited
+    return "" if math.isnan(score) or score == statistics.get("correct") else f"{metric} {value_text(score, kind.unit)}"
+
+
 def _role(row: PredictionRow) -> str:
     """Empty for the model, whose rows are most of them."""
     return "" if row.role == "subject" else row.role
@@ -218,10 +266,6 @@ def _role(row: PredictionRow) -> str:
 
 def _name(text: str) -> str:
     return text[:LONGEST_NAME]
-
-
-def _scores(scores: Iterable[tuple[str, float]]) -> str:
-    return " ".join([f"{name}={value:g}" for name, value in scores])
 
 
 MOST_WORDS = 2_000

@@ -24,7 +24,8 @@
   function snippet(sample) {
     const said = sample.error !== null ? short(sample.error) : sample.answers.map((one) => short(one[1])).slice(-1)[0] || "";
     const before = sample.change && sample.change !== "same" ? sample.before : null;
-    return before && before.text !== null ? [el("span", { class: "soft" }, short(before.text).slice(0, 60), " → "), said] : said;
+    const read = before && (before.text ?? before.label);
+    return read ? [el("span", { class: "soft" }, short(read).slice(0, 60), " → "), said] : said;
   }
 
   function rowOf(number) {

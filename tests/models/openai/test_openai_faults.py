@@ -50,7 +50,8 @@ def test_a_storm_of_429_slows_the_asking_down_and_loses_nothing(peer, model_at, 
 
 def test_429_without_end_ends_the_asking_with_one_sentence(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"error": {"message": "slow down"}}, 429)
-    with pytest.raises(FatalError, match=r"127\.0\.0\.1 says 429: slow down.*patience_s=0\.5.*run again to go on"):
+    end = r"127\.0\.0\.1:\d+/v1 says 429: slow down.*patience_s=0\.5.*run again to go on"
+    with pytest.raises(FatalError, match=end):
         model_at(peer, patience_s="0.5").ask(asks(6))
 
 
@@ -116,7 +117,7 @@ def test_a_slow_answer_is_an_error_of_its_sample_alone(peer, model_at, asks, tal
     peer.behave = lambda call: talk.told(call)._replace(wait_s=2.5) if call.heard[0] == 1003 else None
     responses = model_at(peer, timeout_s="1").ask(asks(8))
     assert texts(responses) == [*right(8)[:3], "", *right(8)[4:]]
-    assert errors(responses) == ["127.0.0.1 gave no whole answer in 1 s (asked 2 times)"]
+    assert errors(responses) == [f"{peer.url} gave no whole answer in 1 s (asked 2 times)"]
 
 
 def test_a_reply_cut_in_its_middle_is_asked_again(peer, model_at, asks, talk):
@@ -135,7 +136,8 @@ def test_a_reply_that_is_always_cut_is_an_error_of_its_sample_alone(peer, model_
 
 def test_a_server_that_breaks_everything_ends_the_asking(peer, model_at, asks, talk):
     peer.behave = lambda call: talk.Reply({"detail": "CUDA error"}, 500)
-    with pytest.raises(FatalError, match=r"8 requests in a row failed: 127\.0\.0\.1 says 500: CUDA error"):
+    end = r"8 requests in a row failed: http://127\.0\.0\.1:\d+/v1 says 500: CUDA error"
+    with pytest.raises(FatalError, match=end):
         model_at(peer).ask(asks(40))
     assert len(peer.calls) < 3 * 40
 
@@ -205,7 +207,7 @@ def test_a_request_that_is_rejected_is_an_error_of_its_sample_alone(peer, model_
     rejected = talk.Reply({"error": {"message": "audio too short\n\x1b[31m"}}, 400)
     peer.behave = lambda call: rejected if call.heard[0] == 1000 else None
     responses = model_at(peer).ask(asks(3))
-    assert responses[0].error == "127.0.0.1 says 400: audio too short [31m"
+    assert responses[0].error == f"{peer.url} says 400: audio too short [31m"
     assert texts(responses)[1:] == ["1001", "1002"]
     assert times_asked(peer)[1000] == 1
 
@@ -224,7 +226,7 @@ def test_what_was_answered_before_the_end_is_handed_over(peer, model_at, asks, t
     responses = model.ask(asks(10))
     assert texts(responses)[:4] == right(4)
     assert "says 401: expired" in responses[4].error
-    assert all("not asked: 127.0.0.1 says 401" in error for error in errors(responses)[1:])
+    assert all(f"not asked: {peer.url} says 401" in error for error in errors(responses)[1:])
     assert len(peer.calls) == 5
     with pytest.raises(FatalError, match="says 401"):
         model.ask(asks(1))
@@ -242,7 +244,7 @@ def test_a_server_that_has_recovered_by_the_next_batch_is_asked_it(peer, model_a
 def test_a_server_that_is_not_there_ends_the_asking_in_bounded_time(peer, model_at, asks):
     model = model_at(peer, patience_s="0.5")
     peer.stop()
-    with pytest.raises(FatalError, match=r"127\.0\.0\.1 cannot be reached .*patience_s=0\.5"):
+    with pytest.raises(FatalError, match=r"127\.0\.0\.1:\d+/v1 cannot be reached .*patience_s=0\.5"):
         model.ask(asks(20))
 
 
