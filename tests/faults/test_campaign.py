@@ -1,7 +1,5 @@
 """A slice of the campaign: whole runs and kills of fixed seeds. ``python -m tests.faults`` tries many more."""
 
-import pytest
-
 from . import kills, whole_runs
 from .__main__ import classes, table
 from .drawn_plan import plan
@@ -9,11 +7,10 @@ from .oracle import is_sure_of_green, reasons
 from .tally import Tally
 
 
-@pytest.mark.parametrize("seed", range(1000, 1008))
-def test_a_drawn_run_ends_in_0_only_where_nothing_required_is_missing(seed):
-    tally = whole_runs.run([seed])
+def test_drawn_runs_end_in_0_only_where_nothing_required_is_missing():
+    tally = whole_runs.run(range(1000, 1010))
     assert tally.mistakes == []
-    assert tally.tried == 1
+    assert {"exit 0", "exit 1"} <= set(tally.notes)
 
 
 def test_a_killed_run_goes_on_and_leaves_the_files_of_an_undisturbed_one():
