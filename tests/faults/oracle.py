@@ -100,6 +100,8 @@ def _case(plan: Plan, each: Eval, case: int) -> tuple[set[str], list[str]]:
                 excuses.append(f"{key} could not be measured")
         elif outcome == "absent" and call in thresholds and not excused and (measured or _is_ruled(plan, each)):
             excuses.append(f"{key} has a threshold and no data")
+        elif outcome == "unsure":
+            measured.add(key)
         if outcome not in ("measured", "unsure") and not call.swallowed_by:
             if outcome == "absent" and _is_ruled(plan, each) and not excused:
                 excuses.append(f"the thresholds of {where} are not all checked")

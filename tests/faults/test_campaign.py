@@ -10,7 +10,8 @@ from .tally import Tally
 def test_drawn_runs_end_in_0_only_where_nothing_required_is_missing():
     tally = whole_runs.run(range(1000, 1010))
     assert tally.mistakes == []
-    assert {"exit 0", "exit 1"} <= set(tally.notes)
+    assert "exit 0" in tally.notes
+    assert len(set(tally.notes)) > 2
 
 
 def test_a_killed_run_goes_on_and_leaves_the_files_of_an_undisturbed_one():
