@@ -43,6 +43,11 @@ class UsageError(FatalError):
 class DataNotFound(FatalError):
     """Something an eval needs is not on this machine; the message says where it was looked for."""
 
+    def __init__(self, text: str, name: str = "") -> None:
+        """``name`` is that of the data set, where it is one that is lacking."""
+        super().__init__(text)
+        self.name = name
+
 
 class UnsuitableModel(FatalError):
     """The model is of another kind than the eval needs, such as a transcriber asked for a choice."""

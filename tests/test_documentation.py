@@ -14,7 +14,7 @@ import pytest
 import soundfile
 
 from pytest_audiobench.cli import main
-from pytest_audiobench.plugin.options import _LISTS, _VALUES
+from pytest_audiobench.plugin.options import _FLAGS, _LISTS, _VALUES
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -33,7 +33,7 @@ FILES_OF_OTHERS = {
 }
 """Source files of the projects that the documentation compares ours with."""
 
-OPTIONS = {f"--ab-{name}" for name in (*_LISTS, *_VALUES, "refresh")}
+OPTIONS = {f"--ab-{name}" for name in (*_LISTS, *_VALUES, *_FLAGS)}
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 IMPORT = re.compile(

@@ -71,8 +71,8 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 170
-MOST_LINES = 66_000
+MOST_MODULES = 172
+MOST_LINES = 66_900
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path

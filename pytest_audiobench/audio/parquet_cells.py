@@ -113,16 +113,23 @@ def _fields(type_: Any) -> Mapping[str, Any]:
     return {field.name: field.type for field in type_} if types.is_struct(type_) else {}
 
 
+def check_pyarrow() -> None:
+    """Raises UsageError where pyarrow is not installed."""
+    try:
+        import pyarrow.parquet  # noqa: F401
+    except ImportError:
+        raise UsageError("Parquet files need pyarrow: pip install 'pytest-audiobench[parquet]'") from None
+
+
 def open_parquet(path: str, name: str, dictionary: str | None = None) -> Any:
     """The ``pyarrow.parquet.ParquetFile`` at ``path``, which reads little ahead; ``name`` stands for it in messages.
 
     Texts in the column ``dictionary`` come as the file has them, each once. Raises AudioError for what is no whole
     Parquet file, UsageError where pyarrow is not installed.
     """
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise UsageError("Parquet files need pyarrow: pip install 'pytest-audiobench[parquet]'") from None
+    check_pyarrow()
+    import pyarrow.parquet as parquet
+
     try:
         metadata = _metadata(path, FileKey.of(os.stat(path)))
         options = {"metadata": metadata, "pre_buffer": False, "buffer_size": _BUFFER_BYTES}

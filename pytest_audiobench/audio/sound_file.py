@@ -9,7 +9,7 @@ one complete file of uneven bit rate.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import reduce
 from io import BytesIO
@@ -20,6 +20,7 @@ import numpy as np
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
+from pytest_audiobench.audio.long_sound import LONG_FRAMES, LongSound
 from pytest_audiobench.audio.wav import plain_wav
 from pytest_audiobench.errors import AudioError, FileUnreachable
 
@@ -27,6 +28,8 @@ LOWEST_RATE_HZ = 1000
 """Below it nothing is sound, and resampling a hostile header's 1 Hz would fill the memory."""
 HIGHEST_RATE_HZ = 384_000
 """The highest at which sound is recorded; a compressed second at more would be a weapon."""
+LONGEST_S = 6 * 3600.0
+"""What is read of one file at most, in seconds: longer is no clip."""
 _COUNTED_RATE_HZ = 16_000
 """Sound at a lower rate grows when it is brought to a listener's."""
 _BLOCK_VALUES = 1 << 20
@@ -45,6 +48,15 @@ _FIRST_FRAME_BYTES = 2048
 _HAS_FRAMES, _HAS_BYTES = 1, 2
 _MP3_COMPLETE = 0.99
 """Encoders differ in whether tags and the header itself count; mpg123 warns from the same 1 % on."""
+
+
+class Amount(NamedTuple):
+    """How much may be read of one file."""
+
+    most_values: int
+    """Frames times channels, of which there are two at least, counted at 16 kHz where the rate is lower."""
+    at_once: int = LONG_FRAMES
+    """Frames in memory at once: for more of them LongSound is raised."""
 
 
 class SourceSound(NamedTuple):
@@ -72,43 +84,71 @@ class Recording(NamedTuple):
         """Whether ``reach_s`` seconds, all when None, were read."""
         return self.is_whole or len(self.samples) >= _frames_within(self.promised, self.rate_hz, reach_s)
 
-    def sound(self, name: str, reach_s: float | None, most_values: int) -> SourceSound:
+    def sound(self, name: str, reach_s: float | None, amount: Amount) -> SourceSound:
         """The first ``reach_s`` seconds. Raises AudioError as if they were read now."""
         wanted = _frames_within(self.promised, self.rate_hz, reach_s)
-        _check_amount(name, wanted, self.channels, self.rate_hz, most_values)
+        _check_amount(name, wanted, self.channels, self.rate_hz, amount)
         samples = self.samples[:wanted]
         reaches_end = wanted == self.promised or len(samples) < wanted
         return SourceSound(samples, self.rate_hz, len(samples) if reaches_end else self.promised)
 
 
-def read_file(source: FileSource, path: str, reach_s: float | None, most_values: int) -> Recording:
+class SoundStream(NamedTuple):
+    """A source's samples from its beginning, or those of an excerpt, as they are read: mono, at its own rate."""
+
+    blocks: Iterator[Samples]
+    rate_hz: int
+    promised: int
+    """Frames of the source, by its header."""
+    wanted: int
+    """How many the blocks hold; they may hold fewer where the header is an estimate."""
+    is_excerpt: bool = False
+
+    def frames(self, count: int) -> int:
+        """All that the source has, once ``count`` were read."""
+        return count if self.wanted == self.promised or count < self.wanted else self.promised
+
+
+def read_file(source: FileSource, path: str, reach_s: float | None, amount: Amount) -> Recording:
     """The first ``reach_s`` seconds of the file at ``path``, all of it when None; channels averaged.
 
-    Raises AudioError, before anything is read, when more than ``most_values`` would have to be: frames times channels,
-    of which there are two at least, counted at 16 kHz where the rate is lower.
+    Raises AudioError, before anything is read, when more than ``amount`` would have to be; so do the others here.
     """
     with _file(source, path) as (sound, file):
-        return _read(str(source), sound, file, reach_s, most_values)
+        return _read(str(source), sound, file, reach_s, amount)
 
 
-def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> Recording | None:
+@contextmanager
+def file_stream(
+    source: FileSource, path: str, span_s: tuple[float, float] | None, reach_s: float | None, amount: Amount
+) -> Iterator[SoundStream]:
+    """:func:`read_file`, block by block within the context; the excerpt ``span_s`` alone where that can be read so."""
+    with _file(source, path) as (sound, file):
+        name, start_s, end_s = str(source), *(span_s or (0.0, 0.0))
+        end_s = end_s if reach_s is None else min(end_s, reach_s)
+        excerpt = _excerpt(name, sound, file, start_s, end_s, amount) if span_s else None
+        yield excerpt or _stream(name, sound, file, reach_s, amount)
+
+
+@contextmanager
+def encoded_stream(name: str, data: bytes, reach_s: float | None, amount: Amount) -> Iterator[SoundStream]:
+    """:func:`file_stream` for a file's bytes in memory."""
+    with _open(name, BytesIO(data)) as sound:
+        yield _stream(name, sound, BytesIO(data), reach_s, amount)
+
+
+def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, amount: Amount) -> Recording | None:
     """Only [start_s, end_s) of the file at ``path``, to the nearest frame, as it is when all of the file is read.
 
     None where the format cannot be entered in the middle without a difference, or where what was asked for is not
     there: then the file must be read from its beginning. Raises AudioError as :func:`read_file` does.
     """
     with _file(source, path) as (sound, file):
-        if sound.subtype not in _ENTERED.get(sound.format, ()):
+        stream = _excerpt(str(source), sound, file, start_s, end_s, amount)
+        if stream is None:
             return None
-        _check_header(str(source), file, sound)
-        start, end = (min(sound.frames, round(place_s * sound.samplerate)) for place_s in (start_s, end_s))
-        _check_amount(str(source), end - start, sound.channels, sound.samplerate, most_values)
-        try:
-            sound.seek(start)
-        except soundfile.SoundFileError:
-            return None
-        samples = _mono(str(source), sound, end - start)
-        if not 0 < len(samples) == end - start:
+        samples = _concatenated(stream.blocks)
+        if not 0 < len(samples) == stream.wanted:
             return None
         return Recording(samples, sound.samplerate, sound.frames, sound.channels, is_whole=False)
 
@@ -129,45 +169,67 @@ def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, 
         os.close(descriptor)
 
 
-def read_bytes(name: str, data: bytes, reach_s: float | None, most_values: int) -> SourceSound:
+def read_bytes(name: str, data: bytes, reach_s: float | None, amount: Amount) -> SourceSound:
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
     plain = plain_wav(data)
     if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
         wanted = _frames_within(plain.frames, plain.rate_hz, reach_s)
         return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
-    return read_encoded(name, data, reach_s, most_values).sound(name, reach_s, most_values)
+    return read_encoded(name, data, reach_s, amount).sound(name, reach_s, amount)
 
 
-def read_encoded(name: str, data: bytes, reach_s: float | None, most_values: int) -> Recording:
+def read_encoded(name: str, data: bytes, reach_s: float | None, amount: Amount) -> Recording:
     """:func:`read_file` for a file's bytes in memory, to be remembered."""
     with _open(name, BytesIO(data)) as sound:
-        return _read(name, sound, BytesIO(data), reach_s, most_values)
+        return _read(name, sound, BytesIO(data), reach_s, amount)
 
 
 def _frames_within(frames: int, rate_hz: int, reach_s: float | None) -> int:
     return frames if reach_s is None else min(frames, ceil(reach_s * rate_hz) + 1)
 
 
-def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, most_values: int) -> Recording:
-    _check_header(name, file, sound)
-    wanted = _frames_within(sound.frames, sound.samplerate, reach_s)
-    _check_amount(name, wanted, sound.channels, sound.samplerate, most_values)
-    samples = _mono(name, sound, wanted)
-    if len(samples) < wanted and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
-        raise AudioError(
-            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {len(samples)}; "
-            "fetch it again"
-        )
-    reaches_end = wanted == sound.frames or len(samples) < wanted
+def _read(name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, amount: Amount) -> Recording:
+    stream = _stream(name, sound, file, reach_s, amount)
+    samples = _concatenated(stream.blocks)
+    reaches_end = stream.wanted == stream.promised or len(samples) < stream.wanted
     return Recording(samples, sound.samplerate, sound.frames, sound.channels, reaches_end)
 
 
-def _check_amount(name: str, frames: int, channels: int, rate_hz: int, most_values: int) -> None:
-    if frames * max(2, channels) * max(1.0, _COUNTED_RATE_HZ / rate_hz) > most_values:
+def _stream(
+    name: str, sound: soundfile.SoundFile, file: BinaryIO, reach_s: float | None, amount: Amount
+) -> SoundStream:
+    _check_header(name, file, sound)
+    wanted = _frames_within(sound.frames, sound.samplerate, reach_s)
+    _check_amount(name, wanted, sound.channels, sound.samplerate, amount)
+    return SoundStream(_blocks(name, sound, wanted), sound.samplerate, sound.frames, wanted)
+
+
+def _excerpt(
+    name: str, sound: soundfile.SoundFile, file: BinaryIO, start_s: float, end_s: float, amount: Amount
+) -> SoundStream | None:
+    if sound.subtype not in _ENTERED.get(sound.format, ()):
+        return None
+    _check_header(name, file, sound)
+    start, end = (min(sound.frames, round(place_s * sound.samplerate)) for place_s in (start_s, end_s))
+    _check_amount(name, end - start, sound.channels, sound.samplerate, amount)
+    try:
+        sound.seek(start)
+    except soundfile.SoundFileError:
+        return None
+    return SoundStream(
+        _blocks(name, sound, end - start, is_excerpt=True), sound.samplerate, sound.frames, end - start, True
+    )
+
+
+def _check_amount(name: str, frames: int, channels: int, rate_hz: int, amount: Amount) -> None:
+    values = frames * max(2, channels) * max(1.0, _COUNTED_RATE_HZ / rate_hz)
+    if values > amount.most_values or frames > LONGEST_S * rate_hz:
         raise AudioError(
             f"{name}: {frames} frames of {channels} channels at {rate_hz} Hz are more than may be read here; "
             "take a shorter clip, one at a lower rate or one with fewer channels"
         )
+    if frames > amount.at_once:
+        raise LongSound(frames)
 
 
 def _open(name: str, file: int | BinaryIO) -> soundfile.SoundFile:
@@ -194,29 +256,39 @@ def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None
         )
 
 
-def _mono(name: str, sound: soundfile.SoundFile, wanted: int) -> Samples:
-    blocks: list[Samples] = []
+def _blocks(name: str, sound: soundfile.SoundFile, wanted: int, is_excerpt: bool = False) -> Iterator[Samples]:
+    """``wanted`` frames from where the file is, averaged; a file of fewer was cut off, an excerpt ends there."""
     left = wanted
-    try:
-        while left > 0:
+    while left > 0:
+        try:
             block = sound.read(min(left, _BLOCK_VALUES // sound.channels), dtype="float32", always_2d=True)
-            if not len(block):
-                break
-            blocks.append(_mean_of_channels(block))
-            left -= len(block)
-    except soundfile.SoundFileError as error:
-        reason = str(error).rpartition(": ")[2].rstrip(".")
-        raise AudioError(f"{name}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
-    if len(blocks) == 1:
-        return blocks[0]
-    return np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.float32)
+        except soundfile.SoundFileError as error:
+            reason = str(error).rpartition(": ")[2].rstrip(".")
+            raise AudioError(f"{name}: damaged after {wanted - left} frames ({reason}); fetch it again") from None
+        if not len(block):
+            break
+        yield _mean_of_channels(block)
+        left -= len(block)
+    if left and not is_excerpt and sound.format != "MP3":  # an MP3's count may be an estimate; the true one wins
+        raise AudioError(
+            f"{name}: the file is cut off: its header promises {sound.frames} frames and it holds {wanted - left}; "
+            "fetch it again"
+        )
+
+
+def _concatenated(blocks: Iterable[Samples]) -> Samples:
+    gathered = list(blocks)
+    if len(gathered) == 1:
+        return gathered[0]
+    return np.concatenate(gathered) if gathered else np.zeros(0, dtype=np.float32)
 
 
 def _mean_of_channels(block: Samples) -> Samples:
     """Channel by channel: a tenth of the time that ``mean(axis=1)`` takes over so short an axis."""
     if block.shape[1] == 1:
         return block[:, 0]
-    total: Samples = reduce(np.add, block.T)
+    with np.errstate(over="ignore", invalid="ignore"):  # judged where it is played
+        total: Samples = reduce(np.add, block.T)
     return total / np.float32(block.shape[1])
 
 

@@ -9,19 +9,39 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from pytest_audiobench.audio.clip import ArraySource, CellSource, CombinedSource, FileSource, Source, SynthesisSource
+from pytest_audiobench.audio.clip import (
+    ArraySource,
+    CellSource,
+    CombinedSource,
+    FileSource,
+    Samples,
+    Source,
+    SynthesisSource,
+)
 from pytest_audiobench.audio.location import FileKey, Locator
+from pytest_audiobench.audio.long_sound import LONG_FRAMES, pieces
 from pytest_audiobench.audio.parquet_cells import read_cell
-from pytest_audiobench.audio.sound_file import Recording, SourceSound, read_encoded, read_excerpt, read_file
+from pytest_audiobench.audio.sound_file import (
+    Amount,
+    Recording,
+    SoundStream,
+    SourceSound,
+    encoded_stream,
+    file_stream,
+    read_encoded,
+    read_excerpt,
+    read_file,
+)
 
 SETTLE_S = 10.0
 """A file that changed less long ago could change again within one tick of its clock."""
 
 
-def file_sound(source: FileSource | CellSource, reach_s: float | None, most_values: int) -> SourceSound:
+def file_sound(source: FileSource | CellSource, reach_s: float | None, amount: Amount) -> SourceSound:
     """The first ``reach_s`` seconds of a file or a cell, all of it when None; channels averaged.
 
     ``frames`` is counted when the end was reached, else it is the header's. Raises AudioError.
@@ -30,20 +50,20 @@ def file_sound(source: FileSource | CellSource, reach_s: float | None, most_valu
 
     def read() -> Recording:
         if isinstance(source, CellSource):
-            return _read_cell(source, located.path, reach_s, most_values)
-        return read_file(source, located.path, reach_s, most_values)
+            return _read_cell(source, located.path, reach_s, amount)
+        return read_file(source, located.path, reach_s, amount)
 
     if _is_settled(located.key):
         recording = _FILES.get(_place(source, located.key), read, lambda recording: recording.serves(reach_s))
     else:
         recording = read()
-    return recording.sound(str(source), reach_s, most_values)
+    return recording.sound(str(source), reach_s, amount)
 
 
-def _read_cell(source: CellSource, path: str, reach_s: float | None, most_values: int) -> Recording:
+def _read_cell(source: CellSource, path: str, reach_s: float | None, amount: Amount) -> Recording:
     content = read_cell(source, path)
     if isinstance(content, bytes):
-        return read_encoded(str(source), content, reach_s, most_values)
+        return read_encoded(str(source), content, reach_s, amount)
     return Recording(content, source.rate_hz or 0, len(content), 1, is_whole=True)
 
 
@@ -53,12 +73,12 @@ def _place(source: FileSource | CellSource, key: FileKey) -> Hashable:
     return key, source.column, source.row_group, source.row, source.rate_hz
 
 
-def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: int) -> SourceSound | None:
+def file_excerpt(source: FileSource, start_s: float, end_s: float, amount: Amount) -> SourceSound | None:
     """Only [start_s, end_s) of a file; None where it must be read from its beginning, or was. Raises AudioError."""
     located = Locator().find(source)
 
     def read() -> Recording:
-        recording = read_excerpt(source, located.path, start_s, end_s, most_values)
+        recording = read_excerpt(source, located.path, start_s, end_s, amount)
         if recording is None:
             raise _NoExcerpt
         return recording
@@ -73,6 +93,30 @@ def file_excerpt(source: FileSource, start_s: float, end_s: float, most_values: 
     except _NoExcerpt:
         return None
     return SourceSound(excerpt.samples, excerpt.rate_hz, excerpt.promised)
+
+
+@contextmanager
+def source_stream(
+    source: FileSource | CellSource | ArraySource,
+    span_s: tuple[float, float] | None,
+    reach_s: float | None,
+    amount: Amount,
+) -> Iterator[SoundStream]:
+    """:func:`file_sound` block by block, also of a waveform in memory; of a file that can be entered the span alone."""
+    if isinstance(source, FileSource):
+        with file_stream(source, Locator().find(source).path, span_s, reach_s, amount) as stream:
+            yield stream
+        return
+    content: bytes | Samples
+    if isinstance(source, ArraySource):
+        content, rate_hz = source.samples, source.rate_hz
+    else:
+        content, rate_hz = read_cell(source, Locator().find(source.file).path), source.rate_hz or 0
+    if isinstance(content, bytes):
+        with encoded_stream(str(source), content, reach_s, amount) as stream:
+            yield stream
+    else:
+        yield SoundStream(pieces(content, LONG_FRAMES), rate_hz, len(content), len(content))
 
 
 class _NoExcerpt(Exception):

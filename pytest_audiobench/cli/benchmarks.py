@@ -58,7 +58,6 @@ def _files(data: Declaration) -> str:
 
 
 def _section(file: Path) -> str:
-    """The part of the page that says what one file declares."""
     from pytest_audiobench.datasets.catalogue import SUFFIX
     from pytest_audiobench.datasets.declaration import read_declarations, read_toml
 

@@ -70,8 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if not sides:
         raise UsageError(f"no eval of {source.source} matches {args.eval!r} by a model that matches {args.model!r}")
     if args.metric is not None:
-        having = [side for side in sides if args.metric in side.metrics.get(side.headline, ())]
-        if not having:
+        if not (having := [side for side in sides if args.metric in side.metrics.get(side.headline, ())]):
             measured = dict.fromkeys(name for side in sides for name in side.metrics.get(side.headline, ()))
             raise UsageError(f"no eval here measures {args.metric!r}; they measure {', '.join(measured)}")
         sides = having

@@ -45,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     with collector_paused():
         checkpoints, model, notes = ordered_points(args.places, args.model, find, args.order)
         curves = track(model, checkpoints, wanted, notes)
-    page = args.out is not None and args.out.suffix.lower() in (".html", ".htm")
-    if page:
+    if page := args.out is not None and args.out.suffix.lower() in (".html", ".htm"):
         write_page(args.out, curves)
     put(text(curves, args.format), curves.notes if args.format in ("csv", "json") else (), None if page else args.out)
     return 0

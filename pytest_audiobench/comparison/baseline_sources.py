@@ -256,8 +256,7 @@ def _last(reports: Path, own_run: str | None, limit: int | None) -> Run:
     for run in reversed(runs):
         if run.folder.name == own_run:
             continue
-        why = _unfit_reason(run, limit)
-        if why is None:
+        if (why := _unfit_reason(run, limit)) is None:
             return run
         passed_over.append(f"{run.folder.name} {why}")
     others = f" ({'; '.join(passed_over[:3])})" if passed_over else ""
@@ -270,8 +269,7 @@ def _unfit_reason(run: Run, limit: int | None) -> str | None:
     record = run.record
     if record.limit not in (None, limit):
         return f"was limited to {record.limit}"
-    aliases = {item.model for item in record.items if item.scorers and not item.control}
-    if not aliases:
+    if not (aliases := {item.model for item in record.items if item.scorers and not item.control}):
         return "measured nothing"
     missing = [part for alias in sorted(aliases) for part in missing_parts(record, alias)]
     return f"is not whole: {missing[0]}" if missing else None

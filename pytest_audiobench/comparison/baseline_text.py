@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec.structs import astuple
 
+from pytest_audiobench.comparison.mismatches import differ
 from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
-from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, TRUTH, pair_samples
@@ -72,8 +72,7 @@ def changes(before: Contents, after: Contents) -> list[str]:
     moves = [move for name in both if (move := _move(name, before, after)) is not None]
     head = ("eval", "metric", "was", "now", "difference", "samples")
     lines += _columns([head, *moves]) if moves else []
-    same = len(both) - len(moves)
-    if same:
+    if same := len(both) - len(moves):
         lines.append(f"unchanged: {same} eval{'' if same == 1 else 's'}")
     return [printable(line) for line in lines]
 
@@ -111,15 +110,10 @@ def _move(name: str, before: Contents, after: Contents) -> tuple[str, ...] | Non
         if number
     ]
     if not (left.limited or right.limited or pairs.left_out):
-        counted += [what for what_of, what in _OTHER.items() if _differ(left.hashes, right.hashes, what_of)]
+        counted += [what for of, what in _OTHER.items() if differ(left.hashes.get(of), right.hashes.get(of))]
     if not counted and astuple(was)[:5] == astuple(now)[:5]:
         return None
     return name, now.name, *_value_cells(was, now), ", ".join(counted) or "none"
-
-
-def _differ(before: Mapping[str, str], after: Mapping[str, str], component: str) -> bool:
-    known = before.get(component), after.get(component)
-    return known[0] != known[1] and not {*known} & {None, ABSENT}
 
 
 def _counts_of_changes(

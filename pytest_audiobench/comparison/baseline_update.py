@@ -42,8 +42,7 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
     whose answers could not be read unless ``wanted.unreadable``, for what is at ``out`` and is no baseline, and for a
     baseline that would be too large.
     """
-    contents = run.only
-    if contents is None:
+    if (contents := run.only) is None:
         raise UsageError(
             f"{run.source} has the models {', '.join(sorted(run.models))}, and a baseline holds one: choose by --model"
         )

@@ -7,15 +7,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.comparison import comparison_lines
 from pytest_audiobench.comparison.alignment import aligned
-from pytest_audiobench.comparison.comparison_lines import (
-    ComparedLine,
-    Selection,
-    compared_lines,
-    group_fields,
-    planned_lines,
-    selected_scorers,
-)
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curve_comparison import CurveLine, curve_lines
 from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
@@ -42,7 +35,7 @@ class Comparison:
     """Lines of numbers, the first contender's beside the others'."""
 
     contenders: Sequence[Contender]
-    lines: Sequence[ComparedLine]
+    lines: Sequence[comparison_lines.ComparedLine]
     rules: Rules
     heading: Sequence[str]
     """What the reader must know before any number."""
@@ -66,7 +59,7 @@ class Comparison:
         return 6 if "not_comparable" in statuses or missing else 0
 
 
-def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) -> Comparison:
+def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection, rules: Rules) -> Comparison:
     """The comparison of every other contender with the first.
 
     Raises UsageError where no eval is common, where what went in differs in a component that is not allowed to, and
@@ -76,7 +69,7 @@ def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) ->
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
             raise UsageError(f"{first.name} and {other.name} have no eval in common: {_evals(first, other)}")
-    scorers = {eval_: selected_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
+    scorers = {eval_: comparison_lines.selected_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
     differing = [
         (other, mismatch)
         for other in others
@@ -94,13 +87,13 @@ def compare(contenders: Sequence[Contender], chosen: Selection, rules: Rules) ->
     for _, mismatch in differing:
         components.setdefault(mismatch.eval, set()).add(mismatch.component)
     fitted = aligned(contenders, limited, components)
-    lines, notes = planned_lines(fitted, chosen)
+    lines, notes = comparison_lines.planned_lines(fitted, chosen)
     only = [_unshared_evals(first, others), *(_unshared_evals(other, [first]) for other in others)]
-    known = [] if chosen.groups else group_fields(fitted)
+    known = [] if chosen.groups else comparison_lines.group_fields(fitted)
     hint = [f"samples can be grouped by {', '.join(known)}: --groups"] if known else []
     return Comparison(
         contenders=fitted,
-        lines=compared_lines(lines, rules.alpha, rules.max_drop),
+        lines=comparison_lines.compared_lines(lines, rules.alpha, rules.max_drop),
         rules=rules,
         heading=[
             *_artifact_warnings(contenders),
@@ -177,8 +170,7 @@ def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) ->
 def _allowed_mismatches(first: Contender, differing: Sequence[tuple[Contender, Mismatch]]) -> list[str]:
     lines: list[str] = []
     for component in COMPONENTS:
-        pairs = [(other, mismatch) for other, mismatch in differing if mismatch.component == component]
-        if pairs:
+        if pairs := [(other, mismatch) for other, mismatch in differing if mismatch.component == component]:
             other, mismatch = pairs[0]
             evals = len({each.eval for _, each in pairs})
             lines.append(

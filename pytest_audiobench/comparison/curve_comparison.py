@@ -112,8 +112,7 @@ def _figures(perturbations: Sequence[PerturbationRecord]) -> Iterator[_Figure]:
 
 def _value(sides: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure) -> float | None:
     rows = [[] if side is None else side.rows for side in sides]
-    points = _points(rows, line)
-    if points is None or None in sides:
+    if (points := _points(rows, line)) is None or None in sides:
         return None
     value = points.value(figure.weights)
     return value if math.isfinite(value) else None
@@ -131,8 +130,7 @@ def _difference(
     if len(pairs) < len(first):
         return None
     rows = [[pair[at] for pair in eval_pairs] for at in (0, 1) for eval_pairs in pairs]
-    points = _points(rows, line)
-    if points is None:
+    if (points := _points(rows, line)) is None:
         return None
     weights = [sign * weight for sign in (-1.0, 1.0) for weight in figure.weights]
     return contrast(points, weights, span(line.kind.unit)), sum(map(len, pairs))

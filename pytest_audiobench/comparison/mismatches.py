@@ -84,11 +84,12 @@ def mismatches(first: Contender, other: Contender, scorers: Mapping[str, Sequenc
 
 def _suspects(before: ComparableEval, after: ComparableEval) -> set[str]:
     """The components whose hashes differ where both are known; of limited runs they say nothing of each sample."""
-    components = {name for name in COMPONENTS[:-1] if _differ(before.hashes.get(name), after.hashes.get(name))}
+    components = {name for name in COMPONENTS[:-1] if differ(before.hashes.get(name), after.hashes.get(name))}
     return components | ({"data"} if before.dataset != after.dataset else set())
 
 
-def _differ(before: str | None, after: str | None) -> bool:
+def differ(before: str | None, after: str | None) -> bool:
+    """Whether two hashes are both known, and not the same."""
     return before != after and not {before, after} & {None, ABSENT}
 
 

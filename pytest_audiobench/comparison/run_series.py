@@ -56,8 +56,7 @@ def ordered_points(places: Sequence[Path], model: str, find: Find, order: Order)
     """
     notes: list[str] = []
     points = [point for folder in _folders(places, notes) for point in _run_points(folder, places, model, notes)]
-    whole = [point for point in points if not point.limited]
-    if whole and len(whole) < len(points):
+    if (whole := [point for point in points if not point.limited]) and len(whole) < len(points):
         notes.append(f"left out, since they were limited: {_names_text([point for point in points if point.limited])}")
         points = whole
     model_name = _one_model(points, model, find)
@@ -113,7 +112,13 @@ def _is_run(folder: Path) -> bool:
 def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str]) -> list[Point]:
     """The run's models that are wanted, by its record alone: samples are read when they are compared."""
     try:
-        matching = _matching_points(folder, model)
+        record = load_run(folder).record
+        points = [
+            point
+            for point in _models(folder, record)
+            if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
+        ]
+        matching = [(point, missing_parts(record, point.names.alias)) for point in points]
     except UsageError as error:
         if folder in named:
             raise
@@ -126,16 +131,6 @@ def _run_points(folder: Path, named: Sequence[Path], model: str, notes: list[str
     return [point for point, _ in matching]
 
 
-def _matching_points(folder: Path, model: str) -> list[tuple[Point, tuple[str, ...]]]:
-    record = load_run(folder).record
-    points = [
-        point
-        for point in _models(folder, record)
-        if not model or matches(model, point.names.alias) or matches(model, point.names.spec)
-    ]
-    return [(point, missing_parts(record, point.names.alias)) for point in points]
-
-
 def _models(folder: Path, record: RunRecord) -> Iterator[Point]:
     specs = {model.alias: model.spec for model in record.models}
     measured = [item for item in record.items if item.scorers and not item.control]
@@ -145,7 +140,6 @@ def _models(folder: Path, record: RunRecord) -> Iterator[Point]:
 
 
 def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
-    """What the one model is called. Raises UsageError where there are several, or none."""
     if not points:
         return model
     families = Counter(family(point.names, find) for point in points)
@@ -164,8 +158,7 @@ def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
 def _at_steps(points: Sequence[Point], find: Find, notes: list[str]) -> list[Point]:
     """The points with their steps; of two at one step the later. Raises UsageError for any that has none."""
     steps_of_points = steps([point.names for point in points], find) if points else []
-    without = [point for point, step in zip(points, steps_of_points, strict=True) if step is None]
-    if without:
+    if without := [point for point, step in zip(points, steps_of_points, strict=True) if step is None]:
         raise UsageError(
             f"no step is in the names of {_names_text(without)}: write a pattern as --step 'step-(\\d+)', or order "
             "them by --order time"

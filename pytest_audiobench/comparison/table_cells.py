@@ -73,8 +73,4 @@ def table_lines(
         for cells in rows:
             for line in ([cells[at] for at in columns], ["" if under is None else cells[under] for under in below]):
                 if any(line):
-                    yield _aligned_row(line, widths)
-
-
-def _aligned_row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return "  ".join([cells[0].ljust(widths[0]), *map(str.rjust, cells[1:], widths[1:])]).rstrip()
+                    yield "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()

@@ -106,19 +106,18 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
     runs = [sum(key in keys_of_run for keys_of_run in keys) for key in in_order]
     terms = Terms(wanted.alpha, max(1, sum(max(0, count - 1) + max(0, count - 2) for count in runs)))
     curves = {key: Curve(key, "", "higher", [None] * len(points), [None] * len(points)) for key in in_order}
-    tests = _Tests(wanted, terms)
     before: dict[Key, int] = {}
     for at, here in enumerate(map(read, points)):
         _add(curves, at, here, wanted)
         own_keys = [key for key in in_order if key in keys[at]]
         for place in sorted({before[key] for key in own_keys if key in before}, reverse=True):
-            regressions = tests.regressions(read(points[place]), here)
+            regressions = _regressions(wanted, terms, read(points[place]), here)
             for key in own_keys:
                 if before.get(key) == place:
                     curves[key].drops[at] = regressions.get(key)
         before |= dict.fromkeys(own_keys, at)
     for (best, last), keys_of_run in _apart(list(curves.values())).items():
-        regressions = tests.regressions(read(points[best]), read(points[last]))
+        regressions = _regressions(wanted, terms, read(points[best]), read(points[last]))
         for key, curve in keys_of_run.items():
             curve.since_best = regressions.get(key)
     return Track(model, points, list(curves.values()), wanted.alpha, wanted.max_drop, terms.lines, all_notes)
@@ -160,23 +159,20 @@ def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]
     ]
 
 
-class _Tests(NamedTuple):
-    wanted: TrackOptions
-    terms: Terms
-
-    def regressions(self, before: Contender, after: Contender) -> dict[Key, RegressionRecord | None]:
-        """What became of each line that both have. Raises UsageError where they were not asked the same."""
-        chosen = self.wanted.chosen
-        scorers = {name: selected_scorers(side, chosen.scorers) for name, side in before.sides.items()}
-        if differing := mismatches(before, after, scorers):
-            raise UsageError(
-                f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
-                f"{differing[0].says('the one', 'the other')}; name the runs that were"
-            )
-        common = before.sides.keys() & after.sides.keys()
-        limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-        lines = planned_lines(aligned([before, after], limited, {}), chosen)[0] if common else []
-        return {_key(line): regression(line, 1, self.terms, self.wanted.max_drop) for line in lines}
+def _regressions(
+    wanted: TrackOptions, terms: Terms, before: Contender, after: Contender
+) -> dict[Key, RegressionRecord | None]:
+    """What became of each line that both have. Raises UsageError where they were not asked the same."""
+    scorers = {name: selected_scorers(side, wanted.chosen.scorers) for name, side in before.sides.items()}
+    if differing := mismatches(before, after, scorers):
+        raise UsageError(
+            f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
+            f"{differing[0].says('the one', 'the other')}; name the runs that were"
+        )
+    common = before.sides.keys() & after.sides.keys()
+    limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
+    lines = planned_lines(aligned([before, after], limited, {}), wanted.chosen)[0] if common else []
+    return {_key(line): regression(line, 1, terms, wanted.max_drop) for line in lines}
 
 
 def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOptions) -> None:

@@ -39,8 +39,6 @@ def read(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow]:
         yield RecordedRow(
             sample=Sample(id=f"{number:06d}", clips=(), question="", reference=reference),
             responses={"answer": Response.of(prediction, "unknown")},
-            epoch=0,
-            error=None,
             eval=dataset,
             dataset=f"audiobench/{dataset}",
             model=file.resolve().parent.name,

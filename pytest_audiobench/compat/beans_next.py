@@ -102,7 +102,6 @@ def _row(item: _Item, row: Mapping[str, Any], truth: _Truth) -> RecordedRow:
         responses={}
         if error
         else {"answer": Response.of(text, _FINISHES.get(str(row.get("finish_reason")), "unknown"))},
-        epoch=0,
         error=str(error)[:_LONGEST_ERROR] if error else None,
         eval=item.task,
         dataset=f"beans-next/{item.task}",
@@ -123,8 +122,7 @@ def _item(file: Path, row: Mapping[str, Any], truths: Mapping[str, _Truth]) -> _
 
 def _family(row: Mapping[str, Any], task: str) -> str:
     """The family and task as the file says, or as BEANS-Zero's ids do; empty where neither tells."""
-    kind = row.get("task_type")
-    if kind is None and task.startswith(_ZERO):
+    if (kind := row.get("task_type")) is None and task.startswith(_ZERO):
         subset = task.removeprefix(_ZERO)
         kind = (
             "detection" if subset in _ZERO_DETECTION else "captioning" if subset == "captioning" else "classification"

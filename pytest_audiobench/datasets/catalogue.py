@@ -31,7 +31,8 @@ LOADERS: dict[str, str | Loader | Dataset | Path] = {
 for _folder in (_PACKAGE / "evals", _PACKAGE.parent / "evals"):
     LOADERS.update((file.name.removesuffix(SUFFIX), file) for file in sorted(_folder.glob(f"*{SUFFIX}")))
 
-_OWN = frozenset(LOADERS)
+OWN = frozenset(LOADERS)
+"""The names of this package."""
 
 PERTURBATIONS = {
     "audiobench": "datasets.perturbations.catalogue:audiobench_perturbations",
@@ -46,6 +47,12 @@ PERTURBATIONS = {
     "renderings": "compat.faithfulness_study.renderings:renderings",
 }
 """What makes each kind of perturbations."""
+
+
+def folder_names() -> set[str]:
+    """The names under which this package and what is registered look for folders, but for names that callers give."""
+    defaults = {"faithfulness", "faithfulness-audio", "injection", "non-speech", "packs"}
+    return defaults | {name for name, loader in LOADERS.items() if isinstance(loader, Path) or name not in OWN}
 
 
 def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
@@ -75,7 +82,7 @@ def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
 
 def register_dataset(name: str, loader: Loader | Dataset) -> None:
     """Make ``name`` mean ``loader``. Raises UsageError for a name of this package."""
-    if name in _OWN:
+    if name in OWN:
         raise UsageError(f"the data set {name!r} is there already: register yours under another name")
     LOADERS[name] = loader
 

@@ -136,6 +136,15 @@ def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tu
     return layout, root, file
 
 
+def check_libraries(declared: Declaration, given: Mapping[str, str], places: Places) -> None:
+    """Raises UsageError where the rows on this machine cannot be read for want of a library, DataNotFound for none."""
+    for case in declared.cases(given):
+        if _there(declared, case, places)[2].endswith(".parquet"):
+            from pytest_audiobench.audio.parquet_cells import check_pyarrow
+
+            check_pyarrow()
+
+
 def _published_rows(
     declared: Declaration, cases: Sequence[Mapping[str, str]], places: Places
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -17,6 +17,18 @@ _PLAIN = re.compile(r"[\w-](?:[^/\\:\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]
 """Paths that need no closer look: every part begins with a letter, digit, underscore or hyphen."""
 
 
+class NamedFolders(dict[str, Path]):
+    """Folders given for one data set each, by its name, and which of the names were looked up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lookups: set[str] = set()
+
+    def __getitem__(self, name: str) -> Path:
+        self.lookups.add(name)
+        return super().__getitem__(name)
+
+
 @dataclass(frozen=True, slots=True)
 class Places:
     """Where data may lie on this machine."""
@@ -43,16 +55,16 @@ class Places:
                 return DataRoot(name, folder.resolve())
         searched = ", ".join(_lacking(folder, landmarks) for folder in candidates) or "nowhere: no data folder is set"
         raise DataNotFound(
-            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER"
+            f"{name} is not on this machine (looked for {searched}); point to it with --ab-data {name}=FOLDER", name
         )
 
 
-def folders(entries: Sequence[str], base: Path, option: str) -> tuple[dict[str, Path], list[Path]]:
+def folders(entries: Sequence[str], base: Path, option: str) -> tuple[NamedFolders, list[Path]]:
     """The folders that ``[NAME=]FOLDER`` entries of ``option`` name: those of one data set, and shelves of many.
 
     Relative ones start at ``base``. Raises UsageError for what is no folder on this machine.
     """
-    named, shelves = {}, []
+    named, shelves = NamedFolders(), list[Path]()
     for entry in entries:
         name, equals, written = entry.partition("=")
         is_named = bool(equals) and os.sep not in name

@@ -1,7 +1,7 @@
 """The store: every answer that was paid for, in one SQLite file. It is the log of asking.
 
 One transaction a batch; the first write wins, and the asker reads back what the store holds. A key
-that is asked again (``refresh``, or a batch in which one sample had failed) and answered differently
+that is asked again (``refresh`` or ``fresh``, or a batch in which one sample had failed) and answered differently
 is counted as noise: both texts are kept. Failures lie apart and never become answers. Every row carries a digest:
 one that does not fit is no answer, is counted as damaged, and gives way to what is asked in its place.
 """
@@ -9,13 +9,14 @@ one that does not fit is no answer, is counted as damaged, and gives way to what
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 import struct
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -56,6 +57,10 @@ CREATE TABLE IF NOT EXISTS failure (
 );
 """
 _CHUNK = 500
+_BEGUN = "begun:"
+"""Begins the name of the note on a run that has begun and not ended: since when, and at which state of the project."""
+RESUMED_S = 86_400.0
+"""For so long after its last answer a run that did not end can be resumed."""
 _PATIENCE_S = 60.0
 _COLUMNS = {"answer": ("outputs", "detail"), "failure": ("message", "permanent")}
 """The tables of rows with a digest, and what each says of a key."""
@@ -75,6 +80,14 @@ _FAILURES = (sqlite3.Error, UnicodeDecodeError)
 _Row: TypeAlias = tuple[bytes, bytes, bytes, bytes, float]
 _PARTS = ("text", "audio")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+class StoredAnswer(NamedTuple):
+    """A response that the store holds."""
+
+    response: Response
+    earlier: float | None
+    """When another run asked for it, in seconds since 1970; None for one that this run asked for."""
 
 
 class Written(NamedTuple):
@@ -101,10 +114,19 @@ class Store:
     a file that is damaged so far that it cannot be mended.
     """
 
-    def __init__(self, path: Path, run: str, refresh: bool = False, extras: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        path: Path,
+        run: str,
+        refresh: bool = False,
+        extras: Sequence[Path] = (),
+        started: float = -math.inf,
+        state: Callable[[], str] = str,
+    ) -> None:
         """Open or make the store at ``path``; ``extras`` are further stores that are only read.
 
-        With ``refresh`` only the answers that ``run`` itself has asked for count as known.
+        With ``refresh`` only the answers that ``run`` itself has asked for, since it ``started``, count as known; where
+        answers must be ``fresh`` also those of runs at the same ``state`` of the project that did not end.
         Raises UsageError for a network file system, a file that is no store, or one of another version.
         """
         kind = network_file_system(path)
@@ -113,7 +135,8 @@ class Store:
                 f"the store {path} lies on a network file system ({kind}), where it could be damaged: "
                 "write it to a local disk with --ab-store and merge later"
             )
-        self._run, self._refresh = run, refresh
+        self.run = run
+        self._refresh, self._started, self._state = refresh, started, state
         self.damaged: set[bytes] = set()
         """The keys of rows that were met and do not fit their digests: they count as not there."""
         self._checked = False
@@ -123,31 +146,79 @@ class Store:
 
     def get_many(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
         """The known responses among ``keys``."""
-        responses = self._responses(self._own, keys, self._run if self._refresh else None)
-        for extra in () if self._refresh else self._extras:
-            missing = [key for key in keys if key not in responses]
-            responses.update(self._responses(extra, missing))
-        return responses
+        return {key: answer.response for key, answer in self.find(keys).items()}
 
-    def failures(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+    def find(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, StoredAnswer]:
+        """What is known of ``keys``; with ``fresh`` answers of this run alone, and of those that it resumes."""
+        runs = self._counted(fresh)
+        answers = self._answers(self._own, keys, runs)
+        for extra in self._extras if runs is None else ():
+            answers.update(self._answers(extra, [key for key in keys if key not in answers]))
+        return answers
+
+    def failures(self, keys: Sequence[bytes], fresh: bool = False) -> dict[bytes, str]:
         """Messages of the permanent failures among ``keys``: asking again would fail again."""
-        rows = self._rows(self._own, "failure", keys, self._run if self._refresh else None)
-        return {key: text.decode(errors="replace") for key, text, permanent, _ in rows if permanent == b"1"}
+        rows = self._rows(self._own, "failure", keys, self._counted(fresh))
+        return {key: text.decode(errors="replace") for key, text, permanent, *_ in rows if permanent == b"1"}
 
-    def _responses(self, file: _File, keys: Sequence[bytes], run: str | None = None) -> dict[bytes, Response]:
-        rows = self._rows(file, "answer", keys, run)
-        return {key: _response(outputs, detail) for key, outputs, detail, _ in rows}
+    def _counted(self, fresh: bool) -> Mapping[bytes, float] | None:
+        """The runs whose rows count, each from when on; None for all."""
+        return self._resumed if fresh or self._refresh else None
+
+    @cached_property
+    def _resumed(self) -> Mapping[bytes, float]:
+        """This run, which is noted as begun, and the runs that it resumes; under a refresh no other than itself."""
+        state, runs = self._state(), dict[str, float]()
+        for run, (since, at) in self._begun().items():
+            if at == state and (run == self.run or not self._refresh) and self._is_recent(run):
+                runs[run] = since
+        if self.run not in runs:
+            runs[self.run] = self._started
+            self.keep_note(f"{_BEGUN}{self.run}", json.dumps([self._started, state]))
+        return {run.encode(): since for run, since in runs.items()}
+
+    def _begun(self) -> dict[str, tuple[float, str]]:
+        begun = {}
+        for name, text in self._notes([self._own], _BEGUN).items():
+            with suppress(msgspec.MsgspecError):
+                begun[name.removeprefix(_BEGUN)] = msgspec.json.decode(text, type=tuple[float, str])
+        return begun
+
+    def _is_recent(self, run: str) -> bool:
+        query = "SELECT CAST(created AS REAL) FROM answer WHERE run = ? ORDER BY id DESC LIMIT 1"
+        try:
+            last = self._connection.execute(query, (run,)).fetchone()
+        except _FAILURES as error:
+            if not _is_damage(error):
+                raise _trouble(self._own.path, error) from error
+            return False
+        return last is not None and last[0] is not None and self._started - last[0] <= RESUMED_S
+
+    def end_run(self) -> None:
+        """Take the notes away that this run, and those that it resumed, have begun: no later run resumes them."""
+        try:
+            names = [(f"{_BEGUN}{run.decode()}",) for run in self._resumed]
+            self._connection.executemany("DELETE FROM meta WHERE name = ?", names)
+        except _FAILURES as error:
+            raise _trouble(self._own.path, error) from error
+
+    def _answers(
+        self, file: _File, keys: Sequence[bytes], runs: Mapping[bytes, float] | None = None
+    ) -> dict[bytes, StoredAnswer]:
+        run, started = self.run.encode(), self._started
+        return {
+            key: StoredAnswer(_response(outputs, detail), None if by == run and created >= started else created)
+            for key, outputs, detail, by, created in self._rows(file, "answer", keys, runs)
+        }
 
     def _rows(
-        self, file: _File, table: str, keys: Sequence[bytes], run: str | None = None
-    ) -> Iterator[tuple[bytes, bytes, bytes, bytes]]:
-        """The rows of ``keys`` as they were written: key, what the table says of it, and whose it is."""
+        self, file: _File, table: str, keys: Sequence[bytes], runs: Mapping[bytes, float] | None = None
+    ) -> Iterator[_Row]:
+        """The rows of ``keys`` as they were written; of ``runs``, where they are given, alone."""
         query = _READ[table] if file.digests else _READ[table].replace("CAST(digest AS BLOB)", "NULL")
-        also = " AND run = ?" if run else ""
         for chunk in _chunks(keys):
-            values: list[object] = [*chunk, run] if run else list(chunk)
             try:
-                rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))}){also}", values).fetchall()
+                rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))})", chunk).fetchall()
             except _FAILURES as error:
                 if not _is_damage(error):
                     raise _trouble(file.path, error) from error
@@ -155,21 +226,30 @@ class Store:
                     self.damaged.add(chunk[0])
                 else:
                     for key in chunk:
-                        yield from self._rows(file, table, [key], run)
+                        yield from self._rows(file, table, [key], runs)
                 continue
             for key, first, second, by, created, written in rows:
+                if runs is not None and not _is_of(runs, by, created):
+                    continue
                 if (written and written == _digest(key, first, second, by, created)) or (
                     not file.digests and _is_readable(first, second)
                 ):
-                    yield key, first, second, by
+                    yield key, first, second, by, created
                 else:
                     self.damaged.add(key)
 
     def put_batch(
-        self, answers: Mapping[bytes, tuple[Response, Mapping[str, object]]], failures: Mapping[bytes, tuple[str, bool]]
+        self,
+        answers: Mapping[bytes, tuple[Response, Mapping[str, object]]],
+        failures: Mapping[bytes, tuple[str, bool]],
+        fresh: bool = False,
     ) -> Written:
-        """Write one batch in one transaction: responses with their detail, and failures (message, permanent)."""
-        run, now, repairs = self._run.encode(), time.time(), 0
+        """Write one batch in one transaction: responses with their detail, and failures (message, permanent).
+
+        With ``fresh`` they take the places of answers that were not found for their age.
+        """
+        runs = self._counted(fresh)
+        run, now, repairs = self.run.encode(), time.time(), 0
         rows: list[_Row] = []
         valid: dict[bytes, Response] = {}
         for key, (response, detail) in answers.items():
@@ -179,17 +259,18 @@ class Store:
         failed = [(key, text.encode(), b"%d" % permanent, run, now) for key, (text, permanent) in failures.items()]
         try:
             self._check_pages({*answers, *failures})
-            known, noise = self._write_batch(rows, failed)
+            known, noise = self._write_batch(rows, failed, runs)
         except _FAILURES as error:
             if not _is_damage(error):
                 raise _trouble(self._own.path, error) from error
             try:
                 _rebuild(self._connection)
-                known, noise = self._write_batch(rows, failed)
+                known, noise = self._write_batch(rows, failed, runs)
             except _FAILURES as again:
                 raise _trouble(self._own.path, again) from again
         self.damaged.difference_update(valid, failures)
-        return Written(valid | self._responses(self._own, known), noise, repairs)
+        stands = {key: answer.response for key, answer in self._answers(self._own, known).items()}
+        return Written(valid | stands, noise, repairs)
 
     def _check_pages(self, keys: set[bytes]) -> None:
         """Before a damaged row gives way: in a damaged table its pages may be those of another row, too."""
@@ -200,10 +281,12 @@ class Store:
                     _rebuild(self._connection)
                     break
 
-    def _write_batch(self, rows: Sequence[_Row], failed: Sequence[_Row]) -> tuple[list[bytes], int]:
+    def _write_batch(
+        self, rows: Sequence[_Row], failed: Sequence[_Row], runs: Mapping[bytes, float] | None
+    ) -> tuple[list[bytes], int]:
         with self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
-            known, noise = self._write(rows)
+            known, noise = self._write(rows, runs)
             self._insert("failure", failed)
         return known, noise
 
@@ -216,19 +299,17 @@ class Store:
             ((*row, _digest(*row)) for row in rows),
         )
 
-    def _write(self, rows: Sequence[_Row]) -> tuple[list[bytes], int]:
+    def _write(self, rows: Sequence[_Row], runs: Mapping[bytes, float] | None = None) -> tuple[list[bytes], int]:
         """The keys that were answered before, and how many of them differently."""
-        known = {
-            key: (outputs, run) for key, outputs, _, run in self._rows(self._own, "answer", [row[0] for row in rows])
-        }
+        known = {row[0]: row for row in self._rows(self._own, "answer", [row[0] for row in rows])}
         noise, inserted = 0, []
         for row in rows:
             key, outputs, _, run, now = row
             before = known.get(key)
-            replaced = self._refresh and before is not None and before[1] != run
-            if before is not None and before[0] != outputs:
+            replaced = runs is not None and before is not None and not _is_of(runs, *before[3:])
+            if before is not None and before[1] != outputs:
                 noise += 1
-                loser = before if replaced else (outputs, run)
+                loser = (before[1], before[3]) if replaced else (outputs, run)
                 statement = (
                     "INSERT INTO noise (key, outputs, run, created) VALUES (?, CAST(? AS TEXT), CAST(? AS TEXT), ?)"
                 )
@@ -240,12 +321,15 @@ class Store:
 
     def notes(self, prefix: str) -> list[tuple[str, str]]:
         """The notes (texts up to 64 KiB by name) whose names begin so; ours win over the extra stores'."""
+        return list(self._notes((*self._extras, self._own), prefix).items())
+
+    def _notes(self, files: Iterable[_File], prefix: str) -> dict[str, str]:
         notes: dict[str, str] = {}
         query = (
             "SELECT CAST(name AS BLOB), CAST(value AS BLOB) FROM meta "
             "WHERE substr(name, 1, ?) = ? AND length(value) <= ? ORDER BY rowid"
         )
-        for file in (*self._extras, self._own):
+        for file in files:
             try:
                 rows = file.connection.execute(query, (len(prefix), prefix, 65536 + 33)).fetchall()
             except _FAILURES as error:
@@ -257,7 +341,7 @@ class Store:
                 if len(text) <= 65536 and (not file.digests or written == _note_digest(name, text)):
                     with suppress(UnicodeDecodeError):
                         notes[name.decode()] = text.decode()
-        return list(notes.items())
+        return notes
 
     def keep_note(self, name: str, text: str) -> None:
         """Keep a short text beside the answers; the last one of a name wins."""
@@ -276,6 +360,12 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _is_of(runs: Mapping[bytes, float], by: bytes, created: float | None) -> bool:
+    """Whether a row was written by one of ``runs`` since it began: a run of last week may have had the same name."""
+    since = runs.get(by)
+    return since is not None and created is not None and created >= since
 
 
 def _open(path: Path) -> _File:

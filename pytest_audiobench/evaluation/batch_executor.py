@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import time
 from array import array
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.errors import (
@@ -50,6 +51,36 @@ _FAILED_BATCHES = 3
 
 Progress = Callable[[int, int], None]
 _Played: TypeAlias = "tuple[PlayedAudio, ...] | AudioError"
+_Answers: TypeAlias = "dict[bytes, tuple[Response, dict[str, object]]]"
+
+
+CANARIES = 60
+"""Answers of earlier runs that are asked again of one model in a run, drawn by hash."""
+
+
+@dataclass
+class Reuse:
+    """What a run makes of earlier answers of a model whose identity is a mere name."""
+
+    fresh: bool = False
+    """Whether none of them counts."""
+    canaries: Mapping[str, int] = field(default_factory=dict)
+    """How many of them are asked again, by test."""
+    _spent: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def draw(self, test: str, alias: str) -> int:
+        """How many of a test's may still be asked again."""
+        return max(0, self.canaries.get(test, 0) - self._spent[test, alias])
+
+    def spend(self, test: str, alias: str, count: int) -> None:
+        self._spent[test, alias] += count
+
+
+class SampleFailure(NamedTuple):
+    """A sample that could not be asked again, and why."""
+
+    sample_id: str
+    message: str
 
 
 @dataclass
@@ -58,12 +89,38 @@ class Counts:
 
     asked: int = 0
     known: int = 0
+    reused: int = 0
+    """Of these the answers of earlier runs."""
+    oldest: str | None = None
+    """The day (UTC) on which the first of them was asked for."""
+    newest: str | None = None
+    canaries: int = 0
+    """Of these the ones that were asked again."""
+    differing: int = 0
+    """Of these the ones that were answered otherwise."""
+    failed_again: int = 0
+    """Canaries that could not be asked."""
     noise: int = 0
     """Answers that differed when asked again."""
     damaged: int = 0
     """Rows of the store that did not fit their digests."""
     repaired: int = 0
     oom_splits: int = 0
+
+    def add_reused(self, times: Sequence[float]) -> None:
+        """Count answers of earlier runs, by when they were asked for."""
+        days = [_day(time_s) for time_s in (min(times), max(times))] if times else []
+        self.reused += len(times)
+        self.oldest = min([*days, *filter(None, [self.oldest])], default=None)
+        self.newest = max([*days, *filter(None, [self.newest])], default=None)
+
+
+def _day(time_s: float) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(min(max(time_s, 0.0), _LAST_DAY)))
+
+
+_LAST_DAY = 253_402_300_799.0
+"""The end of the year 9999: a clock may have been anything."""
 
 
 @dataclass
@@ -101,9 +158,20 @@ class _Batch:
 class BatchExecutor:
     """The model's batches of one stage after another, shared with every process that uses the same store."""
 
-    def __init__(self, handle: ModelHandle, store: Store, locks: BatchLocks, progress: Progress) -> None:
+    def __init__(
+        self,
+        handle: ModelHandle,
+        store: Store,
+        locks: BatchLocks,
+        progress: Progress,
+        fresh: bool = False,
+        canaries: int = 0,
+    ) -> None:
+        """``fresh`` and ``canaries``: as :class:`Reuse` says, for a model whose identity is a mere name."""
         self.handle, self._store, self._locks, self._progress = handle, store, locks, progress
+        self._fresh_if_named, self._canaries_if_named = fresh, canaries
         self.counts = Counts()
+        self.failed_canaries: list[SampleFailure] = []
         self.time = Time()
         self._failed_in_a_row = 0
 
@@ -124,13 +192,15 @@ class BatchExecutor:
                 whole = batch_key([planned[i].key for i in batch])
                 for i in batch:
                     keys[i] = answer_key(planned[i].key, whole)
-        responses = self._stored_responses(keys)
+        responses, earlier = self._stored_responses(keys)
         self.counts.damaged += len(self._store.damaged.intersection(keys))
         if self.handle.planned:
             # A batch is known whole or asked whole: what it would be asked again for is not known, nor counted so.
             complete = [batch for batch in positions if all(keys[i] in responses for i in batch)]
             responses = {keys[i]: responses[keys[i]] for batch in complete for i in batch}
         self.counts.known += len(responses)
+        self._count_reused(responses, earlier)
+        self._ask_canaries(requests, planned, keys, {key: responses[key] for key in earlier if key in responses})
         missing = array("I", (i for i, key in enumerate(keys) if key not in responses))
         self._progress(len(responses), len(keys))
         if missing:
@@ -143,16 +213,58 @@ class BatchExecutor:
             self.time.asking_s += time.perf_counter() - started - (self.time.loading_s - loading_s)
         return {request.key: responses[key] for request, key in zip(requests, keys, strict=True)}
 
-    def _stored_responses(self, keys: Sequence[bytes]) -> dict[bytes, Response]:
-        """What the store holds of these: answers, and failures that would only repeat."""
+    @property
+    def _fresh(self) -> bool:
+        return self._fresh_if_named and self.handle.is_mere_name
+
+    def _stored_responses(self, keys: Sequence[bytes]) -> tuple[dict[bytes, Response], dict[bytes, float]]:
+        """What the store holds of these (answers, and failures that would only repeat), and when other runs asked."""
         responses: dict[bytes, Response] = {}
+        earlier: dict[bytes, float] = {}
         for start in range(0, len(keys), _LOOKED_UP):
             portion = keys[start : start + _LOOKED_UP]
-            responses |= self._store.get_many(portion)
+            for key, answer in self._store.find(portion, self._fresh).items():
+                responses[key] = answer.response
+                if answer.earlier is not None:
+                    earlier[key] = answer.earlier
             missing = [key for key in portion if key not in responses]
-            failures = self._store.failures(missing)
+            failures = self._store.failures(missing, self._fresh)
             responses |= {key: Response(error=text, lasting=True) for key, text in failures.items()}
-        return responses
+        return responses, earlier
+
+    def _count_reused(self, responses: Mapping[bytes, Response], earlier: Mapping[bytes, float]) -> None:
+        self.counts.add_reused([time_s for key, time_s in earlier.items() if key in responses])
+
+    def _ask_canaries(
+        self,
+        requests: Sequence[Request],
+        planned: Sequence[PlannedRequest],
+        keys: Sequence[bytes],
+        reused: Mapping[bytes, Response],
+    ) -> None:
+        """Ask some of what the store answers again, drawn by hash, other ones in every run: the texts are compared."""
+        left = self._canaries_if_named - self.counts.canaries - self.counts.failed_again
+        if left <= 0 or not reused or not self.handle.is_mere_name:
+            return
+        salt = self._store.run.encode()
+        places = [i for i, key in enumerate(keys) if key in reused]
+        drawn = sorted(places, key=lambda i: hashlib.sha256(salt + keys[i]).digest())[:left]
+        batches = full_batches(array("I", sorted(drawn)), planned, self.handle.limits)
+        todo = (self._batch(requests, keys, batch) for batch in batches)
+        with closing(self._decoded_ahead(todo, eager=True)) as stream:
+            for batch, audio in stream:
+                answers, failures, _ = self._asked(batch, audio)
+                written = self._store.put_batch(answers, {})
+                self.counts.noise += written.noise
+                self.counts.canaries += len(answers)
+                self.counts.differing += sum(
+                    _texts(response) != _texts(reused[key]) for key, (response, _) in answers.items()
+                )
+                self.counts.failed_again += len(failures)
+                ids = dict(zip(batch.keys, (request.sample_id for request in batch.requests), strict=True))
+                self.failed_canaries += [
+                    SampleFailure(ids[key], f"asked again: {text}") for key, (text, _) in failures.items()
+                ]
 
     def _batch(self, requests: Sequence[Request], keys: Sequence[bytes], positions: Sequence[int]) -> _Batch:
         batch_keys = tuple(keys[i] for i in positions)
@@ -196,14 +308,27 @@ class BatchExecutor:
 
     def _execute_batch(self, batch: _Batch, audio: _Decoding) -> dict[bytes, Response]:
         """The batch's responses: from the store when another process was quicker, else from the model."""
-        stored = self._stored_responses(batch.keys)
-        if len(stored) == len(batch.keys):
+        stored, earlier = self._stored_responses(batch.keys)
+        if len(stored) == len(batch.keys) or (stored and not self.handle.planned):
             self.counts.known += len(stored)
+            self._count_reused(stored, earlier)
+        if len(stored) == len(batch.keys):
             return stored
         if not self.handle.planned and stored:
-            self.counts.known += len(stored)
             left = [i for i, key in enumerate(batch.keys) if key not in stored]
             batch = self._batch(batch.requests, batch.keys, left)
+        answers, failures, failed = self._asked(batch, audio)
+        written = self._store.put_batch(answers, failures, self._fresh)
+        self.counts.asked += len(answers)
+        self.counts.noise += written.noise
+        self.counts.repaired += written.repaired
+        # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
+        return failed | stored | written.responses
+
+    def _asked(
+        self, batch: _Batch, audio: _Decoding
+    ) -> tuple[_Answers, dict[bytes, tuple[str, bool]], dict[bytes, Response]]:
+        """What the model answers now, with traces of what it was played; what failed, for the store and as it is."""
         failures: dict[bytes, tuple[str, bool]] = {}
         failed: dict[bytes, Response] = {}
         playable: list[tuple[bytes, Ask]] = []
@@ -214,7 +339,7 @@ class BatchExecutor:
             else:
                 playable.append((key, Ask(request, played)))
         responses, share_s = self._model_responses([ask for _, ask in playable])
-        answers = {}
+        answers: _Answers = {}
         for (key, ask), response in zip(playable, responses, strict=True):
             if response.error is not None:
                 failures[key] = (message(response.error), False)
@@ -231,12 +356,7 @@ class BatchExecutor:
                 for p in ask.audio
             ]
             answers[key] = (response, {"audio": traces})
-        written = self._store.put_batch(answers, failures)
-        self.counts.asked += len(answers)
-        self.counts.noise += written.noise
-        self.counts.repaired += written.repaired
-        # A planned batch was asked whole: the answers that it had stand, whatever became of them now.
-        return failed | stored | written.responses
+        return answers, failures, failed
 
     def _model_responses(self, asks: Sequence[Ask]) -> tuple[list[Response], float]:
         """The model's responses, and each one's share of the seconds that the model took for them."""
@@ -314,6 +434,10 @@ class _Decoding:
         for portion in self._portions:
             self._played |= portion.result()
         return [self._played.get(request.key, ()) for request in requests]
+
+
+def _texts(response: Response) -> list[str]:
+    return [output.text for output in response.outputs]
 
 
 def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[str, _Played]:

@@ -16,7 +16,7 @@ from pytest_audiobench.errors import UnsuitableModel, UsageError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers, collect_answers
 from pytest_audiobench.evaluation.answer_store import Store
-from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress
+from pytest_audiobench.evaluation.batch_executor import BatchExecutor, BatchLocks, Progress, Reuse
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, item_hashes
 from pytest_audiobench.evaluation.model_handle import ModelHandle
@@ -24,13 +24,13 @@ from pytest_audiobench.evaluation.requests import settings_payload
 from pytest_audiobench.evaluation.result import Result
 from pytest_audiobench.evaluation.scoring import EvalScores, ScoredSample, are_unreadable, score_answers
 from pytest_audiobench.evaluation.selection import Selection, clusters, select
-from pytest_audiobench.extensions import suggestion
 from pytest_audiobench.protocols.protocol import ALL, Protocol
 from pytest_audiobench.records.run import AskingRecord, ErrorRecord, ItemRecord, PerturbationRecord, StageRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.protocols.prompt_sets import PromptSet
 _ERRORS_NAMED = 20
+_CANARIES_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,12 @@ class RunContext:
     scorers: tuple[str, ...] = ()
     prompts: PromptSet | None = None
     judges: Mapping[str, ModelHandle] = field(default_factory=dict)
+    reuse: Reuse = field(default_factory=Reuse)
+
+    def executor(self, handle: ModelHandle, test: str, progress: Progress) -> BatchExecutor:
+        """What asks a model, or a judge, for a test."""
+        canaries = self.reuse.draw(test, handle.alias)
+        return BatchExecutor(handle, self.store, self.locks, progress, self.reuse.fresh, canaries)
 
 
 @dataclass(frozen=True)
@@ -94,9 +100,12 @@ def evaluate(
     selection = select(dataset, spec.places, context.index, handle, context.limit, spec.samples)
     protocol = protocol.fitting(selected.sample for selected in selection.samples)
     spec.ready(selection, protocol)
-    executor = BatchExecutor(handle, context.store, context.locks, spec.progress)
-    judges = judge_executors(context, protocol, spec.progress)
+    executor = context.executor(handle, spec.nodeid, spec.progress)
+    judges = judge_executors(context, protocol, spec.nodeid, spec.progress)
     answers = collect_answers(selection, protocol, executor, context.epochs, judges)
+    for each in (executor, *judges.values()):
+        context.reuse.spend(spec.nodeid, each.handle.alias, each.counts.canaries + each.counts.failed_again)
+    failed_canaries = [failure for each in (executor, *judges.values()) for failure in each.failed_canaries]
     scores = score_answers(protocol, answers, clusters(selection), selection.groups, context.epochs)
     truncated = sum(any(response.truncated_s for response in sample.responses.values()) for sample in answers)
     failed = Counter(stage.partition("@")[2] for sample in answers for stage, _ in failed_verdicts(sample))
@@ -129,7 +138,7 @@ def evaluate(
         taken=taken,
         speed=speed.figures(taken),
         asking=AskingRecord(**vars(executor.counts), truncated_clips=truncated),
-        errors=first_errors(answers),
+        errors=[*first_errors(answers), *(ErrorRecord(*failure) for failure in failed_canaries[:_CANARIES_NAMED])],
         judges={alias: AskingRecord(**vars(judge.counts), errors=failed[alias]) for alias, judge in judges.items()},
         options=dict(protocol.options),
         groups=list(selection.groups),
@@ -160,7 +169,7 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
         protocol = with_other_prompts(protocol, context.prompts)
-    protocol = _with_named_scorers(protocol, context.scorers)
+    protocol = with_named_scorers(protocol, context.scorers)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
         from pytest_audiobench.evaluation.judging import with_judges, with_rewriters
@@ -169,23 +178,10 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
     return protocol, cautions
 
 
-def _with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
-    """``protocol``, read by those of the scorers that it has.
-
-    Names that belong to other evals' protocols are fine; one that belongs to none is a mistake.
-    """
-    from pytest_audiobench.protocols.catalogue import scorer_names
-
-    def unknown() -> list[str]:
-        others = [name for name in names if name not in protocol.available and name != ALL]
-        known = scorer_names() if others else ()
-        return [name for name in others if name not in known]
-
-    if unknown():
+def with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:
+    """``protocol``, read by those of the scorers that it has; other names belong to other evals' protocols."""
+    if any(name not in protocol.available and name != ALL for name in names):
         protocol = protocol.extended()
-    if strange := unknown():
-        known = sorted({*protocol.available, *scorer_names()})
-        raise UsageError(f"no scorer is called {strange[0]!r}; {suggestion(strange[0], known)}")
     scorers = [name for name in names if name in protocol.available or name == ALL]
     return protocol.with_scorers(*scorers) if scorers else protocol
 
@@ -196,6 +192,11 @@ def _check_feasible(handle: ModelHandle, dataset: Dataset, protocol: Protocol) -
             can = " and ".join(handle.limits.tasks)
             only = f"{handle.spec} can do {can} and nothing else"
             raise UnsuitableModel(f"{only}, and {dataset.name} asks it for {stage.task}")
+    check_scorers(protocol)
+
+
+def check_scorers(protocol: Protocol) -> None:
+    """Raises UsageError for a scorer whose libraries are not installed."""
     # What a score needs is looked for before the model is asked, or hours of answers would end in a missing library.
     for scorer in protocol.scorers:
         if lacking := scorer.missing_parts():
@@ -226,10 +227,10 @@ def failed_verdicts(sample: SampleAnswers) -> list[tuple[str, str]]:
     return [(stage, verdict.error) for stage, verdict in sample.verdicts.items() if verdict.error is not None]
 
 
-def judge_executors(context: RunContext, protocol: Protocol, progress: Progress) -> dict[str, BatchExecutor]:
+def judge_executors(context: RunContext, protocol: Protocol, test: str, progress: Progress) -> dict[str, BatchExecutor]:
     """The judges that a protocol names, ready to be asked."""
     aliases = dict.fromkeys(stage.judge for stage in protocol.stages if stage.judge)
-    return {alias: BatchExecutor(context.judges[alias], context.store, context.locks, progress) for alias in aliases}
+    return {alias: context.executor(context.judges[alias], test, progress) for alias in aliases}
 
 
 def _warnings(

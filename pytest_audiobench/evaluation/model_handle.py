@@ -67,6 +67,12 @@ class ModelHandle:
         return str(getattr(self._model, "style", ""))
 
     @property
+    def is_mere_name(self) -> bool:
+        """Whether its identity would be the same with other weights, so that its earlier answers prove nothing."""
+        _ = self.fingerprint  # what a server says of itself is known once it was asked
+        return bool(getattr(self._model, "is_mere_name", False))
+
+    @property
     def oom_splits(self) -> int:
         return int(getattr(self._model, "oom_splits", 0))
 

@@ -26,16 +26,8 @@ _ABBREVIATIONS = (
     "mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|gen|gov|sen|rep|lt|col|capt|sgt|rev|dept|messrs|ft|"
     "jan|feb|mar|apr|aug|sept|sep|oct|nov|dec|ave|blvd|bros"
 )
-_HALVES = {
-    "cannot": ("can", "not"),
-    "gonna": ("gon", "na"),
-    "gotta": ("got", "ta"),
-    "wanna": ("wan", "na"),
-    "gimme": ("gim", "me"),
-    "lemme": ("lem", "me"),
-    "'tis": ("'t", "is"),
-    "'twas": ("'t", "was"),
-}
+_HALVED = ("can not", "gon na", "got ta", "wan na", "gim me", "lem me", "'t is", "'t was")
+_HALVES = {half.replace(" ", ""): half.split() for half in _HALVED}
 _NAMES = {"(": "-lrb-", ")": "-rrb-", "[": "-lsb-", "]": "-rsb-", "{": "-lcb-", "}": "-rcb-", "€": "$", "£": "#"}
 _PLAIN = str.maketrans(
     dict.fromkeys("’‘ʼ‛", "'")

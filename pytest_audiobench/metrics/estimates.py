@@ -9,14 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.metric import (
-    RANGES,
-    Clusters,
-    Estimate,
-    MetricKind,
-    Statistics,
-    Summed,
-)
+from pytest_audiobench.metrics.metric import RANGES, Clusters, Estimate, MetricKind, Statistics, Summed
 from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Ends, Statistic, Sums, Table, interval_of, of_rows, resampling
 from pytest_audiobench.stats.intervals import Floats, mean_interval, none, proportion, ratio
@@ -43,8 +36,7 @@ def mean_of(metric: str, statistic: str, bounds: tuple[float, float] = (0.0, 1.0
     """The mean of one statistic that lies within ``bounds``; a share where all values are 0 or 1."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = columns(statistics, metric, statistic)[:, 0].tolist()
-        if not values:
+        if not (values := columns(statistics, metric, statistic)[:, 0].tolist()):
             return nothing()
         whole = bounds == (0.0, 1.0) and set(values) <= {0.0, 1.0}
         interval = proportion(values, clusters) if whole else mean_interval(values, clusters, bounds=bounds)
@@ -66,8 +58,7 @@ def ratio_of(
             return nothing()
         counts = columns(statistics, metric, *tops, *bottoms)
         above, below = counts[:, : len(tops)].sum(axis=1), counts[:, len(tops) :].sum(axis=1)
-        total = float(below.sum())
-        if total == 0.0:
+        if (total := float(below.sum())) == 0.0:
             return Estimate(math.nan, None, None, len(below), none(empty).method)
         interval = ratio(above, below, clusters, most=most)
         return Estimate(float(above.sum()) / total, interval.lower, interval.upper, len(below), interval.method)
@@ -120,8 +111,7 @@ def of_form(form_of: Callable[[Sequence[Statistics]], Sums | Table | str]) -> Es
 
 def value_of(kind: MetricKind, statistics: Sequence[Statistics]) -> float:
     """The value that ``kind`` estimates, without the resamples of its interval; NaN where there is none."""
-    form_of = kind.summed or kind.whole
-    if form_of is None or not statistics:
+    if (form_of := kind.summed or kind.whole) is None or not statistics:
         return kind.estimate(statistics, None).value
     form = form_of(statistics)
     return math.nan if isinstance(form, str) else form.whole()

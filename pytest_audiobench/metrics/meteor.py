@@ -36,8 +36,7 @@ def lacks_data(*resources: str) -> str:
     """In a sentence, which of nltk's data ("corpora/wordnet", "tokenizers/punkt_tab") are missing on this machine."""
     if missing := lacks_captions("nltk"):
         return missing
-    missing_data = [resource.split("/")[1] for resource in resources if not _is_here(resource)]
-    if not missing_data:
+    if not (missing_data := [resource.split("/")[1] for resource in resources if not _is_here(resource)]):
         return ""
     calls = "; ".join(f"nltk.download({name!r})" for name in missing_data)
     return f"METEOR with synonyms needs nltk's data {' and '.join(missing_data)}, never downloaded unasked: run {calls}"

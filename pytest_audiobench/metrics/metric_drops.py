@@ -25,8 +25,7 @@ def drop_of(
     """
     if not before:
         return no_drop(math.nan, "no pairs")
-    form = kind.parts or kind.summed or kind.whole
-    if form is None:
+    if (kind.parts or kind.summed or kind.whole) is None:
         return no_drop(math.nan, f"{kind.name} is not made of samples that can be compared")
     try:
         first, second = (_side(kind, statistics) for statistics in (before, after))

@@ -69,8 +69,7 @@ def rate(errors: Mapping[str, float], prefix: str = "") -> float:
 
     A sample without reference counts as one of one token: its rate is the number of insertions, as in jiwer 4.
     """
-    wrong = errors[f"{prefix}S"] + errors[f"{prefix}D"] + errors[f"{prefix}I"]
-    return wrong / max(errors[f"{prefix}N"], 1.0)
+    return (errors[f"{prefix}S"] + errors[f"{prefix}D"] + errors[f"{prefix}I"]) / max(errors[f"{prefix}N"], 1.0)
 
 
 PhoneSet: TypeAlias = Literal[39, 48, 61]

@@ -57,8 +57,7 @@ _UNPASSABLE = re.compile("[\ud800-\udfff\0]")
 def lacking(tokenizer: str) -> str:
     """In a sentence, what must be had before ``tokenizer`` can be used here; nothing where all is there."""
     modules, remedy = _MODULES.get(tokenizer, ((), ""))
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
-    if missing:
+    if missing := [module for module in modules if importlib.util.find_spec(module) is None]:
         return f"the tokenizer {tokenizer} needs {' and '.join(missing)}: {remedy}"
     if tokenizer not in SPM_MODELS:
         return ""

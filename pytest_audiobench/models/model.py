@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from pytest_audiobench.models.messages import Ask, Response
@@ -64,8 +65,10 @@ class Model(Protocol):
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
     spent), ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
     (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
-    prompts it can be asked, of a model that is nothing but a judge), ``oom_splits`` (batches halved for want of
-    memory so far), ``peak_memory_bytes``.
+    prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
+    fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
+    ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``missing_parts`` (a function:
+    which library is not installed that asking needs, and how to install it, or "").
     """
 
     spec: str
@@ -91,3 +94,11 @@ class Model(Protocol):
 
     def close(self) -> None:
         """Free memory and devices."""
+
+
+def missing_library(extras: Mapping[str, str]) -> str:
+    """The first of the libraries that is not installed, with how to install the extra that brings it; "" for none."""
+    for library, extra in extras.items():
+        if find_spec(library) is None:
+            return f"{library} is not installed: pip install 'pytest-audiobench[{extra}]'"
+    return ""

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 
 from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.model import Model
 from pytest_audiobench.models.spec import STYLE, ModelSpec
 
@@ -29,8 +30,8 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     problems = [] if spec.kind in kinds else extensions.load()
     kinds = {**KINDS, **kinds}  # an extension adds its kinds to ours
     if spec.kind not in kinds:
-        known = "; ".join([", ".join(sorted(kinds)), *problems])
-        raise UsageError(f"{spec.text!r} names an unknown kind of model; known are {known}")
+        known = nearest(spec.kind, sorted(kinds), f"known are {', '.join(sorted(kinds))}")
+        raise UsageError("; ".join([f"{spec.text!r} names an unknown kind of model", known, *problems]))
     # How a model is asked to reason is the evals' affair: a kind and its identity know nothing of it.
     options = {key: value for key, value in spec.options.items() if key != STYLE}
     try:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.io.mistakes import nearest
 
 C = TypeVar("C", bound=str)
 
@@ -78,7 +79,9 @@ def check_options(kind: str, options: Mapping[str, str], known: Collection[str])
     """Raise UsageError for the first option that ``kind`` does not know, naming those it does."""
     for key in options:
         if key not in (*known, STYLE):
-            raise UsageError(f"{kind!r} has no option {key!r}; it has {', '.join(sorted({*known, STYLE}))}")
+            names = sorted({*known, STYLE})
+            there = nearest(key, names, f"it has {', '.join(names)}")
+            raise UsageError(f"{kind!r} has no option {key!r}; {there}")
 
 
 def number(
@@ -103,7 +106,21 @@ def one_of(kind: str, options: Mapping[str, str], key: str, values: Sequence[C])
         return None
     if value in values:
         return cast(C, value)
-    raise UsageError(f"{key}={value[:80]} of an {kind} model is unknown; give one of {', '.join(values)}")
+    there = nearest(value, values, f"give one of {', '.join(values)}")
+    raise UsageError(f"{key}={value[:80]} of an {kind} model is unknown; {there}")
+
+
+def pinned_revision(kind: str, options: Mapping[str, str]) -> str | None:
+    """What the user calls the weights behind a server's name (``revision``), None where nothing is said.
+
+    Raises UsageError for an empty one, as of a variable that is not set: it would pin nothing.
+    """
+    revision = options.get("revision")
+    if revision is not None and not revision.strip():
+        raise UsageError(
+            f"revision= of an {kind} model is empty: name its weights, as revision=step-2000, or leave it out"
+        )
+    return revision
 
 
 def written(kind: str, target: str, options: Mapping[str, str]) -> str:

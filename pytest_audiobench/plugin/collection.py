@@ -9,13 +9,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from _pytest.mark.expression import Expression
 
-from pytest_audiobench.datasets.places import Places
-from pytest_audiobench.errors import DataNotFound, FatalError, InfrastructureError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.gate.config import RULES_FILE
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
@@ -26,8 +26,11 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
 from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
-from pytest_audiobench.plugin.workers import RUN, is_first, process_name, worker_input
+from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
+
+_READ_HERE = {"baseline", "hf", "replay"}
+"""The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
@@ -38,7 +41,7 @@ def session_of(config: pytest.Config) -> EvalSession:
     if SESSION not in config.stash:
         options = read_options(config)
         if run := worker_input(config).get(RUN):
-            place = RunFolder(options.reports, run)
+            place = RunFolder(options.reports, run, worker_input(config)[STARTED])
             line = progress.to_file(place.folder / f"progress-{process_name(config)}")
         else:
             place, line = controller_of(config).place, _terminal_progress(config)
@@ -63,6 +66,10 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared.check_models()
         _check_rules_files(shared, items)
         _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
+        if shared.options.scorers or shared.options.required or shared.data_folders[0]:
+            from pytest_audiobench.plugin.given_names import check_names
+
+            check_names(shared, items, partial(_whole_benchmark, config))
         if is_first(config):
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
@@ -156,10 +163,19 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         _refuse(config, session.items, error)
         return
     try:
+        shared.check_libraries({_alias(shared, item) for item in selected})
+        if any(DECLARED in item.stash for item in selected):
+            from pytest_audiobench.plugin.needed_parts import check_parts
+
+            check_parts(shared, selected)
         expected = _expected_evals(shared, session, selected)
     except UsageError as error:
         _refuse(config, session.items, error)
         return
+    if not {spec.kind for spec in (*shared.specs.values(), *shared.judge_specs.values())} <= _READ_HERE:
+        from pytest_audiobench.plugin.earlier_answers import decide
+
+        decide(shared, expected, selected)
     left_out = _rules_left_out(shared, expected, studies)
     cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
     if shared.gate is None:
@@ -174,7 +190,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         except FatalError as error:
             _refuse(config, session.items, error)
             return
-    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, baseline))
+    unknown = shared.unknown_data
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, unknown, baseline))
 
 
 def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
@@ -227,24 +244,14 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
         if item.stash.get(DECLARED, DeclaredEval()).data() is not None:
             files.setdefault(item.path, []).append(item)
     needless: set[pytest.Item] = set()
+    if files:
+        from pytest_audiobench.plugin.needed_parts import is_absent
     for path, items in files.items():
         required = {item for item in items if expected[item].thresholds or expected[item].lines}
-        if len(items) > 1 and _is_absent(shared.places(path.parent), items):
+        if len(items) > 1 and is_absent(shared.places(path.parent), items):
             needless.update(set(items) - (required or {items[0]}))
     _deselect(session, needless)
     return [eval_ for item, eval_ in expected.items() if item not in needless]
-
-
-def _is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
-    """Whether nothing that the file of ``items`` declares is on this machine."""
-    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data())}.values():
-        try:
-            cases = (case for given in data.ids() for case in data.cases(given))
-            places.find(data.root, *(mark for case in cases for mark in data.files(case)))
-        except DataNotFound:
-            continue
-        return False
-    return True
 
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,8 +13,8 @@ from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
-from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, REQUIRED
-from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, chosen_devices, visible_gpus
+from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, LOOKED_UP, REQUIRED, UNAVAILABLE
+from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, STARTED, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
@@ -45,6 +44,12 @@ class Controller:
         self.cautions: Sequence[str] = ()
         self.missing: Sequence[str] = ()
         """What the baseline holds and was not collected, a sentence each."""
+        self.unknown_data: Sequence[str] = ()
+        """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+        self.lookups: set[str] = set()
+        """Those that an evaluation looked up."""
+        self.unavailable: dict[str, set[str]] = {}
+        """The data sets that are not on this machine, by the tests that wanted them."""
         self.repeated: dict[str, list[str]] = {}
         """Why earlier tries of a test failed that was run again, by a plugin that reruns tests."""
         self.baseline: BaselineRecord | None = None
@@ -54,7 +59,6 @@ class Controller:
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
         """Why the report could not be written."""
-        self.started = time.time()
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
         self._required = False
@@ -68,6 +72,7 @@ class Controller:
         self.expected.update((expected.nodeid, expected) for expected in collected.expected)
         self.left_out, self.cautions = collected.left_out, collected.cautions
         self.missing, self.baseline = collected.missing, collected.baseline
+        self.unknown_data = collected.unknown_data
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -152,7 +157,12 @@ class Controller:
         self.outcomes[report.nodeid] = "failed" if "failed" in (self.outcomes.get(report.nodeid), outcome) else outcome
         if not report.passed:
             self.messages.setdefault(report.nodeid, _reason(report))
-        self._required = self._required or any(name == REQUIRED for name, _ in report.user_properties)
+        for name, value in report.user_properties:
+            if name == LOOKED_UP:
+                self.lookups.add(str(value))
+            elif name == UNAVAILABLE:
+                self.unavailable.setdefault(report.nodeid, set()).add(str(value))
+            self._required = self._required or name == REQUIRED
 
     def _is_infrastructure_error(self, report: pytest.TestReport) -> bool:
         """Whether a failure says nothing of the model: its worker or server died, or it measured nothing comparable."""
@@ -238,6 +248,7 @@ def configure_node(node: Any) -> None:
         with user_errors():
             controller.place.check_free()
     node.workerinput[RUN] = controller.place.run
+    node.workerinput[STARTED] = controller.place.started
     node.workerinput[BASELINE] = controller.settled_baseline(node.config)
     with user_errors():
         node.workerinput[DEVICE] = controller.device_of_next_worker(node.config)

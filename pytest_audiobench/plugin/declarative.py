@@ -13,11 +13,12 @@ import pytest
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, near
 from pytest_audiobench.plugin.declaration_index import Outline, Outlines, appearance, index_of
-from pytest_audiobench.plugin.eval_items import DECLARED, DeclaredEval
+from pytest_audiobench.plugin.eval_items import DECLARED, STYLE, DeclaredEval
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.dataset import Dataset
     from pytest_audiobench.datasets.declaration import Declaration
+    from pytest_audiobench.protocols.protocol import Protocol
 
 _DEFAULT_PROTOCOL = "multiple_choice"
 _TEXT, _TEXTS = "a string", "a list of strings"
@@ -92,7 +93,13 @@ class DeclarativeFile(pytest.Module):
             if isinstance(item, pytest.Function):
                 name = names[item.originalname]
                 outline = self._outlines[name]
-                item.stash[DECLARED] = DeclaredEval(outline.thresholds, outline.lines, partial(self._data, name))
+                item.stash[DECLARED] = DeclaredEval(
+                    outline.thresholds,
+                    outline.lines,
+                    partial(self._data, name),
+                    partial(self._manifest, name),
+                    partial(self._protocol, name),
+                )
             yield item
 
     @cached_property
@@ -126,6 +133,16 @@ class DeclarativeFile(pytest.Module):
     def _data(self, name: str) -> Declaration | None:
         return self._task(name).data
 
+    def _manifest(self, name: str) -> str | None:
+        return self._task(name).table.get("manifest")
+
+    def _protocol(self, name: str) -> Protocol | None:
+        scorers: str | Sequence[str] | None = self._task(name).table.get("scorers")
+        if scorers == STYLE:
+            return None  # those are the model's
+        asked = _asked(self._task(name).table)
+        return asked.with_scorers(*([scorers] if isinstance(scorers, str) else scorers)) if scorers else asked
+
 
 def register_words(config: pytest.Config, words: Iterable[str]) -> list[str]:
     """Those of ``words`` that are markers now.
@@ -151,18 +168,10 @@ def _test(read: Callable[[], DeclaredTask], cases: Sequence[Mapping[str, str]]) 
     cases_by_id = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in cases]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
-        from pytest_audiobench.protocols.catalogue import protocol
-
         task = read()
         if thresholds := task.table.get("require"):
             evaluate.require(*thresholds)
-        name, options = _protocol(task.table)
-        asked = protocol(name, **options)
-        if judges := task.table.get("judge"):
-            from pytest_audiobench.protocols.judged.task import judged
-
-            asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
-        evaluate(_dataset(task, case), asked, scorers=task.table.get("scorers"))
+        evaluate(_dataset(task, case), _asked(task.table), scorers=task.table.get("scorers"))
 
     if list(cases) == [{}]:
 
@@ -173,6 +182,19 @@ def _test(read: Callable[[], DeclaredTask], cases: Sequence[Mapping[str, str]]) 
 
     with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases_by_id)
     return with_cases(test_case)
+
+
+def _asked(table: Mapping[str, Any]) -> Protocol:
+    """The protocol in which a task asks, as it comes or with its judges."""
+    from pytest_audiobench.protocols.catalogue import protocol
+
+    name, options = _protocol(table)
+    asked = protocol(name, **options)
+    if judges := table.get("judge"):
+        from pytest_audiobench.protocols.judged.task import judged
+
+        asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
+    return asked
 
 
 def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
@@ -234,6 +256,7 @@ def _checked(
     elif "manifest" not in sources and (keys := [key for key in _OF_ROWS if key in table]):
         mistakes.add(f"{place}: {', '.join(keys)} say how a manifest is read; a dataset has its own")
     declared = declaration(path, name, typed, mistakes) if sources == ["data"] else None
+    is_own = "dataset" not in typed or _check_dataset(place, typed["dataset"], config, mistakes)
     if "data" not in table:
         for key in filter(table.__contains__, _TABLES):
             mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
@@ -244,7 +267,7 @@ def _checked(
 
         with mistakes.catching(f"{place}: "):
             perturbations("named", name)
-    lines, is_plain = 0, typed.get("protocol", _DEFAULT_PROTOCOL) in OWN_FAMILIES
+    lines, is_plain = 0, is_own and typed.get("protocol", _DEFAULT_PROTOCOL) in OWN_FAMILIES
     for text in typed.get("require", ()):
         from pytest_audiobench.evaluation.scoring import SHARES
         from pytest_audiobench.gate.thresholds import Line, parse_threshold
@@ -259,6 +282,19 @@ def _checked(
                 mistakes.add(f"{place}: {text} {why}")
             is_plain = is_plain and threshold.metric in OWN
     return DeclaredTask(table, declared, lines, is_plain)
+
+
+def _check_dataset(place: str, name: str, config: pytest.Config | None, mistakes: Mistakes) -> bool:
+    """Adds a data set that is not there; whether it is one of this package."""
+    from pytest_audiobench.datasets.catalogue import LOADERS, OWN
+    from pytest_audiobench.extensions import lookup
+    from pytest_audiobench.plugin.hookspecs import call_register_hooks
+
+    if name not in LOADERS and config is not None:
+        call_register_hooks(config)
+    with mistakes.catching(f"{place}: "):
+        lookup(LOADERS, name, "data set")
+    return name in OWN
 
 
 def _check_protocol(place: str, table: Mapping[str, Any], config: pytest.Config | None, mistakes: Mistakes) -> set[str]:

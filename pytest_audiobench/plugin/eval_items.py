@@ -9,8 +9,11 @@ import pytest
 
 if TYPE_CHECKING:
     from pytest_audiobench.datasets.declaration import Declaration
+    from pytest_audiobench.protocols.protocol import Protocol
 
 MARKER = "audiobench"
+STYLE = "style"
+"""In place of scorers' names: those that belong to the model's style and the data set."""
 _FIXTURE = "_audiobench_evaluator"
 _MODEL = "_audiobench_model"
 
@@ -34,6 +37,10 @@ class DeclaredEval(NamedTuple):
     lines: int = 0
     data: Callable[[], Declaration | None] = lambda: None
     """Reads what it declares of the data, too. Raises UsageError where the file is wrong by now."""
+    manifest: Callable[[], str | None] = lambda: None
+    """Reads which manifest it names, as it is written."""
+    protocol: Callable[[], Protocol | None] = lambda: None
+    """Makes the protocol in which it asks; None where the model's style chooses its scorers."""
 
 
 ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()

@@ -34,10 +34,10 @@ from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.plugin.error_mapping import harmless, test_errors
-from pytest_audiobench.plugin.eval_items import EvalItem
+from pytest_audiobench.plugin.eval_items import STYLE, EvalItem
 from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import REQUIRED
+from pytest_audiobench.plugin.stash import LOOKED_UP, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.item_lines import lines_of
@@ -49,9 +49,6 @@ from pytest_audiobench.studies.faithfulness import warn_of_sway
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.rerun import RerunVariant
     from pytest_audiobench.protocols.reasoned_choice.prompt_styles import StyleName
-
-STYLE = "style"
-"""In place of scorers' names: those that belong to the model's style and the data set."""
 
 
 def _check_kinds(dataset: object, protocol: object) -> None:
@@ -140,7 +137,12 @@ class Evaluator:
                 scorers = style_scorers(self.style, dataset.name, reasons)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
-            return self._evaluate(dataset, protocol, self._next(name, samples, control))
+            named, _ = self._session.data_folders
+            named.lookups.clear()
+            try:
+                return self._evaluate(dataset, protocol, self._next(name, samples, control))
+            finally:
+                self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
 
     @contextmanager
     def _failures_noted(self) -> Iterator[None]:
@@ -179,6 +181,8 @@ class Evaluator:
             self._session.announce_judges(evaluation.result.record.judges)
         except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
+            if isinstance(error, DataNotFound):
+                self._item.user_properties.append((UNAVAILABLE, error.name or dataset.name))
             if not skipped:
                 self._unmeasured = self._unmeasured or harmless(str(error))
             if not isinstance(error, InfrastructureError):
@@ -205,8 +209,8 @@ class Evaluator:
         progress = self._session.progress.of(f"{result.record.eval} ({perturbation.name})")
         clusters = [row.cluster for row in result.headline_rows][: result.n]
         with self._instrument_errors(), self._session.variant(self._handle, options or {}) as handle:
-            asker = BatchExecutor(handle, bench.store, bench.locks, progress)
-            judges = judge_executors(bench, evaluation.protocol, progress)
+            asker = BatchExecutor(handle, bench.store, bench.locks, progress, bench.reuse.fresh)
+            judges = judge_executors(bench, evaluation.protocol, self._item.nodeid, progress)
             copies = perturbation.ask(evaluation.selection, evaluation.protocol, asker, judges)
         failures = [
             ErrorRecord(sample.sample_id, f"{perturbation.name}: {sample.error}")

@@ -34,6 +34,11 @@ _LISTS = {
         "a mixture of a pack's sounds for the perturbation custom of sound identification, or a file of recipes; "
         "repeatable",
     ),
+    "require": (
+        "all|NAME",
+        "fail where a data set, benchmark or suite is selected and not measured since its data is not on this machine; "
+        "all: any; repeatable",
+    ),
     "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
         "DEVICE[,DEVICE…]",
@@ -74,6 +79,12 @@ _VALUES = {
     "run": ("NAME", "this run's name under the reports folder (default: date, time and a random end)"),
 }
 
+_FLAGS = {
+    "refresh": "ask also what the store answers already; answers that differ are counted as noise",
+    "reuse": "under thresholds or a baseline, count also answers of earlier runs by a server whose identity is a mere "
+    "name: some sixty are asked again, and the run fails where more differ than the model's noise explains",
+}
+
 
 def add_options(parser: pytest.Parser) -> None:
     """Declare every option, its ini key ``ab_<name>`` and mention its variable ``AUDIOBENCH_<NAME>``."""
@@ -84,9 +95,9 @@ def add_options(parser: pytest.Parser) -> None:
     for name, (metavar, text) in _VALUES.items():
         group.addoption(f"--ab-{name}", default=None, metavar=metavar, help=text)
         parser.addini(_ini(name), f"{text} (as --ab-{name})", default="")
-    refresh = "ask also what the store answers already; answers that differ are counted as noise"
-    group.addoption("--ab-refresh", action="store_true", default=None, help=refresh)
-    parser.addini("ab_refresh", f"{refresh} (as --ab-refresh)", type="bool", default=False)
+    for name, text in _FLAGS.items():
+        group.addoption(f"--ab-{name}", action="store_true", default=None, help=text)
+        parser.addini(_ini(name), f"{text} (as --ab-{name})", type="bool", default=False)
     evals = "folders that hold the whole benchmark, for checking that every threshold names an eval"
     parser.addini("ab_evals", evals, type="args", default=["evals"])
 
@@ -98,12 +109,14 @@ class Options(NamedTuple):
     judges: tuple[str, ...]
     data: tuple[str, ...]
     mixes: tuple[str, ...]
+    required: tuple[str, ...]
     scorers: tuple[str, ...]
     prompts: str
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
     refresh: bool
+    reuse: bool
     max_errors: int
     config: Path | None
     reports: Path
@@ -135,12 +148,14 @@ def read_options(config: pytest.Config) -> Options:
         judges=_list(config, "judge"),
         data=_list(config, "data"),
         mixes=_list(config, "mix"),
+        required=_list(config, "require"),
         scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1),
         epochs=_whole_number(config, "epochs", least=1) or 1,
-        refresh=_refresh(config),
+        refresh=_flag(config, "refresh"),
+        reuse=_flag(config, "reuse"),
         max_errors=_whole_number(config, "max-errors", least=0) or 0,
         config=base(config, "config") / file if file else None,
         reports=base(config, "reports") / reports if reports else root / "reports",
@@ -237,11 +252,11 @@ def _one_of(config: pytest.Config, name: str, allowed: tuple[str, ...]) -> str:
     return text
 
 
-def _refresh(config: pytest.Config) -> bool:
-    given = config.getoption("--ab-refresh")
-    if given is None and os.environ.get("AUDIOBENCH_REFRESH"):
-        return os.environ["AUDIOBENCH_REFRESH"].lower() not in ("0", "false", "no")
-    return bool(given if given is not None else config.getini("ab_refresh"))
+def _flag(config: pytest.Config, name: str) -> bool:
+    given = config.getoption(f"--ab-{name}")
+    if given is None and (text := os.environ.get(_variable(name))):
+        return text.lower() not in ("0", "false", "no")
+    return bool(given if given is not None else config.getini(_ini(name)))
 
 
 def _run_name(text: str) -> str | None:

@@ -126,9 +126,21 @@ class Requirements:
             for threshold in self._thresholds_of(record, set())
         ]
         regressions, mistakes = self._regressions(evaluations, failures)
+        mistakes += self._outdated(results)
         records = [*(result.record for result in results), *refused]
         mistakes += [*self._unmatched_rules(records), *self._rules_for_controls(results[0], records)]
         return [*violations, *regressions], [*duplicates, *mistakes]
+
+    def _outdated(self, results: Sequence[Result]) -> list[str]:
+        """What is required, by code that could not be seen to, of answers that say nothing of the model of now."""
+        reuse, texts = self._session.reuse, [requirement.text for requirement in self.required]
+        days = [result.record.asking.oldest for result in results if result.record.asking.oldest]
+        if not texts or not days or reuse.fresh or self._session.options.reuse or not self._handle.is_mere_name:
+            return []
+        return [
+            f"{', '.join(texts)} cannot be checked on answers from {min(days)} on, since other weights may be behind "
+            f"the name of {self._handle.alias} by now: ask anew with --ab-refresh, or count them with --ab-reuse"
+        ]
 
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
@@ -249,7 +261,7 @@ def asking_failure(result: Result, allowed: int) -> str:
     """Why a result cannot be compared with anything: more samples failed than are ``allowed``. Else nothing."""
     record = result.record
     repeated = {
-        "when asked again": record.asking.failed_again,
+        "when asked again": sum(asking.failed_again for asking in (record.asking, *record.judges.values())),
         "when judged": sum(asking.errors for asking in record.judges.values()),
     }
     failed = result.errors + sum(repeated.values())

@@ -18,6 +18,7 @@ from _pytest.config.findpaths import determine_setup
 _PREFIX = "--ab-"
 _PATHS = ("--ab-store", "--ab-reports", "--ab-config", "--ab-baseline")
 """The options whose value is a path that may be there by the next run."""
+_FLAGS = ("--ab-refresh", "--ab-reuse")
 
 
 def check_root(config: pytest.Config) -> None:
@@ -48,7 +49,7 @@ def _separate_values(config: pytest.Config) -> Iterator[tuple[str, str]]:
 
 
 def _takes_value(argument: object) -> bool:
-    return str(argument).startswith(_PREFIX) and "=" not in str(argument) and argument != "--ab-refresh"
+    return str(argument).startswith(_PREFIX) and "=" not in str(argument) and argument not in _FLAGS
 
 
 def _root_of(paths: list[str], config: pytest.Config) -> Path:

@@ -23,7 +23,7 @@ from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.run_folder import Expected
 from pytest_audiobench.plugin.shortfalls import notes, shortfalls
 from pytest_audiobench.plugin.stash import INSTRUMENT
-from pytest_audiobench.records.run import ItemRecord, RunRecord
+from pytest_audiobench.records.run import AnswersRecord, CanaryRecord, ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import no_command
 from pytest_audiobench.report.page.html import write_page
@@ -31,6 +31,8 @@ from pytest_audiobench.report.run_writer import Lines, iso, runtime, whole_parts
 from pytest_audiobench.report.terminal import Line, summary_lines, verdict_lines
 from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
+_ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+"""Those of a run that says something of the model; any other is to be run again, and asks for the rest only."""
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -62,7 +64,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     registration_of(session.config)
     records = [part.item for part in whole_parts(controller.place.parts)]
     controller.measured = {record.nodeid for record in records if record.scorers}
-    run_notes = notes(controller)
+    run_notes = notes(controller, records, session.config)
     if stopped and controller.lost:
         compared = ", nor compared with the baseline" if controller.baseline is not None else ""
         count = len(controller.lost)
@@ -74,7 +76,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     errors = controller.infrastructure_errors
     if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
         session.exitstatus = INSTRUMENT_FAILED
+    models = controller.place.models()
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
+    canaries, outdated = _canaries(records, models)
+    unmeasured += outdated
     unjudged = session.exitstatus in (pytest.ExitCode.OK, INSTRUMENT_FAILED)
     if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -82,10 +87,16 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
     if broken:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
+    begun = any(model.is_mere_name for model in models) or read_options(session.config).refresh
+    if begun and session.exitstatus in _ENDS and not controller.lost:
+        from pytest_audiobench.plugin.earlier_answers import end_run
+
+        end_run(session.config, controller.place)
     controller.place.open()
     _write_missing_records(controller, stopped)
     run_notes += spent_note(controller.place.folder)
     heading = _heading(session, controller, run_notes, unmeasured)
+    heading = replace(heading, answers=_answers(records, canaries))
     run = run_writer.collect(controller.place.folder, heading)
     if controller.baseline is not None:
         run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
@@ -99,6 +110,27 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
 
         append_summary(Path(summary), run)
     controller.run = run
+
+
+def _canaries(records: Sequence[ItemRecord], models: Sequence[ModelRecord]) -> tuple[list[CanaryRecord], list[str]]:
+    """The canaries of each model, and a sentence on each whose earlier answers are none of its own."""
+    if not any(asking.canaries for record in records for asking in (record.asking, *record.judges.values())):
+        return [], []
+    from pytest_audiobench.gate.canaries import canary_records, refuted
+
+    canaries = list(canary_records(records, models))
+    return canaries, list(refuted(canaries))
+
+
+def _answers(records: Sequence[ItemRecord], canaries: Sequence[CanaryRecord]) -> AnswersRecord:
+    askings = [record.asking for record in records]
+    return AnswersRecord(
+        asked=sum(asking.asked for asking in askings),
+        stored=sum(asking.reused for asking in askings),
+        oldest=min(filter(None, (asking.oldest for asking in askings)), default=None),
+        newest=max(filter(None, (asking.newest for asking in askings)), default=None),
+        canaries=canaries,
+    )
 
 
 def _call_update_hooks(config: pytest.Config, run: RunRecord) -> None:
@@ -203,7 +235,7 @@ def _heading(
     options = read_options(session.config)
     return RunRecord(
         run=controller.place.run,
-        started=iso(controller.started),
+        started=iso(controller.place.started),
         finished=iso(time.time()),
         command=["pytest", *session.config.invocation_params.args],
         exit_status=int(session.exitstatus),
@@ -213,6 +245,7 @@ def _heading(
         runtime=runtime(),
         notes=[*unmeasured, *run_notes],
         unmeasured=unmeasured,
+        unavailable=sorted({name for names in controller.unavailable.values() for name in names}),
         hashes=pooled_hashes(()),
         baseline=controller.baseline,
     )

@@ -48,6 +48,8 @@ class Announcement(Record, frozen=True):
     cautions: Sequence[str] = ()
     missing: Sequence[str] = ()
     """What the baseline holds and was not collected, a sentence each."""
+    unknown_data: Sequence[str] = ()
+    """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
     baseline: BaselineRecord | None = None
     usage_error: str = ""
 
@@ -55,8 +57,10 @@ class Announcement(Record, frozen=True):
 class RunFolder:
     """The folder ``reports/<run>`` and the small files through which the processes of a run speak."""
 
-    def __init__(self, reports: Path, run: str) -> None:
+    def __init__(self, reports: Path, run: str, started: float | None = None) -> None:
         self.run = run
+        self.started = time.time() if started is None else started
+        """In seconds since 1970: the same in all processes of the run."""
         self.folder = reports / run
         self.parts = self.folder / "parts"
         self._collected = self.folder / "collected"

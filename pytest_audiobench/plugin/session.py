@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Literal
 
 import pytest
 
-from pytest_audiobench.datasets.places import Places, folders
+from pytest_audiobench.datasets.places import NamedFolders, Places, folders
 from pytest_audiobench.errors import UsageError, disk_errors
+from pytest_audiobench.evaluation.batch_executor import Reuse
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_hearing, stored_noise
 from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
@@ -44,6 +45,9 @@ class EvalSession:
         self.checked = False
         self.collected: list[str] = []
         """The names of all evals that were collected, whatever is selected of them."""
+        self.unknown_data: list[str] = []
+        """Names of ``--ab-data NAME=FOLDER`` that nothing is known to look up."""
+        self.reuse = Reuse()
         self._handles: dict[str, ModelHandle] = {}
         self._all_handles: list[ModelHandle] = []
 
@@ -135,7 +139,14 @@ class EvalSession:
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(first, self.place.run, self.options.refresh, extras)
+            store = Store(
+                first,
+                self.place.run,
+                self.options.refresh,
+                extras,
+                self.place.started,
+                state=self._commit,
+            )
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
@@ -147,7 +158,13 @@ class EvalSession:
             scorers=self.options.scorers,
             prompts=self.prompts,
             judges=self.judges,
+            reuse=self.reuse,
         )
+
+    def _commit(self) -> str:
+        from pytest_audiobench.plugin.earlier_answers import commit_of
+
+        return commit_of(self.config.rootpath)
 
     def handle(self, alias: str | None) -> ModelHandle:
         """The model of that alias, or the only one. At most one is loaded at a time."""
@@ -237,6 +254,12 @@ class EvalSession:
 
             check_apart(models)
 
+    def check_libraries(self, aliases: Collection[str]) -> None:
+        """Raises UsageError for a library that is not installed and that asking these models, or the judges, needs."""
+        for spec in [*(self.specs[alias] for alias in sorted(aliases)), *self.judge_specs.values()]:
+            if lacking := getattr(self.model_of(spec), "missing_parts", str)():
+                raise UsageError(f"the model {spec.text} cannot be asked here: {lacking}")
+
     def announce(self, handle: ModelHandle) -> None:
         """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
         store = self.bench.store
@@ -267,11 +290,12 @@ class EvalSession:
                 hearing=hearing,
                 noise=noise,
                 shared=handle.alias in self.place.shared,
+                is_mere_name=handle.is_mere_name,
             )
         )
 
     @cached_property
-    def data_folders(self) -> tuple[dict[str, Path], list[Path]]:
+    def data_folders(self) -> tuple[NamedFolders, list[Path]]:
         """Those of one data set by its name, and shelves of many. Raises UsageError for what is no folder."""
         return folders(self.options.data, base(self.config, "data"), "--ab-data")
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.plugin.controller import Controller
+from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.protocols.protocol import ALL
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import counted
 
+_MOST_NAMES = 5
 
-def notes(controller: Controller) -> list[str]:
-    """What the exit code does not show: thresholds of evals that were not selected, xfail, tries before the last."""
+
+def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> list[str]:
+    """What the exit code does not show: thresholds of evals that were not selected, xfail, tries before the last, names
+    of the environment or the ini file that nothing has.
+    """
     expected = controller.expected
     names = [expected[nodeid].eval for nodeid in controller.xfailed if nodeid in controller.measured]
     excused = [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
@@ -23,7 +29,15 @@ def notes(controller: Controller) -> list[str]:
         f"{message(reasons[0])}"
         for nodeid, reasons in controller.repeated.items()
     ]
-    return [*(f"not checked: {line}" for line in controller.left_out), *excused, *repeated, *controller.cautions]
+    return [
+        *(f"not checked: {line}" for line in controller.left_out),
+        *excused,
+        *repeated,
+        *controller.cautions,
+        *_other_scorers(records, config),
+        *([] if _typed("scorer", config) else _idle_scorers(records, config)),
+        *([] if _typed("data", config) else _idle_folders(controller, config)),
+    ]
 
 
 def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> list[str]:
@@ -33,6 +47,9 @@ def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: py
         *_unchecked(controller, records),
         *_hidden_failures(controller, records),
         *_unmeasured_selections(controller, config),
+        *(_idle_scorers(records, config) if _typed("scorer", config) else ()),
+        *(_idle_folders(controller, config) if _typed("data", config) else ()),
+        *_required(controller, records, config),
     ]
 
 
@@ -76,6 +93,55 @@ def _unmeasured_selections(controller: Controller, config: pytest.Config) -> Ite
         nodeids = [nodeid for nodeid in controller.expected if _is_within(nodeid, "::".join([root.as_posix(), *inner]))]
         if nodeids and all(map(controller.skipped, nodeids)) and not set(nodeids) & set(controller.xfailed):
             yield f"nothing of {name} was measured: {message(controller.messages.get(nodeids[0], ''))}"
+
+
+def _typed(option: str, config: pytest.Config) -> bool:
+    """Whether the command line has the option, not the environment or the ini file, which may list more than is run."""
+    return config.getoption(f"--ab-{option}") is not None
+
+
+def _idle_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    used = {scorer.name for record in records for scorer in record.scorers}
+    for name in read_options(config).scorers:
+        if name != ALL and name not in used:
+            yield f"--ab-scorer={name} scored nothing: no eval that was measured has that scorer"
+
+
+def _idle_folders(controller: Controller, config: pytest.Config) -> Iterator[str]:
+    for name in controller.unknown_data:
+        if name not in controller.lookups:
+            yield f"--ab-data={name}=FOLDER was used by nothing: no eval of this run looked up {name!r}"
+
+
+def _other_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    """The evals that none of the named scorers fits."""
+    names = set(read_options(config).scorers)
+    others = [record.eval for record in records if record.scorers and not names & {s.name for s in record.scorers}]
+    if others and names and ALL not in names:
+        evals = ", ".join(dict.fromkeys(others[:_MOST_NAMES]))
+        more = f" and {len(others) - _MOST_NAMES} more" if len(others) > _MOST_NAMES else ""
+        own = "left to its own" if len(others) == 1 else "left to their own"
+        yield f"--ab-scorer names none of the scorers of {counted(len(others), 'eval')}, {own}: {evals}{more}"
+
+
+def _required(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    """What ``--ab-require`` names and whose data is not on this machine, or of which nothing was measured."""
+    names = read_options(config).required
+    lacking: dict[str, str] = {}
+    seen = {name for record in records if record.scorers for name in _names(record.suite, [record.dataset])}
+    for nodeid, sets in controller.unavailable.items():
+        own = _names(controller.expected[nodeid].suite, sets)
+        seen |= own
+        for name in sorted({ALL, *own} & set(names)):
+            reason = message(controller.messages.get(nodeid, "its data is not on this machine"))
+            lacking.setdefault(", ".join(sorted(sets)), f"which --ab-require={name} asks for, is unavailable: {reason}")
+    yield from (f"{sets}, {reason}" for sets, reason in lacking.items())
+    yield from (f"nothing was measured that --ab-require={name} asks for" for name in names if name not in {ALL, *seen})
+
+
+def _names(suite: str, sets: Collection[str]) -> set[str]:
+    """What an eval may be required by: its suite, its data set, and the benchmark that this is a part of."""
+    return {suite, *sets, *(name.partition("/")[0] for name in sets)}
 
 
 def _is_within(nodeid: str, name: str) -> bool:

@@ -26,3 +26,9 @@ REQUIRED = "eval.required"
 
 INSTRUMENT = "eval.instrument"
 """The property of a failed test that fails for nothing but what could not be compared."""
+
+LOOKED_UP = "eval.data"
+"""The property of a test's report that names a folder of ``--ab-data NAME=FOLDER`` that its evaluations looked up."""
+
+UNAVAILABLE = "eval.unavailable"
+"""The property of a test's report that names a data set of its evaluations that is not on this machine."""

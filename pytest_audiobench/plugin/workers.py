@@ -20,6 +20,9 @@ RUN = "audiobench_run"
 DEVICE = "audiobench_device"
 """The key under which it gives a worker the address of its device's process."""
 
+STARTED = "audiobench_started"
+"""The key under which it says when the run started, in seconds since 1970."""
+
 BASELINE = "audiobench_baseline"
 """The key under which it says what ``last`` has become, so that all workers compare with the same run."""
 

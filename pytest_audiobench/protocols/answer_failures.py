@@ -163,8 +163,7 @@ def _scripts(text: str) -> Counter[str]:
     """Letters by script; kana apart from Han, under あ."""
     counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
-        script = _script(character)
-        if script:
+        if script := _script(character):
             counts["あ" if script == "HAN" and not _is_han(character) else script] += count
     return counts
 

@@ -114,6 +114,4 @@ def read_ended_text(sample: Sample, earlier: Earlier) -> Answer:
     if text.endswith(_END):
         answer_text = text.removesuffix(_END).strip()
         return Answer("parsed", answer_text) if answer_text else Answer("empty")
-    if response.finish == "length":
-        return Answer("truncated", text or None)
-    return read_text(sample, earlier)
+    return Answer("truncated", text or None) if response.finish == "length" else read_text(sample, earlier)

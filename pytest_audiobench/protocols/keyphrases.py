@@ -63,10 +63,6 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("parsed", json.dumps(phrases, ensure_ascii=False)) if phrases else Answer("unparsed")
 
 
-def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]"))
-
-
 def _parse_salmonn(sample: Sample, earlier: Earlier) -> Answer:
     answer = read_ended_text(sample, earlier)
     return answer if answer.value is None else answer._replace(value=answer.value.lower())
@@ -95,7 +91,7 @@ _READINGS = (
         "stemmed",
         "keyphrases:stemmed|v:1|unanswered:misses-all|case:lower|stem:porter-nltk|dedupe:yes",
         _parse,
-        _score,
+        lambda sample, answer: keyphrase_statistics(true_phrases(sample), json.loads(answer.value or "[]")),
         (
             "keyphrase_f1_at_5",
             *(
@@ -108,19 +104,15 @@ _READINGS = (
         ),
         missing_parts=lacks_stemmer,
     ),
-    Scorer(
-        "salmonn-keywords",
-        "keyphrases:salmonn-keywords|v:1|unended:skipped|cap:3|match:exact-or-within",
-        _parse_salmonn,
-        _score_salmonn(keep=False),
-        ("keyword_hits",),
-        companions=("salmonn-keywords-keep",),
-    ),
-    Scorer(
-        "salmonn-keywords-keep",
-        "keyphrases:salmonn-keywords-keep|v:1|unended:kept|cap:3|match:exact-or-within",
-        _parse_salmonn,
-        _score_salmonn(keep=True),
-        ("keyword_hits",),
+    *(
+        Scorer(
+            name,
+            f"keyphrases:{name}|v:1|unended:{'kept' if keep else 'skipped'}|cap:3|match:exact-or-within",
+            _parse_salmonn,
+            _score_salmonn(keep),
+            ("keyword_hits",),
+            companions=() if keep else ("salmonn-keywords-keep",),
+        )
+        for name, keep in (("salmonn-keywords", False), ("salmonn-keywords-keep", True))
     ),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.multi_talker_errors import cp_errors
@@ -86,36 +86,31 @@ _STUDY_TEXT = "nopunct:A-Z'|split:."
 _COUNTS = ("one_talker", "two_talkers", "more_talkers", "talkers_right")
 
 
-def _scorer(
-    name: str,
-    rules: str,
-    score: Callable[[Sample, Answer], Mapping[str, float] | None],
-    metrics: tuple[str, ...],
-    companions: tuple[str, ...] = (),
-) -> Scorer:
-    return Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, companions=companions)
-
-
-_READINGS = (
-    _scorer(
-        "cpwer",
-        f"norm:{NORMALISED}|split:labels,lines,sentences|talkers:best assignment|empty:deletions",
-        _cpwer,
-        ("cpwer", *_COUNTS),
-    ),
-    _scorer(
-        "best-permutation",
-        f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
-        _cp_scores,
-        ("osr_wer", *_COUNTS),
-    ),
-    _scorer(
-        "exactly-two-sentences",
-        f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
-        _two_only,
-        ("osr_wer",),
-        companions=("best-permutation",),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"osr:{name}|v:1|{rules}", read_ended_text, score, metrics, companions=companions)
+    for name, rules, score, metrics, companions in (
+        (
+            "cpwer",
+            f"norm:{NORMALISED}|split:labels,lines,sentences|talkers:best assignment|empty:deletions",
+            _cpwer,
+            ("cpwer", *_COUNTS),
+            (),
+        ),
+        (
+            "best-permutation",
+            f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|empty:deletions",
+            _cp_scores,
+            ("osr_wer", *_COUNTS),
+            (),
+        ),
+        (
+            "exactly-two-sentences",
+            f"norm:upper+{_STUDY_TEXT}|talkers:best permutation|other counts:skipped|unended:skipped",
+            _two_only,
+            ("osr_wer",),
+            ("best-permutation",),
+        ),
+    )
 )
 
 
@@ -127,8 +122,7 @@ def talkers_of(text: str) -> list[str]:
     2. lines: a talker for each line that holds a letter or digit, list marks ("1.", "-") left out;
     3. sentences: a talker for each, at ``.``, ``!``, ``?`` and their wide forms.
     """
-    labels = list(_LABEL.finditer(text))
-    if labels:
+    if labels := list(_LABEL.finditer(text)):
         said = {"": [text[: labels[0].start()]]}
         ends = [*(label.start() for label in labels[1:]), len(text)]
         for label, end in zip(labels, ends, strict=True):

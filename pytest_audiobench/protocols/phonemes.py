@@ -47,31 +47,13 @@ def _as_they_stand(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return token_errors(jiwer_words(salmonn_text(sample.reference)), jiwer_words(salmonn_text(answer.value or "")))
 
 
-def _ended_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-    return None if answer.status == "truncated" else _as_they_stand(sample, answer)
+def _study(name: str, keep: bool) -> Scorer:
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        return None if answer.status == "truncated" and not keep else _as_they_stand(sample, answer)
+
+    rest = f"unended:{'kept' if keep else 'skipped'}|empty:deletions"
+    signature = f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}"
+    return Scorer(name, signature, read_ended_text, score, ("per",), companions=() if keep else ("salmonn-keep",))
 
 
-def _study(name: str, rest: str, scorer: str) -> str:
-    return f"phones:{name}|v:1|norm:lower+nopunct+notags|fold:none|{rest}|{scorer}"
-
-
-_READINGS = (
-    _folding(39),
-    _folding(48),
-    _folding(61),
-    Scorer(
-        "salmonn-keep",
-        _study("salmonn-keep", "unended:kept", "empty:deletions"),
-        read_ended_text,
-        _as_they_stand,
-        ("per",),
-    ),
-    Scorer(
-        "salmonn-skip",
-        _study("salmonn-skip", "unended:skipped", "empty:deletions"),
-        read_ended_text,
-        _ended_only,
-        ("per",),
-        companions=("salmonn-keep",),
-    ),
-)
+_READINGS = (_folding(39), _folding(48), _folding(61), _study("salmonn-keep", True), _study("salmonn-skip", False))

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.mistakes import Mistakes, nearest
 
 MOST, LONGEST = 100, 4_000
 """Wordings of a set, and characters of a wording."""
@@ -94,10 +94,8 @@ def prompt_set(named: str | Path | PromptSet) -> PromptSet:
         return PROMPT_SETS[named]
     path = Path(named)
     if not path.suffix:
-        raise UsageError(
-            f"no prompt set is called {str(named)!r}; there are {', '.join(PROMPT_SETS)}, or name a file that ends "
-            "with .yaml or .json"
-        )
+        there = f"there are {', '.join(PROMPT_SETS)}, or name a file that ends with .yaml or .json"
+        raise UsageError(f"no prompt set is called {str(named)!r}; {nearest(str(named), PROMPT_SETS, there)}")
     from pytest_audiobench.io.user_documents import read_document
 
     return _of(read_document(path), str(path))

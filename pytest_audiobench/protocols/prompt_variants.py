@@ -85,8 +85,7 @@ def with_other_prompts(protocol: Protocol, prompts: PromptSet) -> Protocol:
 def recorded_protocol(name: str, options: Mapping[str, Option]) -> Protocol:
     """The family ``name`` as it was called, with its wordings, from the options of a record."""
     family_options = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
-    texts = options.get(WORDINGS)
-    if texts is None:
+    if (texts := options.get(WORDINGS)) is None:
         return family(name, **family_options)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{name}: the wordings on record must be a list of texts")
@@ -185,8 +184,7 @@ def _vote_scorer(name: str, each: Sequence[Protocol]) -> Scorer:
         )
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        statistics = base.score(sample, answer)
-        if statistics is None or not isinstance(answer, Voted):
+        if (statistics := base.score(sample, answer)) is None or not isinstance(answer, Voted):
             return statistics
         return {**statistics, "wordings_agreeing": answer.agreeing}
 

@@ -79,5 +79,4 @@ def _examples(text: str) -> Iterator[Example]:
 
     for entry in yaml.safe_load(text) or ():
         fields: dict[str, Any] = {name: tuple(value) if type(value) is list else value for name, value in entry.items()}
-        for answer in fields.pop("answers"):
-            yield Example(answer, **fields)
+        yield from (Example(answer, **fields) for answer in fields.pop("answers"))

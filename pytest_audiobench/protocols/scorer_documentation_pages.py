@@ -157,7 +157,6 @@ def _example_rows(scorer: Scorer, documentation: Documentation, name: str) -> It
 
 
 def _score(metrics: Sequence[str], scores: Mapping[str, float]) -> str:
-    """The metrics over this one sample alone."""
     values = ((name, metric_kind(name).estimate([scores], None).value) for name in metrics)
     return ", ".join(f"{name} {'–' if math.isnan(value) else f'{value:.3g}'}" for name, value in values)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage, read_ended_text
-from pytest_audiobench.protocols.protocol import Answer, Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 from pytest_audiobench.protocols.spoken_questions.matching import following_scorer, matches
 
 INSTRUCTION = "According to the speech, what is the {slot}?"
@@ -42,16 +41,12 @@ def slot_filling(
     return family_protocol("slot_filling", (stage,), _READINGS, scorers)
 
 
-def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return matches(answer.value or "", sample.truths)
-
-
 _READINGS = (
     Scorer(
         "slot-value",
         "slots:slot-value|v:1|norm:nfkc+lower+nopunct+noarticles+cjkchars|match:contained words|unanswered:wrong",
         read_ended_text,
-        _score,
+        lambda sample, answer: matches(answer.value or "", sample.truths),
         ("accuracy", "exact_match", "token_f1"),
     ),
     following_scorer("slots"),

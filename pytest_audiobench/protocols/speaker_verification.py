@@ -49,8 +49,7 @@ def verification(
 
 
 def _is_same(sample: Sample) -> bool:
-    truth = tidy_caseless(sample.reference)
-    if truth not in _SAME | _DIFFERENT:
+    if (truth := tidy_caseless(sample.reference)) not in _SAME | _DIFFERENT:
         raise UsageError(
             f"sample {sample.id!r}: the reference of a trial is yes, same or target, or no, different or nontarget, "
             f"and not {sample.reference!r}; correct the data set"
@@ -78,8 +77,7 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
     text = response.text
     if not text.strip():
         return Answer("empty")
-    score = response.outputs[0].score
-    if score is not None:
+    if (score := response.outputs[0].score) is not None:
         answer = asserted_label.read_agreement(text, response.finish)
         return answer._replace(value=repr(score if answer.value == "yes" else -score)) if answer.value else answer
     match = next((match for match in _NUMBER.finditer(text[:4_000]) if match["number"]), None)
@@ -105,26 +103,17 @@ def _score_similarity(sample: Sample, answer: Answer) -> Mapping[str, float]:
     }
 
 
-_READINGS = (
-    Scorer(
-        "same-speaker",
-        "trial:same-speaker|v:1|unanswered:wrong",
-        _parse,
-        _score,
-        ("balanced_accuracy", "accuracy", "macro_f1"),
-    ),
-    Scorer(
-        "similarity",
-        "trial:similarity|v:1|unscored:worst|score:output-or-number",
-        _parse_similarity,
-        _score_similarity,
-        ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
-    ),
-    Scorer(
-        "salmonn-sv",
-        "trial:salmonn-sv|v:1|unanswered:no|case:ignored",
-        _parse_salmonn,
-        _score,
-        ("accuracy", "balanced_accuracy"),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"trial:{name}|v:1|{rule}", parse, score, metrics)
+    for name, rule, parse, score, metrics in (
+        ("same-speaker", "unanswered:wrong", _parse, _score, ("balanced_accuracy", "accuracy", "macro_f1")),
+        (
+            "similarity",
+            "unscored:worst|score:output-or-number",
+            _parse_similarity,
+            _score_similarity,
+            ("eer_interpolated", "min_dcf_p01", "min_dcf_p05"),
+        ),
+        ("salmonn-sv", "unanswered:no|case:ignored", _parse_salmonn, _score, ("accuracy", "balanced_accuracy")),
+    )
 )

@@ -42,19 +42,10 @@ def _different(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {"types": float(len(set(words)) if followed else 0), "followed": float(followed)}
 
 
-_READINGS = (
-    Scorer(
-        "word-variety",
-        f"story:word-variety|v:1|norm:{NORMALISED}|window:{SHORTEST}|short:0",
-        read_ended_text,
-        _variety,
-        ("mattr", "following"),
-    ),
-    Scorer(
-        "salmonn-repro",
-        f"story:salmonn-repro|v:1|norm:lower+noasciipunct|short:0|following:>={SHORTEST}",
-        read_ended_text,
-        _different,
-        ("diversity", "following"),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"story:{name}|v:1|{rule}", read_ended_text, score, (metric, "following"))
+    for name, rule, score, metric in (
+        ("word-variety", f"norm:{NORMALISED}|window:{SHORTEST}|short:0", _variety, "mattr"),
+        ("salmonn-repro", f"norm:lower+noasciipunct|short:0|following:>={SHORTEST}", _different, "diversity"),
+    )
 )

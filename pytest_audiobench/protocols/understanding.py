@@ -62,8 +62,7 @@ def frame_in(text: str) -> Frame | None:
 
 def true_frame(sample: Sample) -> Frame:
     """The frame that the sample's reference is. Raises UsageError where it is none, or has no intent."""
-    frame = frame_in(sample.reference)
-    if frame is None or not frame.intent:
+    if (frame := frame_in(sample.reference)) is None or not frame.intent:
         raise UsageError(
             f"sample {sample.id!r}: its reference is no JSON of the form "
             '{"intent": …, "entities": [{"type": …, "filler": …}]}; correct the data set'
@@ -103,8 +102,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     response = answer_of(earlier)
     if not response.text.strip():
         return Answer("empty")
-    frame = frame_in(response.text)
-    if frame is not None:
+    if (frame := frame_in(response.text)) is not None:
         return Answer("parsed", json.dumps({"intent": frame.intent, "entities": [e._asdict() for e in frame.entities]}))
     if response.finish == "length":
         return Answer("truncated")
@@ -140,27 +138,11 @@ def frame_statistics(true: Frame, predicted: Frame) -> dict[str, float]:
 
 _METRICS = ("slu_f1", "intent_accuracy", "slu_f1_macro", "entity_f1", "slu_word_f1", "slu_char_f1", "accuracy")
 
-_READINGS = (
-    Scorer(
-        "frame",
-        "understanding:frame|v:1|unanswered:misses-all|case:ignored|distance:slurp",
-        _parse,
-        _score(_tidy_frame, keep=True),
-        _METRICS,
-    ),
-    Scorer(
-        "slurp",
-        "understanding:slurp|v:1|unanswered:skipped|case:kept|distance:slurp",
-        _parse,
-        _score(lambda frame: frame, keep=False),
-        _METRICS,
-        companions=("slurp-keep",),
-    ),
-    Scorer(
-        "slurp-keep",
-        "understanding:slurp-keep|v:1|unanswered:misses-all|case:kept|distance:slurp",
-        _parse,
-        _score(lambda frame: frame, keep=True),
-        _METRICS,
-    ),
+_READINGS = tuple(
+    Scorer(name, f"understanding:{name}|v:1|{rule}|distance:slurp", _parse, score, _METRICS, companions=companions)
+    for name, rule, score, companions in (
+        ("frame", "unanswered:misses-all|case:ignored", _score(_tidy_frame, keep=True), ()),
+        ("slurp", "unanswered:skipped|case:kept", _score(lambda frame: frame, keep=False), ("slurp-keep",)),
+        ("slurp-keep", "unanswered:misses-all|case:kept", _score(lambda frame: frame, keep=True), ()),
+    )
 )

@@ -95,7 +95,9 @@ def matching(text: str) -> list[Published]:
     parts = [part for piece in _BETWEEN.split(text) if (part := _plain(piece))]
     wholes: dict[Published, int] = {}
     for figure in everything() if parts else ():
-        names = _names(figure)
+        initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
+        texts = (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions, initials)
+        names = list(map(_plain, texts))
         if all(any(part in name for name in names) for part in parts):
             wholes[figure] = sum(part in names for part in parts)
     if not wholes:
@@ -122,12 +124,6 @@ def _of_file(content: Mapping[str, Any]) -> Iterator[Published]:
                         fields["delta_of"] = tuple(fields["delta_of"])
                     known = {"n": table.get("samples", {}).get(dataset)}
                     yield Published(**(shared | known | fields | {"model": model, "dataset": dataset}))
-
-
-def _names(figure: Published) -> list[str]:
-    initials = "".join(word[0] if word[0].isalpha() else word for word in _WORDS.findall(figure.model))
-    texts = (figure.benchmark, figure.model, figure.dataset, figure.metric, figure.conditions, initials)
-    return list(map(_plain, texts))
 
 
 def _plain(text: str) -> str:

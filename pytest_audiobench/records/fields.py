@@ -20,9 +20,13 @@ Number: TypeAlias = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
 
 DIGEST = "^[0-9a-f]{64}$"
 TIME = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$"
+DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
 Digest: TypeAlias = Annotated[str, Meta(pattern=DIGEST)]
 Time: TypeAlias = Annotated[str, Meta(pattern=TIME)]
 """ISO 8601, in UTC, in whole seconds."""
+Day: TypeAlias = Annotated[str, Meta(pattern=DAY)]
+"""A day of UTC."""
 
 Direction: TypeAlias = Literal["higher", "lower"]
 """Which way is better."""

@@ -13,6 +13,7 @@ from msgspec import field
 
 from pytest_audiobench.records.fields import (
     Count,
+    Day,
     Digest,
     Direction,
     Harder,
@@ -298,6 +299,16 @@ class AskingRecord(Record, frozen=True):
     """In this run."""
     known: Count = 0
     """In the store already."""
+    reused: Count = 0
+    """Of these the answers of earlier runs, or of one that did not end."""
+    oldest: Day | None = None
+    """The day on which the first of them was asked for."""
+    newest: Day | None = None
+    """The day on which the last of them was asked for."""
+    canaries: Count = 0
+    """Of these the ones that were asked again (--ab-reuse)."""
+    differing: Count = 0
+    """Of these the ones that were answered by another text."""
     noise: Count = 0
     """Answers that differed when they were asked again."""
     damaged: Count = 0
@@ -309,7 +320,7 @@ class AskingRecord(Record, frozen=True):
     truncated_clips: Count = 0
     """Samples whose clips were cut to the model's window."""
     failed_again: Count = 0
-    """Askings that failed when a study asked again."""
+    """Askings that failed when a study, or for a canary, asked again."""
     errors: Count = 0
     """Verdicts of a judge that could not be had."""
 
@@ -566,6 +577,8 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     """Whether the workers shared it in a process of its device."""
     speed: Sequence[MetricRecord] = ()
     """Over all evals of the run."""
+    is_mere_name: bool = False
+    """Whether its fingerprint would be the same with other weights."""
 
 
 class RuntimeRecord(Record, frozen=True):
@@ -595,6 +608,34 @@ class BaselineRecord(Record, frozen=True, kw_only=True):
     """The regression lines of the run, m: known once the evals were selected."""
 
 
+class CanaryRecord(Record, frozen=True):
+    """A model's answers of earlier runs that were asked again, for its identity is a mere name (--ab-reuse)."""
+
+    model: str
+    asked: Count
+    differing: Count
+    """Those that were answered by another text."""
+    allowed: Count
+    """The most of which the noise floor is not refuted at 1 %, by the exact binomial test."""
+    floor: Number
+    """The share of texts that differ when exactly this model is asked again."""
+    p: Number | None
+    """Of as many, or more, at the noise floor; None where none was asked."""
+
+
+class AnswersRecord(Record, frozen=True):
+    """Where the answers of the evaluated models came from; verdicts of judges are not among them."""
+
+    asked: Count
+    """In this run."""
+    stored: Count
+    """In the store, of earlier runs or of one that did not end."""
+    oldest: Day | None
+    """The day on which the first of the stored ones was asked for."""
+    newest: Day | None
+    canaries: Sequence[CanaryRecord] = ()
+
+
 class RunRecord(Record, frozen=True, kw_only=True):
     """One finished run."""
 
@@ -619,6 +660,10 @@ class RunRecord(Record, frozen=True, kw_only=True):
     """What a reader of the run must know; hooks may append to it."""
     unmeasured: Sequence[str] = field(default_factory=list)
     """What was required, or asked for by name, and has no result: a run with any is not green."""
+    unavailable: Sequence[str] = field(default_factory=list)
+    """The data sets of selected evals that are not on this machine."""
     baseline: BaselineRecord | None = None
+    answers: AnswersRecord | None = None
+    """None in records of releases that did not count them."""
     extra: dict[str, Any] = field(default_factory=dict)
     """What hooks added: JSON values under names of their own."""

@@ -208,3 +208,5 @@ def _bullets(run: RunRecord) -> Iterator[str]:
     for note in run.notes:
         yield f"- {escaped(note)}"
     yield from hash_line(run)
+    if answers := summary_footer.answers_line(run):
+        yield from ("", escaped(answers))

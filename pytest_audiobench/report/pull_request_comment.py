@@ -91,7 +91,8 @@ def comment(run: Run, link: str = "") -> str:
     verdict = run_verdict(record)
     lines = regression_lines(record.items)
     flips = flips_of(run.folder, _FLIPS)
-    sheet = _Sheet(MOST_BYTES - len(MARKER) - 1)
+    answers = escaped(summary_footer.answers_line(record))
+    sheet = _Sheet(MOST_BYTES - len(MARKER) - len(answers) - 3)
     sheet.add(headline("audiobench", verdict), "")
     sheet.add(*_opening(record, verdict, link))
     several = len(view_model.aliases(record)) > 1
@@ -107,7 +108,7 @@ def comment(run: Run, link: str = "") -> str:
     sheet.add_lines("### Changed counts", _changed_counts(flips, several))
     sheet.add_lines("### Findings", _findings(record, several))
     _add_details(sheet, record, [line for line in lines if line.status == PASS], several)
-    return "\n".join([*sheet.lines, MARKER, ""])
+    return "\n".join([*sheet.lines, *(["", answers] if answers else []), MARKER, ""])
 
 
 def comment_without_verdict(reason: str, link: str = "") -> str:

@@ -102,6 +102,22 @@ def signatures(record: RunRecord) -> dict[str, list[str]]:
     return {name: list(texts) for name, texts in by_name.items()}
 
 
+def answers_line(record: RunRecord) -> str:
+    """How many answers were asked now, how many came from the store and of which days; of canaries what they said."""
+    answers = record.answers
+    if answers is None or not any(item.scorers for item in record.items):
+        return ""
+    days = " to ".join(dict.fromkeys(filter(None, (answers.oldest, answers.newest))))
+    several = len(answers.canaries) > 1
+    canaries = [
+        f"; {canary.asked} asked again{f' of {canary.model}' * several}: {canary.differing} differ, "
+        f"{canary.allowed} may"
+        for canary in answers.canaries
+    ]
+    stored = f"{answers.stored} from the store{f' (of {days})' if days else ''}"
+    return f"answers: {answers.asked} asked now, {stored}{''.join(canaries)}"
+
+
 def models(record: RunRecord) -> list[ModelFacts]:
     """The models that were asked: how fast they answered, and whether they are known to use the audio."""
     return [

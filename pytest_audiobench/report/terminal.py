@@ -62,10 +62,12 @@ def summary_lines(run: RunRecord, width: int) -> list[Line]:
 
 
 def verdict_lines(run: RunRecord, width: int) -> list[Line]:
-    """The run's verdict, how it came about, and what a reader should do."""
+    """The run's verdict, how it came about, what a reader should do; at last where the answers came from."""
     verdict = run_verdict(run)
     counts = f" ({verdict.counts})" if verdict.counts else ""
-    return list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
+    lines = list(_fitted(printable(f"{verdict.word}{counts}. {verdict.advice}"), _STYLES[verdict.tone], width))
+    answers = summary_footer.answers_line(run)
+    return [*lines, *(_fitted(printable(answers), "", width) if answers else ())]
 
 
 def _numbers(run: RunRecord, width: int) -> list[Line]:

@@ -75,7 +75,7 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
-    counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
+    counts = "; ".join(filter(None, (changes.counts if changes else "", _availability(record), *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
     if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")
@@ -84,6 +84,14 @@ def run_verdict(record: RunRecord) -> RunVerdict:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Read the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
+
+
+def _availability(record: RunRecord) -> str:
+    """How many evals were measured, and which data sets are not on this machine, where there are such."""
+    if not record.unavailable:
+        return ""
+    measured = len({item.nodeid for item in record.items if item.scorers})
+    return f"{measured} measured, {counted(len(record.unavailable), 'set')} unavailable: {_listed(record.unavailable)}"
 
 
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:

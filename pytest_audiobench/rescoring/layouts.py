@@ -93,8 +93,7 @@ def _files(folder: Path) -> list[Path]:
 
 def _of_file(file: Path, manifests: Path | None, crashes: str) -> Source:
     first = _first_object(file)
-    layout = next((name for name in _MODULES if _module(name).fits(first)), None)
-    if layout is None:
+    if (layout := next((name for name in _MODULES if _module(name).fits(first)), None)) is None:
         keys = ", ".join(sorted(map(str, first))[:8])
         raise UsageError(f"{file} is in no layout that is known: it has {keys}; looked for {_descriptions()}")
     read = partial(_module(layout).read, file)

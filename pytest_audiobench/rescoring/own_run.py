@@ -51,7 +51,15 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
         subject_rows = [row for row in rows if row.role == "subject"]
         rewriting = [row for row in rows if row.role == "rewriter"]
         yield RecordedRow(
-            sample=_sample(first),
+            sample=Sample(
+                id=first.sample_id,
+                clips=_clips(first),
+                question=first.question,
+                choices=tuple(first.choices),
+                reference=first.reference,
+                metadata=first.metadata,
+                references=tuple(first.references),
+            ),
             responses={row.stage: response_of(row) for row in subject_rows if row.error is None},
             epoch=epoch,
             error=next((row.error for row in (*subject_rows, *rewriting) if row.error is not None), None),
@@ -117,18 +125,6 @@ def _keys(row: PredictionRow) -> tuple[str, ...] | None:
 
 def _lengths(row: PredictionRow) -> tuple[float | None, ...]:
     return tuple([clip.duration_s for clip in row.audio])
-
-
-def _sample(row: PredictionRow) -> Sample:
-    return Sample(
-        id=row.sample_id,
-        clips=_clips(row),
-        question=row.question,
-        choices=tuple(row.choices),
-        reference=row.reference,
-        metadata=row.metadata,
-        references=tuple(row.references),
-    )
 
 
 def run_of(file: Path) -> RunRecord | None:

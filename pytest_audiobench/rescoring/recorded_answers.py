@@ -30,12 +30,12 @@ class RecordedRow:
     sample: Sample
     responses: Mapping[str, Response]
     """By stage, "answer" where a layout knows no stages."""
-    epoch: int
-    error: str | None
-    """Why the sample could not be asked."""
     eval: str
     dataset: str
     model: str
+    epoch: int = 0
+    error: str | None = None
+    """Why the sample could not be asked."""
     stored: Mapping[str, Any] = field(default_factory=dict)
     """What the file itself says of how the answer was parsed and scored."""
     family: str = ""
@@ -78,8 +78,7 @@ def valid_row(row: RecordedRow) -> tuple[RecordedRow, int]:
     # One look at all of them: nearly every row is sound.
     if len(whole) <= LONGEST_TEXT and not repaired(whole)[1]:
         return row, 0
-    changed = sum(repaired(text)[1] for text in _texts_of(row))
-    if not changed:
+    if not (changed := sum(repaired(text)[1] for text in _texts_of(row))):
         return row, 0
     sample = row.sample
     repaired_row = replace(
@@ -120,8 +119,7 @@ def _texts_of(row: RecordedRow) -> Iterator[str]:
     for response in (*row.responses.values(), *row.verdicts.values(), *row.rewritten.values()):
         yield response.error or ""
         for output in response.outputs:
-            for part in output.parts:
-                yield part.value
+            yield from (part.value for part in output.parts)
 
 
 def _valid_text(text: str) -> str:

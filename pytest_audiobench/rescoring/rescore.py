@@ -165,8 +165,7 @@ def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) 
 
 def _check_names(names: Sequence[str], items: Sequence[ItemRecord]) -> None:
     used = {scorer.name for item in items for scorer in item.scorers}
-    unknown = [name for name in names if name != ALL and name not in used]
-    if unknown:
+    if unknown := [name for name in names if name != ALL and name not in used]:
         families = ", ".join(dict.fromkeys(item.protocol for item in items))
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
@@ -212,8 +211,7 @@ class _Item:
 
     def _add(self, chunk: Sequence[RecordedRow], add: Callable[[Lines], None] | None) -> None:
         answered = [sample_answers(row) for row in chunk]
-        clusters = self._kept.note(chunk, answered)
-        rows = scored_rows(self._protocol, answered, clusters)
+        rows = scored_rows(self._protocol, answered, self._kept.note(chunk, answered))
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)

@@ -9,16 +9,9 @@ from typing import Any, TypeAlias
 from pytest_audiobench.published_figures.compare import Comparison
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.run import ItemRecord, SuiteRecord
-from pytest_audiobench.report import perturbation_tables
+from pytest_audiobench.report import perturbation_tables, scorer_comparison
 from pytest_audiobench.report.formatting import printable
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text
-from pytest_audiobench.report.scorer_comparison import (
-    ScorerTable,
-    scorer_tables,
-    table_lines,
-    table_markdown,
-    table_title,
-)
 
 Owner: TypeAlias = ItemRecord | SuiteRecord
 Compared: TypeAlias = Mapping[int, Sequence[Comparison]]
@@ -42,12 +35,11 @@ def text(owners: Sequence[Owner], notes: Sequence[str], compared: Compared, form
 def _lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in scorer_tables(owner):
-            yield table_title(_name(owner), sweep)
-            yield from table_lines(sweep, _closest(beside, sweep))
+        for sweep in scorer_comparison.scorer_tables(owner):
+            yield scorer_comparison.table_title(_name(owner), sweep)
+            yield from scorer_comparison.table_lines(sweep, _closest(beside, sweep))
         yield from (line for line, _ in perturbation_tables.suite_lines(_suites(owner), False, _WIDTH))
-        for comparison in beside:
-            yield f"  published {printable(comparison.says)}"
+        yield from (f"  published {printable(comparison.says)}" for comparison in beside)
         yield from (f"  note: {printable(note)}" for note in _warnings(owner))
         yield f"  score hash {_score_hash(owner)}"
         yield ""
@@ -58,9 +50,9 @@ def _lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) ->
 def _markdown_lines(owners: Sequence[Owner], notes: Sequence[str], compared: Compared) -> Iterator[str]:
     for at, owner in enumerate(owners):
         beside = compared.get(at, ())
-        for sweep in scorer_tables(owner):
-            title = f"**{escaped(table_title(_name(owner), sweep))}**"
-            yield from (title, "", *table_markdown(sweep, _closest(beside, sweep)), "")
+        for sweep in scorer_comparison.scorer_tables(owner):
+            title = f"**{escaped(scorer_comparison.table_title(_name(owner), sweep))}**"
+            yield from (title, "", *scorer_comparison.table_markdown(sweep, _closest(beside, sweep)), "")
         for name, rows in perturbation_tables.suite_markdown(_suites(owner), False):
             yield from (f"**{escaped(name)}**", "", *rows, "")
         remarks = [f"published {comparison.says}" for comparison in beside]
@@ -73,7 +65,7 @@ def _markdown_lines(owners: Sequence[Owner], notes: Sequence[str], compared: Com
 
 def _rows(owners: Sequence[Owner], compared: Compared) -> Iterator[dict[str, Any]]:
     for at, owner in enumerate(owners):
-        for sweep in scorer_tables(owner):
+        for sweep in scorer_comparison.scorer_tables(owner):
             marks = _closest(compared.get(at, ()), sweep)
             for row in sweep.rows:
                 cells = {name: value for name, value in asdict(row).items() if name in _OF_ROW}
@@ -83,13 +75,14 @@ def _rows(owners: Sequence[Owner], compared: Compared) -> Iterator[dict[str, Any
 
 
 def _as_json(owner: Owner, beside: Sequence[Comparison]) -> dict[str, Any]:
+    figures = {"curves": owner.curves, "perturbations": owner.perturbations} if isinstance(owner, SuiteRecord) else {}
     return {
         "eval": _eval(owner),
         "model": owner.model,
         "dataset": _dataset(owner),
         "n": owner.n,
         "hashes": plain(owner.hashes),
-        "metrics": [asdict(sweep) for sweep in scorer_tables(owner)],
+        "metrics": [asdict(sweep) for sweep in scorer_comparison.scorer_tables(owner)],
         "published": [
             {
                 **{name: value for name, value in asdict(comparison).items() if name != "published"},
@@ -98,11 +91,11 @@ def _as_json(owner: Owner, beside: Sequence[Comparison]) -> dict[str, Any]:
             for comparison in beside
         ],
         "warnings": list(_warnings(owner)),
-        **_perturbed(owner),
+        **{name: plain(records) for name, records in figures.items() if records},
     }
 
 
-def _closest(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]:
+def _closest(beside: Sequence[Comparison], sweep: scorer_comparison.ScorerTable) -> dict[str, str]:
     marks: dict[str, list[str]] = {}
     for comparison in beside:
         if comparison.metric == sweep.metric and not comparison.beyond:
@@ -113,11 +106,6 @@ def _closest(beside: Sequence[Comparison], sweep: ScorerTable) -> dict[str, str]
 def _signatures(owners: Sequence[Owner]) -> list[tuple[str, str]]:
     pairs = {(scorer.name, scorer.signature): None for owner in owners for scorer in owner.scorers}
     return [(printable(name), printable(signature)) for name, signature in pairs]
-
-
-def _perturbed(owner: Owner) -> dict[str, Any]:
-    figures = {"curves": owner.curves, "perturbations": owner.perturbations} if isinstance(owner, SuiteRecord) else {}
-    return {name: plain(records) for name, records in figures.items() if records}
 
 
 def _suites(owner: Owner) -> list[SuiteRecord]:
@@ -133,8 +121,7 @@ def _dataset(owner: Owner) -> str:
 
 
 def _score_hash(owner: Owner) -> str:
-    hash_ = owner.hashes["score_hash"] if isinstance(owner, ItemRecord) else owner.hashes.score_hash
-    return str(hash_)[:16]
+    return str(owner.hashes["score_hash"] if isinstance(owner, ItemRecord) else owner.hashes.score_hash)[:16]
 
 
 def _eval(owner: Owner) -> str:

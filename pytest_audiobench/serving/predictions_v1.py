@@ -76,7 +76,7 @@ def envelope(responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def info(served: ServedModel, options: ServeOptions, name: str) -> dict[str, Any]:
-    """What /info says; beyond the contract's keys: fingerprint, limits, batching and hearing."""
+    """What /info says; beyond the contract's keys: fingerprint, is_mere_name, limits, batching and hearing."""
     limits, model = served.limits, served.model
     hearing = getattr(model, "hearing", None)
     return {
@@ -92,6 +92,7 @@ def info(served: ServedModel, options: ServeOptions, name: str) -> dict[str, Any
         "loading_elapsed_sec": round(served.loading_elapsed_s, 3),
         "last_error": served.last_error,
         "fingerprint": served.fingerprint,
+        "is_mere_name": bool(getattr(model, "is_mere_name", False)),
         "batching": model.batching,
         "limits": {name: getattr(limits, name) for name in _LIMITS},
         "hearing": None if hearing is None else {"status": hearing.status, "evidence": hearing.evidence},

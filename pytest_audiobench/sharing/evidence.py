@@ -75,8 +75,7 @@ def _wrong_item(payload: Payload, item: SubmittedItem, side: ComparableEval) -> 
 
 
 def _counted(scorer: ScorerRecord, side: ComparableEval) -> bool:
-    name = scorer.name
-    if name not in side.scorers:
+    if (name := scorer.name) not in side.scorers:
         # Of a large suite only the first scorer is evidence.
         return True
     counts: Counter[str] = Counter(row.statuses[name] for row in side.rows)
@@ -129,8 +128,7 @@ def _headline(payload: Payload, evidence: Contents) -> str:
     figure = payload.headline
     if figure is None or not is_known(figure.metric) or metric_kind(figure.metric).estimate is not_of_samples:
         return ""
-    read = evals_read_by(payload.items, evidence, figure.scorer, figure.signature)
-    if not read:
+    if not (read := evals_read_by(payload.items, evidence, figure.scorer, figure.signature)):
         return ""
     side = pooled(read, figure.scorer) if len(read) > 1 else read[0]
     try:

@@ -68,8 +68,7 @@ def _checked(payload: Payload, evidence: Contents) -> tuple[bool, str] | None:
         return None
     unknown = []
     for entry in whole:
-        methods = entry.findings_methods
-        if methods is None:
+        if (methods := entry.findings_methods) is None:
             return False, f"the findings of {entry.eval} do not say how they were found"
         trials = _trials(evidence.sides[entry.eval], methods.by)
         if isinstance(trials, str):
@@ -99,8 +98,7 @@ def _trials(side: ComparableEval, by: str) -> list[Trial] | str:
         return f"the evidence does not name the {by} of each sample"
     first = [row.cluster or row.sample_id for row in side.rows if row.epoch == 0]
     # As an eval has it: where no cluster holds two samples, these are named by the samples.
-    alone = len(set(first)) == len(first)
-    if not alone and any(_CUT.fullmatch(name) for name in first):
+    if not (alone := len(set(first)) == len(first)) and any(_CUT.fullmatch(name) for name in first):
         return "the evidence names the clusters by the beginnings of clips' keys only"
     return [
         Trial(
@@ -139,8 +137,7 @@ def _samples(finding: FindingRecord, side: ComparableEval) -> list[str]:
 
 def finding_lines(payload: Payload) -> Iterator[str]:
     """The top finding of a payload that holds and the way to its evidence, a line each; nothing where there is none."""
-    top = payload.top_finding
-    if top is None:
+    if (top := payload.top_finding) is None:
         return
     finding = top.finding
     yield f"top finding: {top.id} in {top.eval}, {finding.status}: effect {_number(finding.effect_size)}"

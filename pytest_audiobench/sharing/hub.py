@@ -181,8 +181,7 @@ def _api() -> HfApi:
 
 def _raise_passing(response: Any) -> None:
     if response.status_code in _PASSING:
-        wait_s = _asked_wait(response.headers)
-        if wait_s is not None and wait_s > MOST_WAIT_S:
+        if (wait_s := _asked_wait(response.headers)) is not None and wait_s > MOST_WAIT_S:
             raise FatalError(
                 f"the hub asks to be left alone for {wait_s:.0f} s (reply {response.status_code}): try later"
             )
@@ -199,8 +198,7 @@ def _asked_wait(headers: Any) -> float | None:
     if header.isascii() and header.isdigit():
         return float(header) if len(header) < 10 else math.inf
     try:
-        until = parsedate_to_datetime(header)
-        return max(0.0, (until - datetime.now(UTC)).total_seconds())
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
     except (TypeError, ValueError):
         return None
 

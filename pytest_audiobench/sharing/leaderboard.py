@@ -130,8 +130,7 @@ def _measured(report: Report, metric: str) -> Measured:
     if not is_known(name) or not scorers:
         raise UsageError(f"it does not measure {name or 'anything over all its samples'}")
     scorer, signature = first if first in scorers else scorers[0]
-    read = evals_read_by(report.submission.payload.items, report.evidence, scorer, signature)
-    if not read:
+    if not (read := evals_read_by(report.submission.payload.items, report.evidence, scorer, signature)):
         raise UsageError(f"its evidence lacks the statistics of {scorer}, which is not the first scorer of each eval")
     kind = metric_kind(name)
     if len(read) > 1 and not kind.poolable:
@@ -159,8 +158,7 @@ def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
     runs = [*fit, *(of_signer for of_signer in runs if _unranked(of_signer[-1]))]
     newest = [of_signer[-1] for of_signer in runs]
     terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
-    ranked = zip(*_ranked(newest[: len(fit)], terms), strict=True)
-    placed = [*ranked, *[(None, None)] * (len(runs) - len(fit))]
+    placed = [*zip(*_ranked(newest[: len(fit)], terms), strict=True), *[(None, None)] * (len(runs) - len(fit))]
     rows = [_row(of_signer[-1], of_signer, *place) for of_signer, place in zip(runs, placed, strict=True)]
     any_ = newest[0].report.submission.payload
     evals = [entry.eval for entry in any_.items]
@@ -194,10 +192,8 @@ def _when(measured: Measured) -> tuple[str, str]:
 
 
 def _unranked(measured: Measured) -> str:
-    """Why a model has no rank; empty where it has one."""
     rows, scorer = measured.side.rows, measured.side.headline
-    failed = sum(row.statuses[scorer] == "error" for row in rows)
-    if failed > MOST_UNASKED * len(rows):
+    if (failed := sum(row.statuses[scorer] == "error" for row in rows)) > MOST_UNASKED * len(rows):
         return (
             f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
             "which asks only these"

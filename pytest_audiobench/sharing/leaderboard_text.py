@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import (
-    LONGEST,
-    drop_cells,
-    interval_cell,
-    metric_label,
-    table_lines,
-    value_cell,
-)
+from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.report.formatting import counted, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 from pytest_audiobench.sharing.leaderboard import Leaderboard, Measured, Row, Table
@@ -52,7 +45,7 @@ def _text(board: Leaderboard) -> Iterator[str]:
     for table in board.tables:
         yield ""
         yield from wrapped(_title(table))
-        yield from table_lines(_HEAD, _INTERVALS, [("", [_cells(row) for row in table.rows])])
+        yield from table_cells.table_lines(_HEAD, _INTERVALS, [("", [_cells(row) for row in table.rows])])
         for line in _about(table):
             yield from wrapped(line)
     yield ""
@@ -65,15 +58,15 @@ def _markdown(board: Leaderboard) -> Iterator[str]:
     yield f"{escaped(board.source)}: {escaped(_counts(board))}"
     for table in board.tables:
         yield ""
-        yield f"**{escaped(_title(table), LONGEST)}**"
+        yield f"**{escaped(_title(table), table_cells.LONGEST)}**"
         yield ""
         yield table_row(_HEAD)
         yield table_row((":--", *("--:",) * 8))
         yield from (table_row(map(escaped, _cells(row))) for row in table.rows)
         yield ""
-        yield from (f"- {escaped(line, LONGEST)}" for line in _about(table))
+        yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in _about(table))
     yield ""
-    yield from (f"- {escaped(line, LONGEST)}" for line in (rule(board), *_refused(board)))
+    yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (rule(board), *_refused(board)))
 
 
 def _counts(board: Leaderboard) -> str:
@@ -83,7 +76,7 @@ def _counts(board: Leaderboard) -> str:
 def _title(table: Table) -> str:
     evals = table.evals[0] if len(table.evals) == 1 else f"{len(table.evals)} evals"
     limited = f", LIMITED to {table.limit} samples of each" if table.limit else ""
-    metric = metric_label(table.kind.name, table.kind.unit)
+    metric = table_cells.metric_label(table.kind.name, table.kind.unit)
     better = f"{table.kind.direction} is better"
     return f"{table.suite}: {metric} by {table.scorer} ({better}), {evals}{limited}, task {table.task[:_DIGITS]}"
 
@@ -94,12 +87,12 @@ def _cells(row: Row) -> tuple[str, ...]:
     cells = (
         _name(measured),
         "–" if row.rank is None else str(row.rank),
-        value_cell(measured.estimate, unit),
-        interval_cell(measured.estimate, unit),
+        table_cells.value_cell(measured.estimate, unit),
+        table_cells.interval_cell(measured.estimate, unit),
     )
     if row.behind is None:
         return (*cells, str(measured.estimate.n), share, "", "", "")
-    behind, between, _ = drop_cells(row.behind)
+    behind, between, _ = table_cells.drop_cells(row.behind)
     return (*cells, str(measured.estimate.n), share, behind, between, str(row.behind.pairs))
 
 
@@ -124,7 +117,8 @@ def _about(table: Table) -> Iterator[str]:
             yield f"{_name(row.measured)} is not compared with the best: {row.behind.detail}"
         for other in row.superseded:
             earlier = other.report.submission.payload
-            line = f"{value_cell(other.estimate, other.kind.unit)}, {earlier.submitted_at}, by {other.report.signer}"
+            value = table_cells.value_cell(other.estimate, other.kind.unit)
+            line = f"{value}, {earlier.submitted_at}, by {other.report.signer}"
             hash_, own_hash = earlier.hashes.run_hash, payload.hashes.run_hash
             what = "other answers of the same model" if hash_ != own_hash else "the same run with other statistics"
             yield f"{_name(row.measured)}: superseded {what} ({line}, {other.report.name})"

@@ -80,12 +80,10 @@ class Signers:
         The key must be valid at both times, in seconds since the epoch: ``at``, when it is said to have signed, and
         ``seen``, when that was first seen.
         """
-        lines = [line for line in self.lines if line.key == signed.key]
-        if not lines:
+        if not (lines := [line for line in self.lines if line.key == signed.key]):
             return None, f"the key {fingerprint(signed.key)} is not in {self.source}"
         refusals = [(line, line.refuses(signed.namespace, at, seen)) for line in lines]
-        entry = next((line for line, why in refusals if why is None), None)
-        if entry is not None:
+        if (entry := next((line for line, why in refusals if why is None), None)) is not None:
             return entry.principals, ""
         line, why = refusals[0]
         return None, f"{line.principals} may not have signed this: {why}"
@@ -131,8 +129,7 @@ def add_to_record(path: Path, accepted: Mapping[str, float], digests: Iterable[s
 def _record(path: Path) -> Mapping[str, float]:
     accepted: dict[str, float] = {}
     for number, content in bounded_lines(path, _LONGEST_LINE):
-        match = _RECORD.fullmatch(content.decode("ascii", "replace").strip())
-        if match is None:
+        if (match := _RECORD.fullmatch(content.decode("ascii", "replace").strip())) is None:
             raise UsageError(f"{path}, line {number}: write a line of the record as: 2026-06-30T12:00:00Z SHA256")
         try:
             seen = _time(re.sub("[-T:]", "", match["time"]))
@@ -170,8 +167,7 @@ def _line(text: str) -> Iterator[Allowed]:
 
 def _first_word(text: str) -> tuple[str, str]:
     """The first word and the rest; spaces in double quotes belong to the word, and one wholly in quotes loses them."""
-    match = re.match(r'\s*((?:"[^"]*"|[^\s"])+)\s*', text)
-    if match is None:
+    if (match := re.match(r'\s*((?:"[^"]*"|[^\s"])+)\s*', text)) is None:
         return "", ""
     word = match[1]
     whole = len(word) > 1 and word[0] == word[-1] == '"' and word.count('"') == 2

@@ -65,8 +65,7 @@ def sign(message: bytes, key: PrivateKey, namespace: str = NAMESPACE) -> str:
     value = _string(algorithm) + _string(_signature_value(bare, key, message))
     parts = (public, namespace.encode(), b"", bare.digest.encode(), value)
     blob = _MAGIC + _VERSION.to_bytes(4, "big") + b"".join(map(_string, parts))
-    lines = textwrap.wrap(base64.b64encode(blob).decode(), 70)
-    return "\n".join([_BEGIN, *lines, _END, ""])
+    return "\n".join([_BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), _END, ""])
 
 
 def parsed_signature(armored: str) -> Signed:
@@ -121,8 +120,7 @@ def wire(key: PrivateKey) -> bytes:
     """The public half of ``key`` as SSH writes it."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-    line = key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
-    return base64.b64decode(line.split()[1])
+    return base64.b64decode(key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).split()[1])
 
 
 def fingerprint(key: bytes) -> str:
@@ -155,8 +153,7 @@ def _public(blob: bytes) -> PublicKey:
     from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
     from cryptography.hazmat.primitives.serialization import load_ssh_public_key
 
-    kind = _kind(blob)
-    if kind not in _KINDS:
+    if (kind := _kind(blob)) not in _KINDS:
         raise UnreadableSignature(f"it is by a key of type {kind[:60]!r}; Ed25519, ECDSA and RSA keys are read")
     try:
         key = load_ssh_public_key(kind.encode() + b" " + base64.b64encode(blob))
@@ -179,8 +176,7 @@ def _hash_of(kind: str) -> hashes.HashAlgorithm:
 
 
 def _kind(blob: bytes) -> str:
-    length = int.from_bytes(blob[:4], "big")
-    return blob[4 : 4 + min(length, 100)].decode("ascii", "replace")
+    return blob[4 : 4 + min(int.from_bytes(blob[:4], "big"), 100)].decode("ascii", "replace")
 
 
 def _string(value: bytes | str) -> bytes:

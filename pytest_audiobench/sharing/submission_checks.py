@@ -211,8 +211,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _value(payload: Payload) -> str:
-    figure = payload.headline
-    if figure is None:
+    if (figure := payload.headline) is None:
         return ""
     interval = interval_text(figure, figure.unit)
     between = f" [{interval}]" if interval else ""

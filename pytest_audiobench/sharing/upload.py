@@ -71,8 +71,7 @@ def with_retries(call: Callable[[], _Found], sleep: Callable[[float], None]) -> 
 
 def _commit(content: bytes, where: UploadTarget, hub: Hub) -> bool:
     head: Head = hub.head(where.repo)
-    there = hub.file(where.repo, where.path, head.commit)
-    if there is not None and there.blob in blob_of(content):
+    if (there := hub.file(where.repo, where.path, head.commit)) is not None and there.blob in blob_of(content):
         return False
     if there is not None and not where.overwrite:
         raise FatalError(f"{where.repo} has a submission of this run already, at {where.path}: --overwrite replaces it")

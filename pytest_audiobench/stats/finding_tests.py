@@ -258,8 +258,7 @@ def _reaching(units: Sequence[Unit], generator: np.random.Generator) -> tuple[Fl
 def _portions(draws: int, width: int) -> Iterator[int]:
     """``draws`` in portions of at most ``CELLS`` numbers, which bounds the memory."""
     at_once = max(1, CELLS // (width + 1))
-    for start in range(0, draws, at_once):
-        yield min(at_once, draws - start)
+    yield from (min(at_once, draws - start) for start in range(0, draws, at_once))
 
 
 def _judged(discovery: Side, holdout: Side, q: float, p: float, level: float) -> tuple[Status, str]:

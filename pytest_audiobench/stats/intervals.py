@@ -173,8 +173,7 @@ def _weighed(tops: Floats, wholes: Floats, clusters: Clusters, within: _Range, c
     if count < fewest:
         return none(f"{count} {what}, {fewest} needed")
     seen = float((scores[wholes > 0.0] / wholes[wholes > 0.0]).max(initial=0.0))
-    worst = max(seen, within.likely or 0.0)
-    if worst == within.least:
+    if (worst := max(seen, within.likely or 0.0)) == within.least:
         return none("all samples have the same score")
     lower, upper = _added(scores, wholes, within.least), _added(scores, wholes, worst)
     return Interval(

@@ -94,8 +94,7 @@ def flips_drop(
 
 def _detectable(pairs: int, better: int, question: Question) -> float:
     """The drop at which, with ``better`` pairs better, enough are worse in ``question.power`` of repetitions."""
-    few = worse_needed(pairs, better, question)
-    if few > pairs - better:
+    if (few := worse_needed(pairs, better, question)) > pairs - better:
         return 1.0
     # The net number of worse ones that so many exceed: net - z sqrt(net + 2 better) = few - better, solved for net.
     z = float(special.ndtri(question.power))

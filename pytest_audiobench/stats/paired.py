@@ -114,8 +114,7 @@ def ratio_drop(
     if min(wholes) <= 0.0:
         return no_drop(math.nan, "the denominators add up to nothing")
     sign = 1.0 if higher_is_better else -1.0
-    grouped = repeat(clusters)
-    if not grouped and _are_answers(before) and _are_answers(after):
+    if not (grouped := repeat(clusters)) and _are_answers(before) and _are_answers(after):
         differences = sign * (before[:, 0] - after[:, 0])
         return flips_drop(len(before), int((differences > 0).sum()), int((differences < 0).sum()), question)
     ratios = [float(side[:, 0].sum()) / whole for side, whole in zip((before, after), wholes, strict=True)]

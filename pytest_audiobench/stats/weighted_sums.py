@@ -164,8 +164,7 @@ def contrast(points: Points, weights: Sequence[float], span: float = 1.0) -> Dro
     # What is the same under all conditions moves nothing, whatever floats make of it.
     moved[np.abs(moved) <= _SAME * ((np.abs(points.tops) / totals) @ np.abs(factors))] = 0.0
     shares = (points.wholes / totals) @ (np.abs(factors) / size)
-    clusters = points.clusters if repeat(points.clusters) else None
-    moves = moves_of(about, moved, shares, clusters)
+    moves = moves_of(about, moved, shares, points.clusters if repeat(points.clusters) else None)
     return studentised(_summed(ratios, factors), moves, _TWO_SIDED, span * size / 2.0)
 
 

@@ -109,10 +109,7 @@ def _parsed(run: Artifact) -> Iterator[Check]:
 def _copies(run: Artifact) -> Iterator[Check]:
     config = run.content["config"]
     odd = [name for name in _COPIES if name in run.content and name in config and run.content[name] != config[name]]
-    if odd:
-        yield fails("config", f"{', '.join(odd)} of the file is not that of its hashed config")
-    else:
-        yield ok("config")
+    yield fails("config", f"{', '.join(odd)} of the file is not that of its hashed config") if odd else ok("config")
 
 
 def _figures(run: Artifact) -> Iterator[Check]:

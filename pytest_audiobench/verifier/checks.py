@@ -66,16 +66,14 @@ class Verification:
         """The verdict in one line."""
         counts = self.counts()
         rest = f"{counts['ok']} parts ok, {counts['not_recomputed']} not recomputed"
-        failing = self.failing()
-        if not failing:
+        if not (failing := self.failing()):
             return f"nothing fails: {rest}"
         more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
         return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
 
     def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
         for item in self.checked:
-            for check in item.checks:
-                yield item, check
+            yield from ((item, check) for check in item.checks)
 
 
 def ok(part: str) -> Check:

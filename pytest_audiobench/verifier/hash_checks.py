@@ -38,8 +38,7 @@ def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> 
     hashes = item.hashes
     yield _settings(item, digests)
     yield _component("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
-    model = digests.get(item.model)
-    if model is None:
+    if (model := digests.get(item.model)) is None:
         yield not_recomputed("model", "run.json does not say what the model's digest is made of"), None
     else:
         yield _component("model", hashes.get("model"), model)
@@ -48,8 +47,7 @@ def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> 
 
 
 def _settings(item: ItemRecord, digests: Mapping[str, str]) -> tuple[Check, str | None]:
-    recorded = item.hashes.get("settings")
-    if recorded == ABSENT:
+    if (recorded := item.hashes.get("settings")) == ABSENT:
         return not_recomputed("settings", "they were not known when these answers were scored"), None
     answering = [stage for stage in item.stages if stage.role not in WEIGHING]
     if not all(stage.role == SUBJECT or stage.judge in digests for stage in answering):
@@ -79,8 +77,7 @@ def line_checks(item: ItemRecord, lines: ItemLines) -> Iterator[tuple[Check, str
 
 def verdict_check(item: ItemRecord, lines: ItemLines, digests: Mapping[str, str]) -> tuple[Check, str | None] | None:
     """What the judges said; None for an item that has none."""
-    recorded = item.hashes.get("verdicts")
-    if recorded is None and not lines.verdicts:
+    if (recorded := item.hashes.get("verdicts")) is None and not lines.verdicts:
         return None
     if recorded is None:
         return not_recomputed("verdicts", "the run's hashes do not cover them"), None

@@ -42,8 +42,7 @@ class Requests:
         """Whether a row's key is that of its prompt, clips, choices, settings and model."""
         of_subject = self._stages[row.stage].role == "subject"
         played = of_subject or any(isinstance(part, int) for _, parts in row.prompt or () for part in parts)
-        dataset = self._unperturbed if row.unchanged else row.dataset
-        stand_in = [dataset, row.sample_id, row.stage]
+        stand_in = [self._unperturbed if row.unchanged else row.dataset, row.sample_id, row.stage]
         clips: list[object] = [] if clip_keys is None and played else [list(clip_keys or ()) if played else []]
         choices = self._choices(row) if of_subject else []
         # Repetitions of one question are judged as the first is where a study asks them at once.
@@ -55,8 +54,7 @@ class Requests:
         )
 
     def _context(self, name: str, epoch: int) -> bytes:
-        context = self._contexts.get((name, epoch))
-        if context is None:
+        if (context := self._contexts.get((name, epoch))) is None:
             stage = self._stages[name]
             context = request_context(self._digests[stage.judge], stage.task, stage.settings, epoch)
             self._contexts[name, epoch] = context
@@ -124,8 +122,7 @@ class ItemLines:
             self._prompts.extend([[sample_id, *(row.prompt for row in rows if row.stage in stages)]])
             for played in filter(None, (first, before)):
                 self._take_clips(played)
-            unchanged = keys if before is None else _keys(before)
-            self._first[sample_id] = (_about(first), keys, unchanged)
+            self._first[sample_id] = (_about(first), keys, keys if before is None else _keys(before))
         about, *heard = self._first.get(sample_id, ("", keys, keys))
         for row in rows:
             where = f"{sample_id!r} (epoch {epoch}, stage {row.stage})"
@@ -137,7 +134,11 @@ class ItemLines:
                 self.requests += 1
                 if not self._requests.fits(row, _known(row)):
                     self._note("requests", f"the key of {where} is not that of what was asked")
-        self._answers.extend([_answer(sample_id, epoch, rows)])
+        subject_rows, rewritten = ([row for row in rows if row.role == role] for role in ("subject", "rewriter"))
+        failed = any(row.error is not None for row in (*subject_rows, *rewritten))
+        payload = [sample_id, epoch, "error" if failed else None, _texts(subject_rows)]
+        texts = _texts(rewritten)
+        self._answers.extend([[*payload, texts] if texts else payload])
         for row in rows:
             if row.role in WEIGHING:
                 self.verdicts.setdefault(row.stage, []).append([sample_id, epoch, *_verdict(row)])
@@ -203,14 +204,6 @@ def _sample(row: PredictionRow) -> list[object]:
     ]
 
 
-def _answer(sample_id: str, epoch: int, rows: Sequence[PredictionRow]) -> list[object]:
-    subject_rows, rewritten = ([row for row in rows if row.role == role] for role in ("subject", "rewriter"))
-    failed = any(row.error is not None for row in (*subject_rows, *rewritten))
-    payload = [sample_id, epoch, "error" if failed else None, _texts(subject_rows)]
-    texts = _texts(rewritten)
-    return [*payload, texts] if texts else payload
-
-
 def _texts(rows: Sequence[PredictionRow]) -> list[object]:
     return [[row.stage, list(_outputs(row))] for row in rows if row.error is None]
 
@@ -221,8 +214,7 @@ def _verdict(row: PredictionRow) -> list[object]:
 
 def _outputs(row: PredictionRow) -> Iterator[list[object]]:
     for output in row.outputs:
-        parts = output.parts
-        if parts is None:
+        if (parts := output.parts) is None:
             parts = [("text", output.text)]
         elif output.text != "".join(value for kind, value in parts if kind == "text"):
             raise ValueError(f"the text of an output of {row.sample_id!r} is not that of its parts")

@@ -132,8 +132,7 @@ class _Run:
             checked = [*line_checks(item, lines), *record_checks(item, self._digests, lines.epochs)]
             if (verdicts := verdict_check(item, lines, self._digests)) is not None:
                 checked.append(verdicts)
-        recomputed = {check.part: digest for check, digest in checked if digest is not None}
-        checked += built_checks(item, recomputed)
+        checked += built_checks(item, {check.part: digest for check, digest in checked if digest is not None})
         self._corrected[key] = {check.part: digest for check, digest in checked if digest is not None}
         yield from _with_requests([check for check, _ in checked], lines)
         failing = {check.part for check, _ in checked if check.status == "fails"}
@@ -236,8 +235,6 @@ _ASKED = ("data", "audio", "prompts", "verdicts")
 
 
 class _Corrected(NamedTuple):
-    """Stands for an item whose hashes were recomputed."""
-
     hashes: Mapping[str, str]
 
 

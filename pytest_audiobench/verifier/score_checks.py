@@ -207,11 +207,9 @@ def _line_differences(
         again = read_lines(rescored[key].lines(kind), row_type)
         expected = (row for row in again if row.scorer in alike[key])
         for number, row in lines:
-            if row.scorer in alike[key]:
-                difference = _row_difference(row, next(expected, None), numbers)
-                if difference is not None:
-                    differences[key] = f"{file.name}, line {number}: {difference}"
-                    break
+            if row.scorer in alike[key] and (why := _row_difference(row, next(expected, None), numbers)) is not None:
+                differences[key] = f"{file.name}, line {number}: {why}"
+                break
         else:
             if (missing := next(expected, None)) is not None:
                 differences[key] = f"{file.name} lacks {missing.sample_id!r} (epoch {missing.epoch})"
@@ -288,8 +286,7 @@ _FINDINGS = "findings"
 
 def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
-    findings = item.findings
-    if findings is None or not (findings.findings or findings.findings_methods):
+    if (findings := item.findings) is None or not (findings.findings or findings.findings_methods):
         return None
     if findings.findings_methods is None:
         return not_recomputed(_FINDINGS, "run.json does not say how they were found")
@@ -298,8 +295,7 @@ def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> 
     except (AudiobenchError, LookupError, TypeError, ValueError, StopIteration) as error:
         return not_recomputed(_FINDINGS, f"they cannot be drawn again here ({type(error).__name__}: {error})")
     before, after = plain(findings), plain(recomputed)
-    difference = first_difference(before, after, _FINDINGS)
-    if difference is None or not numbers.differ(before, after):
+    if (difference := first_difference(before, after, _FINDINGS)) is None or not numbers.differ(before, after):
         return ok(_FINDINGS)
     excerpts = json_excerpt(difference.before, difference.after), json_excerpt(difference.after, difference.before)
     return fails(_FINDINGS, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
@@ -314,8 +310,7 @@ def _finding_rows(file: Path, key: Key, item: ItemRecord) -> list[ScoredSample]:
     protocol = protocol_of(item.protocol, item.options)
     names = [scorer.name for scorer in item.scorers if scorer.name in protocol.available]
     scorer = next(name for name in names if METRIC in protocol.available[name].metrics)
-    rows = scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item.cluster))
-    return list(rows[scorer])
+    return list(scored_rows(protocol.with_scorers(scorer), answered, _clusters(answered, item.cluster))[scorer])
 
 
 def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:

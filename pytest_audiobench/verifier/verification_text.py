@@ -51,8 +51,7 @@ def _lines(verification: Verification) -> Iterator[str]:
 
 def _item_lines(item: CheckedItem) -> Iterator[str]:
     indent = " " * _WIDTH
-    good = ", ".join(check.part for check in item.checks if check.status == "ok")
-    if good:
+    if good := ", ".join(check.part for check in item.checks if check.status == "ok"):
         yield from _row("ok", good, indent)
     for check in item.checks:
         if check.status != "ok":

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from pytest_audiobench.audio import combining
-from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio import combining, edits
+from pytest_audiobench.audio.clip import ArraySource, CellSource, Clip, DataRoot, FileSource
+from pytest_audiobench.audio.decode import decode, decode_bytes
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.errors import AudioError
 
@@ -35,8 +35,12 @@ def written(folder: Path, name: str, samples: np.ndarray, **options: str) -> byt
 
 
 def refusal(clip: Clip, max_s: float | None = None) -> str:
+    return refusal_at(clip, RATE_HZ, max_s)
+
+
+def refusal_at(clip: Clip, rate_hz: int, max_s: float | None = None) -> str:
     with pytest.raises(AudioError) as caught:
-        decode(clip, RATE_HZ, max_s)
+        decode(clip, rate_hz, max_s)
     message = str(caught.value)
     assert message.startswith("mine:")
     assert "\n" not in message
@@ -200,6 +204,58 @@ def test_samples_that_are_no_numbers_are_refused(tmp_path: Path, value: float, s
     samples[100] = value
     written(tmp_path, "nan.wav", samples, subtype="FLOAT")
     assert said in refusal(clip_of(tmp_path, "nan.wav"))
+
+
+def far_too_loud(level: float) -> np.ndarray:
+    """Finite samples of both signs, which add up to more than floats hold when they are resampled."""
+    return (level * np.sign(hiss(1.0))).astype(np.float32)
+
+
+def loud_clips(folder: Path, level: float) -> dict[str, Clip]:
+    """Sound at such a level made in every way in which clips are made; to be played at another rate than its own."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    samples = far_too_loud(level)
+    content = written(folder, "loud.wav", samples, subtype="FLOAT")
+    cells = {
+        "bytes": pyarrow.array([content]),
+        "wave": pyarrow.array([samples.tolist()], pyarrow.list_(pyarrow.float32())),
+    }
+    parquet.write_table(pyarrow.table(cells), folder / "loud.parquet")
+    file, table = clip_of(folder, "loud.wav"), FileSource(DataRoot("mine", folder), "loud.parquet")
+    return {
+        "file": file,
+        "excerpt": file.edited(edits.trim(0.2, 0.9)),
+        "bytes in a cell": Clip(CellSource(table, "bytes", 0, 0)),
+        "waveform in a cell": Clip(CellSource(table, "wave", 0, 0, RATE_HZ)),
+        "array": Clip(ArraySource.of(samples, RATE_HZ, "mine: an array")),
+        "made louder": Clip(ArraySource.of(hiss(1.0), RATE_HZ, "mine: made louder")).edited(edits.gain(770)),
+        "sped up": file.edited(edits.speed(1.1)),
+        "padded": file.edited(edits.pad(0.1, 0.1)),
+    }
+
+
+@pytest.mark.parametrize("level", [5e37, 2.7e38])
+def test_what_is_no_number_once_it_is_resampled_is_refused_however_a_clip_is_made(tmp_path: Path, level: float) -> None:
+    for clip in loud_clips(tmp_path, level).values():
+        message = refusal_at(clip, 11_025)
+        assert "samples are not a number" in message
+    with pytest.raises(AudioError, match=r"mine: .* once it is at 11025 Hz: its level is far beyond \[-1, 1\]"):
+        decode_bytes("mine", (tmp_path / "loud.wav").read_bytes(), 11_025, None)
+
+
+def test_channels_that_add_up_to_no_number_are_refused_without_a_warning(tmp_path: Path) -> None:
+    written(tmp_path, "two.wav", np.full((100, 2), 3e38, np.float32), subtype="FLOAT")
+    assert "100 are infinite" in refusal(clip_of(tmp_path, "two.wav"))
+
+
+def test_a_mixture_of_sound_that_is_far_too_loud_is_a_sound_or_refused(tmp_path: Path) -> None:
+    written(tmp_path, "loud.wav", far_too_loud(2.7e38), subtype="FLOAT")
+    written(tmp_path, "dog.wav", hiss(1.0))
+    loud, dog = clip_of(tmp_path, "loud.wav"), clip_of(tmp_path, "dog.wav")
+    assert np.isfinite(decode(combining.mixture([dog, loud], [0, 0]), RATE_HZ, None).samples).all()
+    with pytest.raises(AudioError, match=r"mine:loud\.wav.* once it is at 8000 Hz"):
+        decode(combining.mixture([dog, loud], [0, 0], rate_hz=8000), RATE_HZ, None)
 
 
 @pytest.mark.parametrize("rate_hz", [1, 384_001])

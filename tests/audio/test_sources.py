@@ -15,7 +15,7 @@ import soundfile
 from pytest_audiobench.audio import combining, edits, source_samples, synthesis
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.audio.sound_file import Recording
+from pytest_audiobench.audio.sound_file import Amount, Recording
 from pytest_audiobench.audio.source_samples import SoundMemory
 from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
 from pytest_audiobench.datasets.places import Places
@@ -45,12 +45,12 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """The paths that are really read, with an empty memory for which no file is too young."""
     read, read_file, read_excerpt = [], source_samples.read_file, source_samples.read_excerpt
 
-    def counted(source: FileSource, path: str, reach_s: float | None, most_values: int) -> Recording:
+    def counted(source: FileSource, path: str, reach_s: float | None, amount: Amount) -> Recording:
         read.append(Path(path).name)
-        return read_file(source, path, reach_s, most_values)
+        return read_file(source, path, reach_s, amount)
 
-    def entered(source: FileSource, path: str, start_s: float, end_s: float, most_values: int) -> Recording | None:
-        found = read_excerpt(source, path, start_s, end_s, most_values)
+    def entered(source: FileSource, path: str, start_s: float, end_s: float, amount: Amount) -> Recording | None:
+        found = read_excerpt(source, path, start_s, end_s, amount)
         if found is not None:
             read.append(f"{Path(path).name} from {start_s}")
         return found

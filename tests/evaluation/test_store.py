@@ -15,6 +15,7 @@ import pytest
 from pytest_audiobench.errors import InfrastructureError, UsageError
 from pytest_audiobench.evaluation import answer_store
 from pytest_audiobench.evaluation.answer_store import LONGEST_TEXT, Store
+from pytest_audiobench.evaluation.batch_executor import Counts
 from pytest_audiobench.io import network_disk
 from pytest_audiobench.io.network_disk import network_file_system
 from pytest_audiobench.models.messages import Output, Part, Response
@@ -466,3 +467,40 @@ def test_a_store_that_another_program_locks_is_the_instruments_trouble(tmp_path,
         other.execute("ROLLBACK")
         put(store, a="yes")
         assert texts(store, "a") == {"a": "yes"}
+
+
+def test_fresh_answers_are_those_of_the_run_and_of_runs_at_its_state_that_did_not_end(tmp_path):
+    with Store(tmp_path / "s", "ended", started=10.0, state=lambda: "here") as store:
+        assert store.find([b"a"], fresh=True) == {}
+        put(store, a="old")
+        store.end_run()
+    for run, state in (("killed", "here"), ("elsewhere", "there")):
+        with Store(tmp_path / "s", run, started=time.time() - 60, state=lambda state=state: state) as store:
+            store.find([b"a"], fresh=True)
+            put(store, **{run: run})
+    keys = [b"a", b"killed", b"elsewhere"]
+    with Store(tmp_path / "s", "now", started=time.time(), state=lambda: "here") as store:
+        assert set(store.find(keys)) == set(keys)
+        assert list(store.find(keys, fresh=True)) == [b"killed"]
+        assert store.find(keys, fresh=True)[b"killed"].earlier is not None
+        store.put_batch({b"a": (Response.of("new"), {})}, {}, fresh=True)
+        assert store.find(keys, fresh=True)[b"a"] == (Response.of("new"), None)
+        store.end_run()
+    with Store(tmp_path / "s", "later", started=time.time(), state=lambda: "here") as store:
+        assert store.find(keys, fresh=True) == {}
+    assert noise(tmp_path / "s") == [(b"a", "old", "ended")]
+
+
+def test_a_failure_of_an_earlier_run_is_not_fresh_either(tmp_path):
+    with Store(tmp_path / "s", "one") as store:
+        store.put_batch({}, {b"a": ("no such codec", True)})
+    with Store(tmp_path / "s", "two", started=time.time()) as store:
+        assert store.failures([b"a"], fresh=True) == {}
+        assert store.failures([b"a"]) == {b"a": "no such codec"}
+
+
+@pytest.mark.parametrize("clock_s", [-1e18, 0.0, 4e18])
+def test_an_answer_of_any_time_has_a_day(clock_s):
+    counts = Counts()
+    counts.add_reused([clock_s])
+    assert counts.oldest == counts.newest == ("9999-12-31" if clock_s > 0 else "1970-01-01")

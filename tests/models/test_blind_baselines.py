@@ -45,5 +45,7 @@ def test_majority_takes_the_commonest_answer_of_training_and_the_first_among_equ
 def test_an_unknown_baseline_is_answered_with_the_known_ones():
     with pytest.raises(UsageError, match=r"'parrot'; there are chance, listener, majority"):
         make(parse_spec("baseline:parrot"))
+    with pytest.raises(UsageError, match=r"'listner'; did you mean 'listener'\?"):
+        make(parse_spec("baseline:listner"))
     with pytest.raises(UsageError, match="'baseline' has no option 'seed'; it has style"):
         make(parse_spec("baseline:chance,seed=3"))

@@ -49,6 +49,8 @@ def test_an_unknown_kind_is_answered_with_the_known_ones():
         UsageError, match=r"'gpt:x' names an unknown kind of model; known are baseline, hf, http, judge-scores, openai"
     ):
         make(parse_spec("gpt:x"))
+    with pytest.raises(UsageError, match=r"'hff:x' names an unknown kind of model; did you mean 'hf'\?"):
+        make(parse_spec("hff:x"))
 
 
 def test_a_factory_that_cannot_read_its_options_is_answered_with_the_spec():

@@ -99,6 +99,8 @@ def test_two_models_of_one_alias_are_refused_by_both_their_texts():
 def test_an_unknown_option_is_answered_with_the_known_ones():
     with pytest.raises(UsageError, match=r"'hf' has no option 'colour'; it has batch, device"):
         check_options("hf", {"colour": "red"}, ("device", "batch"))
+    with pytest.raises(UsageError, match=r"'hf' has no option 'devise'; did you mean 'device'\?"):
+        check_options("hf", {"devise": "cpu"}, ("device", "batch"))
 
 
 identifiers = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True)

@@ -431,8 +431,8 @@ def test_prompt(evaluate):
 
 def test_a_mistyped_protocol_is_told(tones):
     result = tones.run("--ab-scorer=letterz")
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*no scorer is called 'letterz'*letters*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*no scorer is called 'letterz'; did you mean 'letters'*"])
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])

@@ -188,7 +188,8 @@ def test_a_split_whose_rows_alone_are_here_is_asked_and_the_other_is_skipped(mma
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(["SKIPPED *data, which has no mmau-test-mini.json and no test_mini.parquet*"])
     (mmau.path / "data" / "mmau-test.json").unlink()
-    mmau.run(HERE).assert_outcomes(skipped=1, deselected=1)
+    mmau.run("--ab-data=.").assert_outcomes(skipped=1, deselected=1)
+    assert mmau.run(HERE).ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_where_only_the_extra_for_parquet_is_lacking_one_sentence_says_what_to_install(mmau):
@@ -196,8 +197,8 @@ def test_where_only_the_extra_for_parquet_is_lacking_one_sentence_says_what_to_i
     (mmau.path / "data" / "test_mini.parquet").write_bytes(b"PAR1")
     mmau.write(without="import sys\nsys.modules['pyarrow'] = sys.modules['pyarrow.parquet'] = None\n")
     result = mmau.run(HERE, "-p", "without")
-    result.assert_outcomes(failed=1, passed=1)
-    result.stdout.fnmatch_lines(["Parquet files need pyarrow: pip install 'pytest-audiobench[[]parquet[]]'"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: Parquet files need pyarrow: pip install 'pytest-audiobench[[]parquet[]]'"])
 
 
 def test_withheld_answers_are_compared_with_a_baseline_by_their_coverage(mmau):

@@ -105,7 +105,9 @@ def test_any_document_is_a_set_or_refused_in_at_most_ten_lines_that_name_the_fil
 
 
 def test_a_name_that_there_is_not_and_a_file_that_there_is_not(tmp_path):
-    with pytest.raises(UsageError, match=r"no prompt set is called 'yesn'; there are yesno, or name a file"):
+    with pytest.raises(UsageError, match=r"no prompt set is called 'nobody'; there are yesno, or name a file"):
+        prompt_set("nobody")
+    with pytest.raises(UsageError, match=r"no prompt set is called 'yesn'; did you mean 'yesno'\?"):
         prompt_set("yesn")
     with pytest.raises(UsageError, match=r"nowhere\.yaml"):
         prompt_set(tmp_path / "nowhere.yaml")

@@ -87,7 +87,8 @@ def test_the_first_phrase_of_the_list_gives_the_letter(text, voicebench, kimi, u
 
 
 def test_there_are_as_many_phrases_as_can_ever_be_the_first() -> None:
-    voicebench, kimi, ultraeval = published_scorers._VOICEBENCH, published_scorers._KIMI, published_scorers._ULTRAEVAL
+    reads = (published_scorers.read_voicebench, published_scorers.read_kimi, published_scorers.read_ultraeval)
+    voicebench, kimi, ultraeval = (read.args[0] for read in reads)
     assert (len(voicebench), len(kimi), len(ultraeval)) == (168, 158, 158)
     for pairs in (voicebench, kimi, ultraeval):
         whole = [f"{before}@{behind}" for before, behind in pairs]

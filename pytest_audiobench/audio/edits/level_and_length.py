@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import soxr
 
 from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
-from pytest_audiobench.audio.edits.kind import EditKind
+from pytest_audiobench.audio.edits.kind import Apply, EditKind, Stream
+from pytest_audiobench.audio.long_sound import resampled, silent_blocks
 from pytest_audiobench.errors import UsageError
 
 _FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
@@ -95,11 +98,37 @@ def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: 
     return steps / np.float32(32768)
 
 
+def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    return np.zeros_like(samples)
+
+
+def _by_block(apply: Apply) -> Stream:
+    return lambda blocks, rate_hz, parameters: (apply(block, rate_hz, parameters, None) for block in blocks)
+
+
+def _trimmed_blocks(blocks: Iterator[Samples], rate_hz: int, parameters: Parameters) -> Iterator[Samples]:
+    start, end = (round(number(parameters, name) * rate_hz) for name in ("start_s", "end_s"))
+    for block in blocks:
+        yield block[max(0, start) : max(0, end)]
+        start, end = start - len(block), end - len(block)
+
+
+def _padded_blocks(blocks: Iterator[Samples], rate_hz: int, parameters: Parameters) -> Iterator[Samples]:
+    before, after = (round(number(parameters, name) * rate_hz) for name in ("before_s", "after_s"))
+    yield from silent_blocks(before)
+    yield from blocks
+    yield from silent_blocks(after)
+
+
+def _sped_blocks(blocks: Iterator[Samples], rate_hz: int, parameters: Parameters) -> Iterator[Samples]:
+    return resampled(blocks, rate_hz * number(parameters, "factor"), rate_hz)
+
+
 KINDS = (
-    EditKind("gain", 1, _gain),
-    EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s),
-    EditKind("pad", 1, _pad, _pad_length_s),
-    EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s),
-    EditKind("sixteen_bits", 1, _sixteen_bits),
-    EditKind("silence", 1, lambda samples, rate_hz, parameters, seed: np.zeros_like(samples)),
+    EditKind("gain", 1, _gain, stream=_by_block(_gain)),
+    EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s, _trimmed_blocks),
+    EditKind("pad", 1, _pad, _pad_length_s, stream=_padded_blocks),
+    EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s, _sped_blocks),
+    EditKind("sixteen_bits", 1, _sixteen_bits, stream=_by_block(_sixteen_bits)),
+    EditKind("silence", 1, _silence, stream=_by_block(_silence)),
 )

@@ -61,8 +61,7 @@ def rule_named(labels: Labels, style: Style, dataset: str, reasoning: bool) -> s
 
 def id_of(sample: Sample) -> str:
     """The sample's id, its hop behind a low line as the study writes it."""
-    hop = sample.metadata.get("hop")
-    if hop not in HOPS or sample.id.endswith(f"_{hop}"):
+    if (hop := sample.metadata.get("hop")) not in HOPS or sample.id.endswith(f"_{hop}"):
         return sample.id
     return f"{sample.id.removesuffix(f'/{hop}')}_{hop}"
 
@@ -70,18 +69,6 @@ def id_of(sample: Sample) -> str:
 def letter_in(sample: Sample) -> str:
     """The letter that is true for the study: its own where it recorded one."""
     return str(sample.metadata.get("faithfulness_letter") or letter_of(sample))
-
-
-def question_row(sample: Sample, audio: str) -> Row:
-    """A row of a manifest; ``audio`` is the path below the data root."""
-    return {
-        "id": id_of(sample),
-        "question": sample.question,
-        "choices": lettered(sample.choices),
-        "choices_list": list(sample.choices),
-        "audio_path": f"{{DATA_ROOT}}/{audio}",
-        **_truth("answer", sample),
-    }
 
 
 def answer_row(epochs: Sequence[RecordedRow], stage: str, rule: str, style: Style | None) -> Row:
@@ -206,8 +193,7 @@ class _Writer:
         self._written: dict[Path, dict[str, str]] = {}
 
     def add(self, eval_: str, model: str, rows: Iterator[RecordedRow]) -> None:
-        item = self._items.get((eval_, model))
-        if item is None:
+        if (item := self._items.get((eval_, model))) is None:
             self.found.notes.append(f"{eval_} was not written: run.json holds no such eval")
             return
         place = _place(item)
@@ -225,7 +211,8 @@ class _Writer:
             return
         for each in samples:
             self._ask(place.dataset, each[0].sample)
-        style = _style(item, self._specs.get(model, ""))
+        written = item.options.get("style")
+        style = style_named(written if isinstance(written, str) else model_style(self._specs.get(model, "")))
         model_folder = self._folder / "result" / "baseline" / _safe(model) / place.dataset
         stages = {stage.name for stage in item.stages} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
@@ -243,7 +230,14 @@ class _Writer:
 
     def _ask(self, dataset: str, sample: Sample) -> None:
         known = self._questions.setdefault(dataset, {})
-        row = question_row(sample, _audio(sample))
+        row = {
+            "id": id_of(sample),
+            "question": sample.question,
+            "choices": lettered(sample.choices),
+            "choices_list": list(sample.choices),
+            "audio_path": f"{{DATA_ROOT}}/{_audio(sample)}",
+            **_truth("answer", sample),
+        }
         other = known.setdefault(row["id"], row)
         for name in ("question", "choices"):
             if other[name] != row[name]:
@@ -298,8 +292,7 @@ def _place(item: ItemRecord) -> _Place | str:
     if item.protocol not in _FAMILIES:
         return f"{item.protocol or 'its protocol'} asks for no option of a list"
     dataset = _study_name(*item.dataset.partition("+")[0].split("/"))
-    perturbation = item.perturbation
-    if perturbation is None or perturbation.family in ("clean", "early", "reasoning"):
+    if (perturbation := item.perturbation) is None or perturbation.family in ("clean", "early", "reasoning"):
         return _Place(dataset, "")
     family, dose = perturbation.family.removesuffix(RENDERED), perturbation.dose
     if family.partition("-")[0] == "mask" and dose is not None:
@@ -310,7 +303,6 @@ def _place(item: ItemRecord) -> _Place | str:
 
 
 def _is_rendered(item: ItemRecord) -> bool:
-    """Whether an item's clips are those of the study's trees."""
     return item.perturbation is not None and item.perturbation.family.endswith(RENDERED)
 
 
@@ -340,14 +332,7 @@ def _audio(sample: Sample) -> str:
     if not isinstance(source, str) or ":" not in source:
         return ""
     root, _, path = source.partition(":")
-    if root != AUDIO:
-        return f"{root}/{path}"
-    return TREE.sub("", path)
-
-
-def _style(item: ItemRecord, spec: str) -> Style:
-    written = item.options.get("style")
-    return style_named(written if isinstance(written, str) else model_style(spec))
+    return f"{root}/{path}" if root != AUDIO else TREE.sub("", path)
 
 
 def _is_reasoned(samples: Sequence[Sequence[RecordedRow]], stage: str) -> bool:

@@ -145,12 +145,7 @@ def _injection_rows(outputs: _Outputs) -> Iterator[Sequence[str]]:
 
 def _row(outputs: _Outputs, style: StyleName, dataset: str, variant: str, reasoning: bool) -> Sequence[str]:
     rows = outputs.rows(style, dataset, variant)
-    head = (
-        _MODELS[style],
-        dataset,
-        str(len(rows)) if rows else _BLANK,
-        *_published_cells(style, dataset, variant),
-    )
+    head = (_MODELS[style], dataset, str(len(rows)) if rows else _BLANK, *_published_cells(style, dataset, variant))
     if not rows:
         return *head, _NOT_HERE, *[_BLANK] * 4
     rule = style_scorers(style, dataset, reasoning)[-1]
@@ -205,8 +200,7 @@ def _pairs(datasets: Sequence[str]) -> Iterator[tuple[StyleName, str]]:
 
 
 def _published_cells(style: StyleName, dataset: str, variant: str) -> tuple[str, str]:
-    nulls = _NULLS.get((style, variant), {})
-    return _published_cell(style, dataset, variant), str(nulls.get(dataset, _BLANK))
+    return _published_cell(style, dataset, variant), str(_NULLS.get((style, variant), {}).get(dataset, _BLANK))
 
 
 def _published_cell(style: StyleName, dataset: str, variant: str) -> str:

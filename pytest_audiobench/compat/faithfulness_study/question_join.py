@@ -33,8 +33,7 @@ class QuestionJoin:
     """The manifests of a study, by what they ask."""
 
     def __init__(self, folder: Path) -> None:
-        files = manifests_in(folder)
-        if not files:
+        if not (files := manifests_in(folder)):
             raise UsageError(f"{folder} holds no manifests (*.jsonl); point to them with manifests=FOLDER")
         self.folder = folder
         self.datasets = frozenset(map(name_of, files))

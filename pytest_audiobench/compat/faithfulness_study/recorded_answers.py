@@ -44,8 +44,7 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
     note = f"some rows hold {most} answers; the first {epochs} of each are scored" if most > epochs else ""
     for epoch in range(epochs):
         for line, row, texts in answers:
-            question = samples.get(str(row.get("id")))
-            if question is None:
+            if (question := samples.get(str(row.get("id")))) is None:
                 raise UsageError(f"{file}, line {line}: no manifest asks {row.get('id')!r}, so its options are unknown")
             text, crashed = texts[epoch] or "", texts[epoch] is None or str(texts[epoch]).startswith(CRASH)
             failed = crashed and crashes == "error"
@@ -68,8 +67,7 @@ def read(file: Path, manifests: Path | None = None, crashes: str = CRASHES[0]) -
 def _check_once(file: Path, answers: Iterable[tuple[int, Mapping[str, Any], object]]) -> None:
     first: dict[str, int] = {}
     for line, row, _ in answers:
-        before = first.setdefault(str(row.get("id")), line)
-        if before != line:
+        if (before := first.setdefault(str(row.get("id")), line)) != line:
             raise UsageError(
                 f"{file}, line {line}: {row.get('id')!r} is answered in line {before} already: "
                 "rows of two runs lie in one file; take them apart"
@@ -83,7 +81,6 @@ class _AskedSample(NamedTuple):
 
 
 def _asked_samples(folder: Path) -> dict[str, _AskedSample]:
-    """What the manifests ask, by id."""
     samples: dict[str, _AskedSample] = {}
     for file in manifests_in(folder):
         for row in rows(file):

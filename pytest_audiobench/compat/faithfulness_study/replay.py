@@ -84,17 +84,14 @@ class StudyAnswers:
     def response(self, request: Request) -> Response:
         """The recorded answer. Raises UnsuitableModel where the study never asked anything of this kind."""
         missing = f"no recorded answer for {request.sample_id} in {self._place}"
-        question = self._join.asked(request)
-        if question is None:
+        if (question := self._join.asked(request)) is None:
             self._check_clips(request)
             return Response(error=f"{missing}: its manifests hold no such audio, options and question")
-        row = self._rows_of(self._variant(request, question)).get(question.recorded_id)
-        if row is None:
+        if (row := self._rows_of(self._variant(request, question)).get(question.recorded_id)) is None:
             return Response(error=f"{missing} (there it is {question.recorded_id})")
         if request.epoch >= len(row.texts):
             return Response(error=f"{missing} ({row.place}) in epoch {request.epoch}: it holds {len(row.texts)}")
-        text = row.texts[request.epoch]
-        if text is None or text.startswith(CRASH):
+        if (text := row.texts[request.epoch]) is None or text.startswith(CRASH):
             if self._crashes == "unanswered":
                 return Response.of("", "unknown")
             return Response(error=f"{missing} ({row.place}): the recorded run crashed there ({(text or 'null')[:200]})")
@@ -161,8 +158,7 @@ def _is_judged(file: Path) -> bool:
 
 
 def _variant_called(answers: str, variants: Mapping[str, Sequence[Path]], folder: Path) -> str:
-    variant = FRIENDLY.get(answers.lower(), answers.lower())
-    if variant not in variants:
+    if (variant := FRIENDLY.get(answers.lower(), answers.lower())) not in variants:
         raise UsageError(f"{folder} holds no answers {answers!r}; answers=… may be {_variant_list(variants)}")
     return variant
 

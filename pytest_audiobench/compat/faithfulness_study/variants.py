@@ -59,8 +59,7 @@ def requested_variant(request: Request, question: StudyQuestion) -> str:
     question say; "conditioned" is the model's own reasoning put back. Raises UnsuitableModel for anything else: which
     option was injected into a clip, for one, stands in no file of the study.
     """
-    changed = change_of(request)
-    if changed is None:
+    if (changed := change_of(request)) is None:
         raise UnsuitableModel(f"the study recorded no answers to a clip that is {_change_text(request.clips[0])}")
     if request.stage == "conditioned":
         how = "reas_condition"

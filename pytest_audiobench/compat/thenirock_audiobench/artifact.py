@@ -52,8 +52,7 @@ class Artifact:
     def probes(self) -> Iterator[tuple[Json, Json]]:
         """Each probe of a sound run, behind its mixture."""
         for mixture in self.answers:
-            for probe in mixture["probes"]:
-                yield mixture, probe
+            yield from ((mixture, probe) for probe in mixture["probes"])
 
 
 def fits(content: Any) -> bool:
@@ -166,8 +165,7 @@ def config(run: Artifact) -> Mapping[str, Any]:
 
 def run_hash(run: Artifact) -> str | None:
     """The run_hash recomputed; None where a manifest is not known here."""
-    manifest = manifest_digest(run)
-    if manifest is None:
+    if (manifest := manifest_digest(run)) is None:
         return None
     return stable_digest(
         {

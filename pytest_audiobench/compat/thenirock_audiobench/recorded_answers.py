@@ -59,7 +59,6 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
                         reference=clip["reference"],
                     ),
                     responses={} if text is None else {_STAGE: Response.of(text, "unknown")},
-                    epoch=0,
                     error="the recorded run holds no hypothesis" if text is None else None,
                     eval=f"{suite}[{condition}]",
                     dataset=suite,
@@ -85,7 +84,6 @@ def _results(run: Artifact) -> Iterator[RecordedRow]:
                 metadata={"domain": answer["metadata"]["domain"]},
             ),
             responses={} if failed is not None else {_STAGE: Response.of(answer["result"]["transcript"], "unknown")},
-            epoch=0,
             error=None if failed is None else str(failed),
             eval=run.suite,
             dataset=run.suite,
@@ -109,8 +107,6 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
                 yield RecordedRow(
                     sample=_probe(mixture, probe),
                     responses=dict(zip(stages, responses, strict=True)),
-                    epoch=0,
-                    error=None,
                     eval=f"{run.suite}[{condition}]",
                     dataset=run.suite,
                     model=run.model,
@@ -148,8 +144,7 @@ def _wordings(run: Artifact) -> Mapping[str, Any]:
     counts = {len(raw_answers(probe)) for _, probe in run.probes()}
     if len(counts) > 1:
         raise UsageError(f"{run.file}: its probes were asked in {sorted(counts)} wordings: it was edited")
-    count = next(iter(counts), 1)
-    if count == 1:
+    if (count := next(iter(counts), 1)) == 1:
         return {}
     config = run.content["config"]
     used = config.get("prompt_paraphrases_used")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import soundfile
 
 from pytest_audiobench.audio.clip import FileSource
-from pytest_audiobench.audio.decode import MOST_VALUES_OF_PARTS
+from pytest_audiobench.audio.decode import MOST_VALUES_AT_ONCE
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.datasets.packs.pack import CONDITIONS, Pack
 from pytest_audiobench.datasets.packs.sound_id import draw_mixtures
@@ -81,7 +81,7 @@ def _duration_and_rate(source: FileSource, locator: Locator) -> tuple[float, int
         raise AudioError(f"{source}: not audio that libsndfile can read ({reason}); replace it") from None
     if not frames:
         raise AudioError(f"{source}: no sound in it (zero frames); leave it out, or fetch it again")
-    if frames * max(2, channels) > MOST_VALUES_OF_PARTS:
+    if frames * max(2, channels) > MOST_VALUES_AT_ONCE:
         raise AudioError(
             f"{source}: its header promises {frames} frames of {channels} channels, more than all parts of a mixture "
             "may have; cut it to what is heard"

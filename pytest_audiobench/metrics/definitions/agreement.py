@@ -86,15 +86,12 @@ KINDS = (
                 'The mean of "points": what a judge gives an answer, from 0 to 1, over the answers whose verdict '
                 "could be read."
             ),
-            ("judge_agreement", "higher", SHARE, "agree"): (
-                "The share of answers that two ways of scoring, of which one at least is a judge, both take for right "
-                "or both for wrong; answers that one of them leaves out are left out. Points count as right from 0.5 "
-                "on."
-            ),
-            ("wording_agreement", "higher", SHARE, "wordings_agreeing"): (
-                "The mean share of wordings in the largest camp: those that read as one value, or those that could "
-                "not be read. 1 where all wordings of every question have one answer."
-            ),
+            ("judge_agreement", "higher", SHARE, "agree"): "The share of answers that two ways of scoring, of which "
+            "one at least is a judge, both take for right or both for wrong; answers that one of them leaves out are "
+            "left out. Points count as right from 0.5 on.",
+            ("wording_agreement", "higher", SHARE, "wordings_agreeing"): "The mean share of wordings in the largest "
+            "camp: those that read as one value, or those that could not be read. 1 where all wordings of every "
+            "question have one answer.",
         }
     ),
     summed_kind(

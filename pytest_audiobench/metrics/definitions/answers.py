@@ -8,16 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import (
-    average,
-    mean_kinds,
-    not_of_samples,
-    nothing,
-    quotient,
-    ratio_kinds,
-    summed_kind,
-    sums_of,
-)
+from pytest_audiobench.metrics import estimates
 from pytest_audiobench.metrics.metric import POINTS, SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.records.fields import Direction
 from pytest_audiobench.stats.bootstrap import Ends
@@ -28,11 +19,10 @@ def share_of(status: str) -> Callable[[Sequence[Statistics], Clusters], Estimate
     """The estimate of the share of samples whose statistics say ``status`` is 1; absent is 0."""
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
-        values = [sample.get(status, 0.0) for sample in statistics]
-        if not values:
-            return nothing()
+        if not (values := [sample.get(status, 0.0) for sample in statistics]):
+            return estimates.nothing()
         interval = proportion(values, clusters)
-        return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
+        return Estimate(estimates.average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
 
@@ -44,7 +34,7 @@ def _part(status: str) -> Callable[[Statistics], tuple[float, float]]:
 def _f1(sums: Floats) -> Floats:
     """2 right / (answered + answerable), from sums of shape (r, 3)."""
     right, answered, answerable = sums.T
-    return quotient(2.0 * right, answered + answerable)
+    return estimates.quotient(2.0 * right, answered + answerable)
 
 
 _ENDS = Ends(np.array([[0.0, 1.0, 1.0]]), np.array([[1.0, 1.0, 1.0]]))
@@ -71,31 +61,23 @@ def moving_average_ratio(words: Sequence[str], window: int) -> float:
 
 
 KINDS = (
-    *mean_kinds(
+    *estimates.mean_kinds(
         {
             ("accuracy", "higher", SHARE, "correct"): (
                 'The mean of "correct": right answers, or points within [0, 1], over all samples that were asked.'
             ),
-            ("exact_match", "higher", SHARE, "em"): (
-                "The share of answers that have the words of an accepted text and no others (SQuAD; Rajpurkar et al. "
-                "2016). An empty answer matches only an empty text."
-            ),
-            ("token_f1", "higher", SHARE, "f1"): (
-                "The mean over samples of 2 × words in common / (words said + words accepted), repeats counted, the "
-                "best accepted text of each (SQuAD). An empty answer has 0 against a text with words."
-            ),
-            ("following", "higher", SHARE, "followed"): (
-                "The share of answers that did the task they were asked to do, by the protocol's own rule for it."
-            ),
-            ("diversity", "higher", "words", "types"): (
-                "The mean number of different words in an answer (SALMONN's diversity of stories). An empty answer has "
-                "0. It grows with the answer's length."
-            ),
-            ("mattr", "higher", SHARE, "mattr"): (
-                "The mean over answers of their moving-average type-token ratio: the share of different words in a "
-                "stretch of 50, averaged over all such stretches (Covington and McFall 2010). An answer of fewer "
-                "words has 0."
-            ),
+            ("exact_match", "higher", SHARE, "em"): "The share of answers that have the words of an accepted text and "
+            "no others (SQuAD; Rajpurkar et al. 2016). An empty answer matches only an empty text.",
+            ("token_f1", "higher", SHARE, "f1"): "The mean over samples of 2 × words in common / (words said + words "
+            "accepted), repeats counted, the best accepted text of each (SQuAD). An empty answer has 0 against a text "
+            "with words.",
+            ("following", "higher", SHARE, "followed"): "The share of answers that did the task they were asked to "
+            "do, by the protocol's own rule for it.",
+            ("diversity", "higher", "words", "types"): "The mean number of different words in an answer (SALMONN's "
+            "diversity of stories). An empty answer has 0. It grows with the answer's length.",
+            ("mattr", "higher", SHARE, "mattr"): "The mean over answers of their moving-average type-token ratio: the "
+            "share of different words in a stretch of 50, averaged over all such stretches (Covington and McFall "
+            "2010). An answer of fewer words has 0.",
         }
     ),
     MetricKind(
@@ -121,7 +103,7 @@ KINDS = (
             "runaway": "The share of answers longer than three times the longest reference and five words more.",
         }.items()
     ),
-    *ratio_kinds(
+    *estimates.ratio_kinds(
         {
             ("question_precision", "higher", SHARE, ("right",), ("answered",), "no question was answered"): (
                 "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). "
@@ -132,16 +114,16 @@ KINDS = (
             ),
         }
     ),
-    summed_kind(
+    estimates.summed_kind(
         "question_f1",
         "higher",
         SHARE,
-        sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda mean_sample: _ENDS),
+        estimates.sums_of("question_f1", ("right", "answered", "answerable"), _f1, lambda mean_sample: _ENDS),
         "The harmonic mean of question_precision and question_recall: 2 right / (answered + answerable). NaN "
         "where no question was answered and none has an answer.",
     ),
     *tuple(
-        MetricKind(name, cast(Direction, direction), unit, not_of_samples, about=about)
+        MetricKind(name, cast(Direction, direction), unit, estimates.not_of_samples, about=about)
         for name, direction, unit, about in (
             *(
                 (f"adds_over_{control}", "higher", POINTS, f"What the real audio adds over the {control} control.")

@@ -66,9 +66,7 @@ def rouge_l(candidate: str, references: Sequence[str]) -> float:
     from pycocoevalcap.rouge.rouge import Rouge
 
     worded = [reference for reference in references if reference]
-    if not candidate or not worded:
-        return 0.0
-    return float(Rouge().calc_score([candidate], worded))
+    return 0.0 if not candidate or not worded else float(Rouge().calc_score([candidate], worded))
 
 
 def rouge_google(kind: str, candidate: str, reference: str, stemmed: bool) -> tuple[float, float, float]:
@@ -124,7 +122,6 @@ def lacks_spice() -> str:
 
 
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:
-    """What one of pycocoevalcap's scorers gives each caption."""
     scores: Sequence[Any] = scorer.compute_score(
         {number: list(captions) for number, captions in enumerate(references)},
         {number: [caption] for number, caption in enumerate(candidates)},

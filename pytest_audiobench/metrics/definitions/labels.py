@@ -71,8 +71,7 @@ def _lacking(needs: Needs, resampling: Resampling) -> str | None:
     if needs == "nothing" or not units.any():
         return None
     if needs == "two labels":
-        beyond = int(resampling.units - units.max())
-        if beyond < FEWEST_OF_LABEL:
+        if (beyond := int(resampling.units - units.max())) < FEWEST_OF_LABEL:
             return f"{beyond} {what} beyond the most common label, {FEWEST_OF_LABEL} needed"
         return None
     # A label that no sample has by chance would be part of the mean in the next set.
@@ -101,32 +100,21 @@ _ON_THE_LIST = (
 _TRUE_ONES = "the labels that are true of at least one sample (scikit-learn's labels= counts others as 0)"
 
 _LABELLED: Mapping[tuple[str, str, Statistic, bool, Needs], str] = {
-    ("macro_f1", SHARE, macro_f1, False, "each label"): (
-        f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN where no sample has a true label."
-    ),
-    ("micro_f1", SHARE, micro_f1, False, "nothing"): (
-        "2 hits / (labels said + true labels) over all samples and labels; a label said beyond the list is a wrong "
-        "one. NaN where nothing is said and nothing true."
-    ),
-    ("weighted_f1", SHARE, weighted_f1, False, "nothing"): (
-        "The mean of F1 over labels, each as often as it is true. NaN where no sample has a true label."
-    ),
-    ("micro_precision", SHARE, micro_precision, False, "nothing"): (
-        "Hits over labels said, those beyond the list among them. NaN where nothing is said."
-    ),
+    ("macro_f1", SHARE, macro_f1, False, "each label"): f"The mean of 2 hits / (said + true) over {_TRUE_ONES}. NaN "
+    "where no sample has a true label.",
+    ("micro_f1", SHARE, micro_f1, False, "nothing"): "2 hits / (labels said + true labels) over all samples and "
+    "labels; a label said beyond the list is a wrong one. NaN where nothing is said and nothing true.",
+    ("weighted_f1", SHARE, weighted_f1, False, "nothing"): "The mean of F1 over labels, each as often as it is true. "
+    "NaN where no sample has a true label.",
+    ("micro_precision", SHARE, micro_precision, False, "nothing"): "Hits over labels said, those beyond the list "
+    "among them. NaN where nothing is said.",
     ("micro_recall", SHARE, micro_recall, False, "nothing"): "Hits over true labels. NaN where nothing is true.",
-    ("balanced_accuracy", SHARE, balanced_accuracy, False, "each label"): (
-        f"The mean of recall over {_TRUE_ONES}: a constant answer scores 1 / their number. NaN where no sample has a "
-        "true label."
-    ),
-    ("cohen_kappa", AGREEMENT, cohen_kappa, True, "two labels"): (
-        "Cohen's kappa (1960): agreement beyond chance; an unread answer agrees with nothing. NaN where all truths "
-        "and answers are one label."
-    ),
-    ("mcc", CORRELATION, mcc, True, "two labels"): (
-        "Matthews' correlation for several labels (Gorodkin 2004): an unread answer is a class of its own among the "
-        "answers. 0 where either side is one label only."
-    ),
+    ("balanced_accuracy", SHARE, balanced_accuracy, False, "each label"): f"The mean of recall over {_TRUE_ONES}: a "
+    "constant answer scores 1 / their number. NaN where no sample has a true label.",
+    ("cohen_kappa", AGREEMENT, cohen_kappa, True, "two labels"): "Cohen's kappa (1960): agreement beyond chance; an "
+    "unread answer agrees with nothing. NaN where all truths and answers are one label.",
+    ("mcc", CORRELATION, mcc, True, "two labels"): "Matthews' correlation for several labels (Gorodkin 2004): an "
+    "unread answer is a class of its own among the answers. 0 where either side is one label only.",
 }
 
 
@@ -143,8 +131,7 @@ def mean_of_scored(statistic: str) -> Callable[[Sequence[Statistics], Clusters],
         if statistics and not scored:
             return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
         return whole(
-            [statistics[place] for place in scored],
-            None if clusters is None else [clusters[place] for place in scored],
+            [statistics[place] for place in scored], None if clusters is None else [clusters[place] for place in scored]
         )
 
     return estimate
@@ -189,14 +176,10 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
     for label in range(k):
         said, true = (rows.column(first + label)[row_of] for first in (k, 2 * k))
         if said.any() or true.any():
-            values.append(_precision_in_order(said, true))
+            hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
+            values.append(float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0)
     whole = math.fsum(values) / len(values) if values else 0.0
     return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
-
-
-def _precision_in_order(said: Floats, true: Floats) -> float:
-    hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
-    return float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0
 
 
 _SKIPS = (

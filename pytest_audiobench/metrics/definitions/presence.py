@@ -94,8 +94,7 @@ def _estimator_of_sums(
     def lacking(resampling: Resampling) -> str | None:
         assert isinstance(resampling.distinct, np.ndarray)
         for place, what in needs:
-            count = int(resampling.counts[resampling.distinct[:, place] > 0.0].sum())
-            if count < FEWEST_OF_LABEL:
+            if (count := int(resampling.counts[resampling.distinct[:, place] > 0.0].sum())) < FEWEST_OF_LABEL:
                 return f"{count} {resampling.what} with {what}, {FEWEST_OF_LABEL} needed"
         return None
 

@@ -191,8 +191,7 @@ def trial_scores(trials: Floats) -> tuple[Floats, Floats]:
     if not trials[:, 1].any():
         return np.empty(0), np.empty(0)
     is_target = trials[:, 0] != 0.0
-    worst = np.where(is_target, -math.inf, math.inf)
-    scores = np.where(trials[:, 1] != 0.0, trials[:, 2], worst)
+    scores = np.where(trials[:, 1] != 0.0, trials[:, 2], np.where(is_target, -math.inf, math.inf))
     return scores[is_target], scores[~is_target]
 
 
@@ -243,21 +242,16 @@ KINDS = (
     *(
         MetricKind(name, "higher", SHARE, of_form(whole), about=f"{about} {_TIES}", whole=whole)
         for (name, whole), about in {
-            ("mean_average_precision", table_of(mean_average_precision)): (
-                "The mean of average precision over the labels that are true of a sample; NaN where none is. "
-                "(Labels without a positive would make a perfect answer score less than 1.)"
-            ),
-            ("average_precision_all_labels", table_of(average_precision_all_labels)): (
-                "The mean of average precision over all labels of the list, 0 for one that is true of no sample: "
-                "scikit-learn's macro mean, as published scripts take it."
-            ),
-            ("micro_average_precision", table_of(micro_average_precision)): (
-                "The average precision of all pairs of sample and label in one ranking; NaN where nothing is true."
-            ),
-            ("roc_auc", table_of(macro_roc_auc)): (
-                "The mean of the area under the ROC curve over the labels that some samples have and some have not; "
-                "NaN where there is none."
-            ),
+            ("mean_average_precision", table_of(mean_average_precision)): "The mean of average precision over the "
+            "labels that are true of a sample; NaN where none is. (Labels without a positive would make a perfect "
+            "answer score less than 1.)",
+            ("average_precision_all_labels", table_of(average_precision_all_labels)): "The mean of average precision "
+            "over all labels of the list, 0 for one that is true of no sample: scikit-learn's macro mean, as "
+            "published scripts take it.",
+            ("micro_average_precision", table_of(micro_average_precision)): "The average precision of all pairs of "
+            "sample and label in one ranking; NaN where nothing is true.",
+            ("roc_auc", table_of(macro_roc_auc)): "The mean of the area under the ROC curve over the labels that some "
+            "samples have and some have not; NaN where there is none.",
         }.items()
     ),
     _kind(

@@ -7,7 +7,7 @@ taken from the method that its own corpus scores are made with; a test holds the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -82,18 +82,12 @@ def bleu_ends(mean_sample: Floats) -> Ends:
 def chrf_ends(mean_sample: Floats) -> Ends:
     """The same for chrF and chrF++, of (hypothesis, reference, matches) for each order."""
     orders = mean_sample.reshape(-1, 3)
-    lowest = orders * np.array([1.0, 1.0, 0.0])
-    return Ends(lowest.reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
+    return Ends((orders * np.array([1.0, 1.0, 0.0])).reshape(1, -1), np.repeat(orders[:, 1], 3)[None, :])
 
 
-def chrf_of(sums: Floats) -> Floats:
-    """Corpus chrF, 0 to 100, of summed statistics, shape (r, 18)."""
-    return np.array([_chrf_scorer(0)._compute_f_score(row) for row in sums.tolist()])
-
-
-def chrfpp_of(sums: Floats) -> Floats:
-    """Corpus chrF++, 0 to 100, of summed statistics, shape (r, 24)."""
-    return np.array([_chrf_scorer(2)._compute_f_score(row) for row in sums.tolist()])
+def chrf_of(word_order: int, sums: Floats) -> Floats:
+    """Corpus chrF (or chrF++, of 2 orders of words), 0 to 100, of summed statistics, shape (r, 18) or (r, 24)."""
+    return np.array([_chrf_scorer(word_order)._compute_f_score(row) for row in sums.tolist()])
 
 
 def _statistics(scorer: Any, hypothesis: str, references: Sequence[str]) -> list[float]:
@@ -157,7 +151,7 @@ KINDS = (
         "chrf",
         "higher",
         CHRF,
-        sums_of("chrf", CHRF_NAMES, chrf_of, chrf_ends),
+        sums_of("chrf", CHRF_NAMES, partial(chrf_of, 0), chrf_ends),
         "Corpus chrF2 (Popović 2015), 0 to 100, by sacrebleu: the F-score (recall twice as important) of "
         "character 1- to 6-grams without spaces, averaged over the orders that both sides have. Needs no tokenizer, "
         "so it serves every language. Empty answers, or empty references, give 0.",
@@ -166,7 +160,7 @@ KINDS = (
         "chrfpp",
         "higher",
         CHRF_WORDS,
-        sums_of("chrfpp", CHRFPP_NAMES, chrfpp_of, chrf_ends),
+        sums_of("chrfpp", CHRFPP_NAMES, partial(chrf_of, 2), chrf_ends),
         "Corpus chrF++ (Popović 2017), 0 to 100, by sacrebleu: chrF2 with 1- and 2-grams of words beside the "
         "characters' six orders. Words are what spaces divide.",
     ),

@@ -17,15 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics.estimates import (
-    average,
-    mean_kind,
-    nothing,
-    quotient,
-    ratio_kind,
-    summed_kind,
-    sums_of,
-)
+from pytest_audiobench.metrics import estimates
 from pytest_audiobench.metrics.label_statistics import SetScores, set_scores
 from pytest_audiobench.metrics.metric import SHARE, Clusters, Estimate, MetricKind, Statistics
 from pytest_audiobench.metrics.token_errors import rate, token_errors
@@ -97,12 +89,12 @@ def char_distance(true: str, said: str) -> float:
     return (errors["S"] + errors["D"] + errors["I"]) / max(len(true), len(said), 1)
 
 
-def _unequal(true: str, said: str) -> float:
-    return float(true != said)
-
-
 _NONE = Counts(0.0, 0.0, 0.0)
-_DISTANCES: dict[str, Callable[[str, str], float]] = {"span": _unequal, "word": word_distance, "char": char_distance}
+_DISTANCES: dict[str, Callable[[str, str], float]] = {
+    "span": lambda true, said: float(true != said),
+    "word": word_distance,
+    "char": char_distance,
+}
 
 
 CUTS = ("1", "3", "5", "m")
@@ -152,7 +144,7 @@ def _stemmer() -> Any:
 
 def _f1(sums: Floats) -> Floats:
     """2 hits / (2 hits + alarms + misses), of sums (r, 3)."""
-    return np.nan_to_num(quotient(2.0 * sums[:, 0], 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2]))
+    return np.nan_to_num(estimates.quotient(2.0 * sums[:, 0], 2.0 * sums[:, 0] + sums[:, 1] + sums[:, 2]))
 
 
 def _ends(mean_sample: Floats) -> Ends:
@@ -172,14 +164,14 @@ def _macro_f1(sums: Floats, invented: int) -> Floats:
     counts = sums.reshape(len(sums), -1, 3)
     occurs = counts.sum(axis=2) > 0.0
     count = occurs.sum(axis=1) + float(invented)
-    values = np.where(occurs, _f1(counts.reshape(-1, 3)).reshape(occurs.shape), 0.0).sum(axis=1)
-    return quotient(values, count)
+    return estimates.quotient(
+        np.where(occurs, _f1(counts.reshape(-1, 3)).reshape(occurs.shape), 0.0).sum(axis=1), count
+    )
 
 
 def _by_type(statistics: Sequence[Statistics]) -> Sums | str:
     names = {name for sample in statistics for name, value in sample.items() if name.startswith(TYPED) and value}
-    types = {name.rsplit("_", 1)[0] for name in names}
-    if not types:
+    if not (types := {name.rsplit("_", 1)[0] for name in names}):
         return "there are no entities"
     true = sorted(type_ for type_ in types if names & {f"{type_}_hits", f"{type_}_misses"})
     # A resample without an invented type would be better for it: their number is fixed.
@@ -215,17 +207,16 @@ def _at(cut: str, which: str) -> Callable[[Sequence[Statistics], Clusters], Esti
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
-            return nothing()
+            return estimates.nothing()
         values = [_score_at(cut, which, sample) for sample in statistics]
         interval = mean_interval(values, clusters, bounds=(0.0, 1.0))
-        return Estimate(average(values), interval.lower, interval.upper, len(values), interval.method)
+        return Estimate(estimates.average(values), interval.lower, interval.upper, len(values), interval.method)
 
     return estimate
 
 
 def _score_at(cut: str, which: str, sample: Statistics) -> float:
-    scores = set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"])
-    return float(getattr(scores, which))
+    return float(getattr(set_scores(sample[f"hits_{cut}"], sample[f"kept_{cut}"], sample["keyphrases"]), which))
 
 
 def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]]:
@@ -234,7 +225,7 @@ def _part_at(cut: str, which: str) -> Callable[[Statistics], tuple[float, float]
 
 def _micro_at(sums: Floats) -> Floats:
     """2 hits / (kept + true), of sums (r, 3) of hits, kept and true phrases."""
-    return np.nan_to_num(quotient(2.0 * sums[:, 0], sums[:, 1] + sums[:, 2]))
+    return np.nan_to_num(estimates.quotient(2.0 * sums[:, 0], sums[:, 1] + sums[:, 2]))
 
 
 _SLURP = (
@@ -249,11 +240,11 @@ _PHRASES = (
 
 KINDS = (
     *(
-        summed_kind(
+        estimates.summed_kind(
             name,
             "higher",
             SHARE,
-            sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1, _ends),
+            estimates.sums_of(name, [f"{measure}_{count}" for count in Counts._fields], _f1, _ends),
             f"{about} {_SLURP}",
             partial(_sample_f1, measure),
         )
@@ -264,7 +255,7 @@ KINDS = (
             ("entity_f1", "span", "F1 of entities whose type and filler are equal, all else being wrong"),
         )
     ),
-    summed_kind(
+    estimates.summed_kind(
         "slu_f1_macro",
         "higher",
         SHARE,
@@ -273,7 +264,7 @@ KINDS = (
         "(SLURP's macro). NaN where there are no entities.",
         partial(_sample_f1, "slu"),
     ),
-    mean_kind(
+    estimates.mean_kind(
         "intent_accuracy",
         "higher",
         SHARE,
@@ -293,16 +284,18 @@ KINDS = (
         for which in SetScores._fields
     ),
     *(
-        summed_kind(
+        estimates.summed_kind(
             f"keyphrase_micro_f1_at_{cut}",
             "higher",
             SHARE,
-            sums_of(f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at),
+            estimates.sums_of(
+                f"keyphrase_micro_f1_at_{cut}", (f"hits_{cut}", f"kept_{cut}", "keyphrases"), _micro_at, _ends_at
+            ),
             f"2 hits / (phrases kept + true phrases) over all samples. {_PHRASES}",
         )
         for cut in CUTS
     ),
-    ratio_kind(
+    estimates.ratio_kind(
         "keyword_hits",
         "higher",
         SHARE,

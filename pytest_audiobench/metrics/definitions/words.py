@@ -11,17 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import (
-    average,
-    columns,
-    mean_kinds,
-    nothing,
-    of_form,
-    of_sample,
-    ratio_kind,
-    ratio_kinds,
-    sums_of,
-)
+from pytest_audiobench.metrics import estimates
 from pytest_audiobench.metrics.metric import (
     CHARACTER_ERRORS,
     PHONE_ERRORS,
@@ -45,18 +35,20 @@ def _of_rates(
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         if not statistics:
-            return nothing()
-        counts = columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
+            return estimates.nothing()
+        counts = estimates.columns(statistics, metric, *(f"{prefix}{name}" for name in _COUNTS))
         values = value(counts[:, :3].sum(axis=1) / np.maximum(counts[:, 3], 1.0))
         interval = proportion(values, clusters) if share else ratio(values, np.ones(len(values)), clusters, most=most)
-        return Estimate(average(values.tolist()), interval.lower, interval.upper, len(values), interval.method)
+        return Estimate(
+            estimates.average(values.tolist()), interval.lower, interval.upper, len(values), interval.method
+        )
 
     return estimate
 
 
 def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKind]:
     wrong, all_ = tuple(f"{prefix}{name}" for name in "SDI"), f"{prefix}N"
-    yield ratio_kind(
+    yield estimates.ratio_kind(
         metric,
         "lower",
         unit,
@@ -97,8 +89,8 @@ def _rates(metric: str, prefix: str, unit: str, token: str) -> Iterator[MetricKi
 def _information_lost(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     """1 - H/N × H/P over sums of hits H, reference words N and words said P."""
     if not statistics:
-        return nothing()
-    replaced, deleted, inserted, words = columns(statistics, "wil", *_COUNTS).T
+        return estimates.nothing()
+    replaced, deleted, inserted, words = estimates.columns(statistics, "wil", *_COUNTS).T
     counts = np.stack([words - replaced - deleted, words, words - deleted + inserted], axis=1)
     if counts.sum() == 0.0:
         return Estimate(math.nan, None, None, len(words), none("neither references nor answers hold words").method)
@@ -125,27 +117,27 @@ def _share_lost(sums: Floats) -> Floats:
     return np.where(words + said > 0.0, 1.0 - preserved, np.nan)
 
 
-_LOST = sums_of("wil", _COUNTS, _share_lost)
+_LOST = estimates.sums_of("wil", _COUNTS, _share_lost)
 
 
 def _without_reference(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     if not statistics:
-        return nothing()
-    words = columns(statistics, "empty_references", "N")[:, 0]
+        return estimates.nothing()
+    words = estimates.columns(statistics, "empty_references", "N")[:, 0]
     return Estimate(float((words == 0.0).sum()), None, None, len(words), none("a count").method)
 
 
 WORDS_PER_ANSWER = "words per answer"
 
 
-_DELTA = of_form(
-    sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
+_DELTA = estimates.of_form(
+    estimates.sums_of("token_delta", ("delta", "one"), lambda sums: np.divide(sums[:, 0], np.maximum(sums[:, 1], 1.0)))
 )
 
 KINDS = (
     *_rates("wer", "", WORD_ERRORS, "word"),
     *_rates("cer", "C", CHARACTER_ERRORS, "character"),
-    *ratio_kinds(
+    *estimates.ratio_kinds(
         {
             ("mer", "lower", SHARE, ("S", "D", "I"), ("N", "I"), "neither references nor answers hold words"): (
                 "Match error rate (Morris et al. 2004): sum(S + D + I) / sum(N + I), between 0 and 1. It needs the "
@@ -180,7 +172,7 @@ KINDS = (
         SHARE,
         _information_lost,
         summed=_LOST,
-        sample_score=of_sample(_LOST),
+        sample_score=estimates.of_sample(_LOST),
         about="Word information lost (Morris et al. 2004): 1 - H/N × H/P over the sums of hits H = N - S - D, words of "
         "the references N and words said P = N - D + I. It needs the split of errors, which is jiwer's. "
         "Words on one side only is 1, on neither NaN.",
@@ -193,45 +185,32 @@ KINDS = (
         about="How many samples have a reference without words, once normalised. Pooled rates take their insertions "
         "and no words.",
     ),
-    *mean_kinds(
+    *estimates.mean_kinds(
         {
-            ("one_talker", "higher", SHARE, "one_talker"): (
-                "The share of scored answers that were split into one talker."
-            ),
-            ("two_talkers", "higher", SHARE, "two_talkers"): (
-                "The share of scored answers that were split into two talkers."
-            ),
-            ("more_talkers", "higher", SHARE, "more_talkers"): (
-                "The share of scored answers that were split into three talkers or more."
-            ),
-            ("talkers_right", "higher", SHARE, "talkers_right"): (
-                "The share of scored answers with as many talkers as there are."
-            ),
-            ("hallucination_rate", "lower", SHARE, "hallucinated"): (
-                "The share of clips without speech that were answered with words. What counts as a word is the "
-                "scorer's to say."
-            ),
-            ("inserted_tokens", "lower", WORDS_PER_ANSWER, "inserted"): (
-                "The mean number of words with which clips without speech were answered; none counts as 0. One runaway "
-                "answer can decide it."
-            ),
-            ("silent_rate", "higher", SHARE, "silent"): (
-                "The share of clips without speech whose answer holds no word: nothing at all, or a marker for nothing."
-            ),
-            ("declined_rate", "higher", SHARE, "declined"): (
-                "The share of clips without speech that were answered by a plain statement that nobody speaks. It is "
-                "neither a hallucinated transcript nor an empty one: the three rates add up to 1."
-            ),
-            ("truncation_rate", "lower", SHARE, "stopped_early"): (
-                "The share of answers that stop before the reference does: some words are said, and no way to match "
-                "them with the reference by the fewest edits uses its last word."
-            ),
-            ("longer_rate", "lower", SHARE, "longer"): (
-                "The share of answers with more words than their reference, whatever the words."
-            ),
-            ("shorter_rate", "lower", SHARE, "shorter"): (
-                "The share of answers with fewer words than their reference, an empty one too."
-            ),
+            ("one_talker", "higher", SHARE, "one_talker"): "The share of scored answers that were split into one "
+            "talker.",
+            ("two_talkers", "higher", SHARE, "two_talkers"): "The share of scored answers that were split into two "
+            "talkers.",
+            ("more_talkers", "higher", SHARE, "more_talkers"): "The share of scored answers that were split into "
+            "three talkers or more.",
+            ("talkers_right", "higher", SHARE, "talkers_right"): "The share of scored answers with as many talkers as "
+            "there are.",
+            ("hallucination_rate", "lower", SHARE, "hallucinated"): "The share of clips without speech that were "
+            "answered with words. What counts as a word is the scorer's to say.",
+            ("inserted_tokens", "lower", WORDS_PER_ANSWER, "inserted"): "The mean number of words with which clips "
+            "without speech were answered; none counts as 0. One runaway answer can decide it.",
+            ("silent_rate", "higher", SHARE, "silent"): "The share of clips without speech whose answer holds no "
+            "word: nothing at all, or a marker for nothing.",
+            ("declined_rate", "higher", SHARE, "declined"): "The share of clips without speech that were answered by "
+            "a plain statement that nobody speaks. It is neither a hallucinated transcript nor an empty one: the "
+            "three rates add up to 1.",
+            ("truncation_rate", "lower", SHARE, "stopped_early"): "The share of answers that stop before the "
+            "reference does: some words are said, and no way to match them with the reference by the fewest edits "
+            "uses its last word.",
+            ("longer_rate", "lower", SHARE, "longer"): "The share of answers with more words than their reference, "
+            "whatever the words.",
+            ("shorter_rate", "lower", SHARE, "shorter"): "The share of answers with fewer words than their reference, "
+            "an empty one too.",
         }
     ),
     MetricKind(

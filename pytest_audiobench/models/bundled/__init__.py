@@ -8,6 +8,7 @@ from typing import Literal
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, seed
+from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.bundled.trained import normalised, read_description
 from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
 from pytest_audiobench.models.model import Limits, Model
@@ -23,7 +24,7 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
         return Listener()
     if target in ("chance", "majority"):
         return Chance() if target == "chance" else Majority()
-    raise UsageError(f"there is no baseline {target!r}; there are chance, listener, majority")
+    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, ('chance', 'listener', 'majority'))}")
 
 
 class _Blind:

@@ -6,14 +6,17 @@ torch and transformers are imported by :meth:`HfModel.load` alone.
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
+from pytest_audiobench.audio.long_sound import pieces
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
@@ -30,7 +33,7 @@ from pytest_audiobench.models.hf.options import (
     split_target,
 )
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
 ADAPTER = "hf/2"
@@ -89,6 +92,10 @@ class HfModel:
     @property
     def dtype(self) -> str:
         return self._dtype or ("bfloat16" if self.device.startswith("cuda") else "float32")
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})})
 
     @cached_property
     def limits(self) -> Limits:
@@ -219,16 +226,18 @@ class HfModel:
 
     def _responses(self, asks: Sequence[Ask], settings: Settings) -> list[Response]:
         """Asked as they are where all fit into the window; else in pieces, a batch's worth at a time."""
-        pieces_of_each = [_pieces(ask, self.limits.max_clip_s) for ask in asks]
-        pieces = [piece for parts in pieces_of_each for piece in parts]
-        window_s = self.limits.max_clip_s or self.limits.max_batch_s
-        pieces_at_once = max(1, min(self.limits.max_batch, int(self.limits.max_batch_s / window_s)))
-        width = len(pieces) if len(pieces) == len(asks) else pieces_at_once
+        window_s = self.limits.max_clip_s
+        counts = [_number_of_pieces(ask, window_s) for ask in asks]
+        pieces_at_once = max(
+            1, min(self.limits.max_batch, int(self.limits.max_batch_s / (window_s or self.limits.max_batch_s)))
+        )
+        width = len(asks) if sum(counts) == len(asks) else pieces_at_once
+        parts = (part for ask, count in zip(asks, counts, strict=True) for part in _pieces(ask, window_s, count))
         replies: list[Response] = []
-        for start in range(0, len(pieces), width):
-            replies += self._engine.answer(pieces[start : start + width], settings)
+        while portion := list(islice(parts, width)):
+            replies += self._engine.answer(portion, settings)
         left = iter(replies)
-        return [_joined_response([next(left) for _ in parts]) for parts in pieces_of_each]
+        return [_joined_response(list(islice(left, count))) for count in counts]
 
     def _refusal(self, ask: Ask) -> str | None:
         """Why this element cannot be asked; clips are never dropped and never cut here."""
@@ -287,20 +296,22 @@ class HfModel:
         return family_of(self._checkpoint.config())
 
 
-def _pieces(ask: Ask, window_s: float | None) -> list[Ask]:
-    """A request of one clip beyond the window as one for each window's length of it; another as it is."""
+def _number_of_pieces(ask: Ask, window_s: float | None) -> int:
     if window_s is None or len(ask.audio) != 1 or ask.audio[0].duration_s <= window_s:
-        return [ask]
+        return 1
     clip = ask.audio[0]
-    width = round(window_s * clip.rate_hz)
-    starts = range(0, len(clip.samples), width)
-    return [
-        Ask(
-            replace(ask.request, key=f"{ask.request.key}/{place}"),
-            (replace(clip, samples=clip.samples[start : start + width], pcm_digest=""),),
-        )
-        for place, start in enumerate(starts)
-    ]
+    return math.ceil(len(clip.samples) / round(window_s * clip.rate_hz))
+
+
+def _pieces(ask: Ask, window_s: float | None, count: int) -> Iterator[Ask]:
+    """A request of one clip beyond the window as one for each window's length of it; another as it is."""
+    if window_s is None or count == 1:
+        yield ask
+        return
+    clip = ask.audio[0]
+    for place, samples in enumerate(pieces(clip.samples, round(window_s * clip.rate_hz))):
+        request = replace(ask.request, key=f"{ask.request.key}/{place}")
+        yield Ask(request, (replace(clip, samples=samples, pcm_digest=""),))
 
 
 def _joined_response(pieces: Sequence[Response]) -> Response:

@@ -19,10 +19,10 @@ from pytest_audiobench.models.predictions_v1.client import Client, Passing, Pati
 from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled
 from pytest_audiobench.models.remote.api_keys import checked_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
-from pytest_audiobench.models.spec import check_options, number, written
+from pytest_audiobench.models.spec import check_options, number, pinned_revision, written
 
 ADAPTER = "judge-scores/1"
-OPTIONS = ("batch", "concurrency", "name", "timeout_s", "token_env")
+OPTIONS = ("batch", "concurrency", "name", "revision", "timeout_s", "token_env")
 _TRIES = 3
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S, _JITTER = 1.0, 30.0, 0.25
 _BATCHES_AT_ONCE = 4
@@ -32,6 +32,7 @@ class JudgeScores:
     """A judge that scores answers from 0 to 1 by a rubric; its server is asked by ``POST`` to the very URL.
 
     Options: ``name`` (what judges there, since a server of this contract does not say: part of the verdicts' keys),
+    ``revision`` (what its user calls the weights behind that name),
     ``batch`` (answers in a call, 16), ``concurrency`` (calls at once, 4), ``timeout_s`` (one call, 120), ``token_env``
     (the environment variable that holds a bearer token). A call that fails in passing is tried three times in all.
     """
@@ -53,6 +54,8 @@ class JudgeScores:
         self._concurrency = int(number("judge-scores", given, "concurrency", _BATCHES_AT_ONCE, whole=True))
         self._timeout_s = number("judge-scores", given, "timeout_s", 120.0, least=0.1)
         self._name, self._token_env = given.get("name", ""), given.get("token_env")
+        self._revision = pinned_revision("judge-scores", given)
+        self.is_mere_name = self._revision is None
         self._client: Client | None = None
 
     @property
@@ -61,7 +64,8 @@ class JudgeScores:
 
     def fingerprint(self) -> Mapping[str, str]:
         """Where it is asked, and the name that its user gave it: nothing else is known of it."""
-        return {"adapter": ADAPTER, "endpoint": self._endpoint.identity, "name": self._name}
+        revision = {} if self._revision is None else {"revision": self._revision}
+        return {"adapter": ADAPTER, "endpoint": self._endpoint.identity, "name": self._name, **revision}
 
     def load(self) -> None:
         """Raises UsageError for a token that is absent, FatalError when httpx is not installed."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
@@ -18,7 +18,7 @@ from pytest_audiobench.models.remote.api_keys import find_key
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address
-from pytest_audiobench.models.spec import check_options, number, one_of, written
+from pytest_audiobench.models.spec import check_options, number, one_of, pinned_revision, written
 
 if TYPE_CHECKING:
     from pytest_audiobench.models.openai.client import Client
@@ -29,7 +29,7 @@ OPENAI = "https://api.openai.com/v1"
 PRICES = ("price_in", "price_audio", "price_out")
 OPTIONS = (
     *("api", "base_url", "concurrency", "format", "key_env", "patience_s", *PRICES),
-    *("probe", "rate", "serve", "stream", "timeout_s"),
+    *("probe", "rate", "revision", "serve", "stream", "timeout_s"),
 )
 
 _BATCH_TURNS = 4
@@ -49,7 +49,7 @@ class OpenAIModel:
     ``patience_s`` (with a server that refuses or is away, 60), ``rate`` (of the audio in Hz, 16000), ``format`` (wav
     with 16 bits, or wav-float32), ``stream=yes`` (to measure the time to the first token), ``key_env`` (the variable
     that holds the key), ``price_in``, ``price_audio``, ``price_out`` (USD per million tokens), ``probe=no`` (no proof
-    of hearing at load).
+    of hearing at load), ``revision`` (what its user calls the weights behind the name).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -75,6 +75,8 @@ class OpenAIModel:
         self._patience_s = number("openai", options, "patience_s", 60.0, least=0.0)
         self._rate_hz = int(number("openai", options, "rate", 16_000, least=1_000, whole=True))
         self._prices = _prices(options)
+        self._revision = pinned_revision("openai", options)
+        self.is_mere_name = self._revision is None
         self._budget: Budget | None = None
         self._client: Client | None = None
         self._questioner: Questioner | None = None
@@ -126,7 +128,12 @@ class OpenAIModel:
             "endpoint": self._endpoint.identity if self.served_by is None else f"served by {self.served_by}",
             "api": self._api,
             "encoding": "WAV, 16-bit PCM" if self._format == "wav" else "WAV, 32-bit float",
+            **({} if self._revision is None else {"revision": self._revision}),
         }
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"openai": "openai"})
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.

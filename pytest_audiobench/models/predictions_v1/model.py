@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 
 from pytest_audiobench.errors import FatalError, SampleError, UsageError
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Hearing, Limits
+from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.predictions_v1 import reply
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
@@ -26,11 +26,11 @@ from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDE
 from pytest_audiobench.models.remote.api_keys import Key, checked_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
-from pytest_audiobench.models.spec import check_options, one_of, written
+from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
 
 KNOWN = (
     *("batch", "concurrency", "folder", "hints", "max_s", "payload", "pcm", "placeholder"),
-    *("rate", "retry_s", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
+    *("rate", "retry_s", "revision", "serve", "timeout_s", "token_env", "url_file", "wait_s"),
 )
 
 
@@ -121,7 +121,8 @@ class PredictionsModel:
     ``wait_s`` (a server that is loading, or a URL that is not written yet, 900), ``payload`` (base64_wav, file_path or
     file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
     are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
-    (for files that file payloads have to write), ``hints`` (yes or no: tell task and choices in generation_config,
+    (for files that file payloads have to write), ``revision`` (what its user calls the weights behind the server's
+    names), ``hints`` (yes or no: tell task and choices in generation_config,
     which the contract lets grow; default for servers of ours alone), ``token_env`` (the environment variable that
     holds a bearer token).
     """
@@ -146,6 +147,7 @@ class PredictionsModel:
             )
         self._url = checked_url(target, "an http: model") if is_url(target) else None
         self._concurrency = self._settled.concurrency
+        self._revision = pinned_revision("http", given)
         self.limits = Limits(_BATCH, _BATCH_S, self._settled.rate_hz, self._settled.form.max_s, _MOST_CLIPS)
         self.hearing: Hearing | None = None
         self.check_alive: Callable[[], None] = lambda: None
@@ -166,7 +168,17 @@ class PredictionsModel:
             "placeholder": form.placeholder,
             **({"hints": "task, choices"} if form.hints else {}),
             "window": "none" if form.max_s is None else f"{form.max_s:g} s",
+            **({} if self._revision is None else {"revision": self._revision}),
         }
+
+    def missing_parts(self) -> str:
+        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
+        return missing_library({"httpx": "http"})
+
+    @property
+    def is_mere_name(self) -> bool:
+        """Whether only names tell it from other weights: neither its server nor its user says more."""
+        return self._revision is None and (self._info.passes_on or not self._info.proof)
 
     def load(self) -> None:
         """Find out whether the server hears. Raises FatalError for one that is known not to."""

@@ -59,6 +59,8 @@ class Info(NamedTuple):
     load_status: str
     state: str
     said: str
+    passes_on: bool = False
+    """Whether it is a server of ours before a model of which it knows the name alone."""
 
     @property
     def identity(self) -> dict[str, str]:
@@ -133,7 +135,18 @@ def info(body: bytes) -> Info:
     proof, identity = "", content.get("fingerprint")
     if isinstance(identity, dict) and identity:
         proof = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    return Info(name, model, revision, _payloads(content), _most_batch(content), proof, status, state, note)
+    return Info(
+        name,
+        model,
+        revision,
+        _payloads(content),
+        _most_batch(content),
+        proof,
+        status,
+        state,
+        note,
+        content.get("is_mere_name") is True,
+    )
 
 
 def responses(body: bytes, wire_ids: Sequence[str]) -> list[Response]:

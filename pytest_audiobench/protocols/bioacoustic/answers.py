@@ -79,7 +79,8 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     body = spoken(text)
     if not re.search(r"\w", body):
         return Answer("parsed", "[]") if body.strip() == "[]" else Answer("empty")
-    names, fragments = names_of(labels), _fragments(body)
+    cuts = [(0, 0), *(separator.span() for separator in _SEPARATOR.finditer(body)), (len(body), len(body))]
+    names, fragments = names_of(labels), [(end, start) for (_, end), (start, _) in pairwise(cuts)]
     mentions = [mention for mention in names.mentions(body) if finish != "length" or mention.end < len(body)]
     asserted_set = {mention.label for mention in mentions if not mention.denied}
     spans = iter([*((mention.start, mention.end) for mention in mentions), (len(body) + 1, len(body) + 1)])
@@ -96,12 +97,6 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     if asserted_set or any(_NOTHING.match(body[begins:ends].strip(_AROUND)) for begins, ends in fragments):
         return Answer("parsed", json_list(label for label in labels if label in asserted_set))
     return Answer("unparsed")
-
-
-def _fragments(body: str) -> list[tuple[int, int]]:
-    """Where the pieces between commas, lines and "and" begin and end."""
-    cuts = [(0, 0), *(separator.span() for separator in _SEPARATOR.finditer(body)), (len(body), len(body))]
-    return [(end, start) for (_, end), (start, _) in pairwise(cuts)]
 
 
 def json_list(labels: Iterable[str]) -> str:
@@ -140,8 +135,7 @@ def _mentioned_label(body: str, names: Names, finish: Finish) -> Answer:
 
 def _stated_label(body: str, names: Names, finish: Finish) -> str | None:
     for statement in reversed(list(_STATEMENT.finditer(body))[-20:]):
-        line = body[statement.end() :].split("\n", 1)[0]
-        mentions = names.mentions(line[:1_000])
+        mentions = names.mentions(body[statement.end() :].split("\n", 1)[0][:1_000])
         labels = {mention.label for mention in mentions if not mention.denied}
         if len(labels) == 1 and (finish != "length" or statement.end() + mentions[-1].end < len(body)):
             return labels.pop()

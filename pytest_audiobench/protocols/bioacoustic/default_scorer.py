@@ -24,8 +24,7 @@ _SHOWN = 5
 
 def labels_for(sample: Sample, labels: tuple[str, ...]) -> tuple[str, ...]:
     """``labels``, or where there are none the sample's choices. Raises UsageError where both are missing."""
-    label_list = labels or sample.choices
-    if not label_list:
+    if not (label_list := labels or sample.choices):
         raise UsageError(
             f"sample {sample.id!r} has no choices, and bioacoustic was given no labels: "
             "give the data set's label list as choices, or bioacoustic(labels=…)"
@@ -134,14 +133,23 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         if task == "detection":
             return _detection(sample, answer, classes_for(sample, labels))
         if task == "classification":
-            return _classification(sample, answer, labels_for(sample, labels))
+            known, label = labels_for(sample, labels), answer.value if answer.status == "parsed" else None
+            true = true_label(sample, known, label)
+            statistics = label_statistics(known, [true] if true else [], [label] if label else [])
+            return {"correct": float(label is not None and label == true), **statistics}
         return {} if task == "captioning" else _open(sample, answer)
 
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
+    rules = {
+        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
+        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
+        "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
+        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
+    }
     return Scorer(
         "bioacoustic",
-        _signature(task),
+        f"bioacoustic:{task}|v:1|{rules[task]}",
         parse,
         score,
         METRICS[task],
@@ -151,23 +159,6 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
 
 
 _LOOKED_AT = 20_000
-
-
-def _signature(task: str) -> str:
-    rules = {
-        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
-        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
-        "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
-        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
-    }
-    return f"bioacoustic:{task}|v:1|{rules[task]}"
-
-
-def _classification(sample: Sample, answer: Answer, labels: tuple[str, ...]) -> dict[str, float]:
-    label = answer.value if answer.status == "parsed" else None
-    true = true_label(sample, labels, label)
-    statistics = label_statistics(labels, [true] if true else [], [label] if label else [])
-    return {"correct": float(label is not None and label == true), **statistics}
 
 
 def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict[str, float]:

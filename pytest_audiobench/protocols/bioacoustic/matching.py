@@ -76,8 +76,7 @@ def extract_label_from_text(
     labels_found, warnings = [], []
     for segment in segments:
         lower = segment.lower().strip()
-        label = by_spelling.get(lower) or _label_within(lower, by_spelling)
-        if label is None:
+        if (label := by_spelling.get(lower) or _label_within(lower, by_spelling)) is None:
             near, distance = nearest(lower, ordered)
             label = by_spelling[near]
             if apply_threshold and distance > max_distance:
@@ -106,9 +105,10 @@ def conservative_match_to_labels(
     for segment in segments:
         if not segment.strip():
             continue
-        core = _core(segment)
-        label = by_spelling.get(core) or _label_within(core, by_spelling)
-        if label is None and allow_fuzzy:
+        words = _NO_WORD.sub(" ", segment.strip().lower()).split()
+        first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
+        core = " ".join(words[first:])
+        if (label := by_spelling.get(core) or _label_within(core, by_spelling)) is None and allow_fuzzy:
             near, distance = nearest(core, ordered)
             if distance <= max_distance:
                 label = by_spelling[near]
@@ -133,12 +133,6 @@ def nearest(text: str, ordered: Sequence[str]) -> tuple[str, int]:
     return str(label), int(distance)
 
 
-def _core(segment: str) -> str:
-    words = _NO_WORD.sub(" ", segment.strip().lower()).split()
-    first = next((place for place, word in enumerate(words[:-1]) if word not in _LEAD_IN), max(len(words) - 1, 0))
-    return " ".join(words[first:])
-
-
 def _label_within(lower: str, by_spelling: Mapping[str, str]) -> str | None:
     """The longest label within the text; one of up to two characters must stand alone."""
     for label, as_given in by_spelling.items():
@@ -147,22 +141,14 @@ def _label_within(lower: str, by_spelling: Mapping[str, str]) -> str | None:
     return None
 
 
-class _Lower(NamedTuple):
-    """Labels by their lower case, the longest first, and the lower cases in order."""
-
-    by_spelling: Mapping[str, str]
-    ordered: tuple[str, ...]
-
-
 @lru_cache(maxsize=256)
-def _by_lower(labels: tuple[str, ...]) -> _Lower:
+def _by_lower(labels: tuple[str, ...]) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Labels by their lower case, the longest first, and the lower cases in order."""
     by_spelling: dict[str, str] = {}
     for label in labels:
         by_spelling.setdefault(label.lower(), label)
-    return _Lower(
-        {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)},
-        _sorted_labels(tuple(by_spelling)),
-    )
+    longest_first = {lower: by_spelling[lower] for lower in sorted(by_spelling, key=len, reverse=True)}
+    return longest_first, _sorted_labels(tuple(by_spelling))
 
 
 @lru_cache(maxsize=256)

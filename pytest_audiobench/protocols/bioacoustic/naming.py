@@ -73,8 +73,7 @@ class Names:
         mentions: list[Mention] = []
         place = 0
         while place < len(words):
-            length = self._length_at(words, place)
-            if length:
+            if length := self._length_at(words, place):
                 label = self._by_words[tuple(word for word, _, _ in words[place : place + length])]
                 start, end = words[place][1], words[place + length - 1][2]
                 if not _in_compound(text, start, end):
@@ -173,7 +172,7 @@ def bucket_in(text: str, buckets: Buckets) -> str | None:
     """The one bucket that the frequencies of ``text`` fall into; None for none, and for several."""
     stated = list(_STATED.finditer(text))
     for part in (text, *((text[stated[-1].end() :],) if stated else ())):
-        near = {_nearest(hz, buckets) for hz in _frequencies(part)}
+        near = {min(buckets, key=lambda bucket: abs(hz - bucket[0]))[1] for hz in _frequencies(part)}
         if len(near) == 1:
             return near.pop()
     return None
@@ -202,7 +201,3 @@ def _frequencies(text: str) -> list[float]:
 def _frequency(text: str) -> float:
     value = float(text.replace(",", ""))
     return value if math.isfinite(value) else 0.0
-
-
-def _nearest(hz: float, buckets: Buckets) -> str:
-    return min(buckets, key=lambda bucket: abs(hz - bucket[0]))[1]

@@ -52,15 +52,11 @@ def process(raw: str, steps: Steps) -> Segments:
     warnings: tuple[str, ...] = ()
     for kind, known, named in (("parser", PARSERS, steps.parsers), ("cleaner", CLEANERS, steps.cleaners)):
         for step in named:
-            done = _function(kind, known, step.name)(segments, **step.params)
+            if step.name not in known:
+                raise PipelineError(f"no {kind} is called {step.name!r}; there are {', '.join(sorted(known))}")
+            done = known[step.name](segments, **step.params)
             segments, warnings = done.segments, warnings + done.warnings
     return Segments(segments, warnings)
-
-
-def _function(kind: str, known: Mapping[str, StepFunction], name: str) -> StepFunction:
-    if name not in known:
-        raise PipelineError(f"no {kind} is called {name!r}; there are {', '.join(sorted(known))}")
-    return known[name]
 
 
 Target: TypeAlias = str | Sequence[str] | None

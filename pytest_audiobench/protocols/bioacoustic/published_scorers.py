@@ -26,11 +26,6 @@ from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_mis
 MAX_DISTANCE = 5
 
 
-def nearest_target(text: str, targets: Sequence[str]) -> str:
-    """Of the sorted ``targets`` the one nearest to the answer, case and all; the first of several as near."""
-    return nearest(text.partition(END_TOKEN)[0], targets)[0]
-
-
 def nearest_targets(text: str, targets: Sequence[str]) -> str:
     """Each part between commas put to the nearest of the sorted ``targets``, or to "None" beyond a distance of 5."""
     near = (nearest(part.strip().partition(END_TOKEN)[0], targets) for part in text.split(","))
@@ -40,7 +35,7 @@ def nearest_targets(text: str, targets: Sequence[str]) -> str:
 def zero_classification(texts: Sequence[str], targets: Sequence[str]) -> list[dict[str, float]]:
     """Accuracy, accuracy against any part of the target between commas, and each sample's labels for F1."""
     known = sorted(set(targets))
-    labels = [nearest_target(text, known) for text in texts]
+    labels = [nearest(text.partition(END_TOKEN)[0], known)[0] for text in texts]
     return [
         {
             "correct": float(label == target),
@@ -69,12 +64,7 @@ def _target_labels(text: str) -> frozenset[str]:
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "beans_macro_f1"),
     "detection": (
-        "beans_map",
-        "beans_accuracy",
-        "beans_average_precision",
-        "beans_precision",
-        "beans_recall",
-        "beans_f1",
+        *("beans_map", "beans_accuracy", "beans_average_precision", "beans_precision", "beans_recall", "beans_f1"),
     ),
     "captioning": ("cider_beans_next",),
     "open_ended": ("accuracy",),
@@ -157,8 +147,7 @@ def _lacking(task: str) -> Callable[[], str]:
 def _process_answer(text: str, steps: Steps) -> Answer:
     """The processed text. Where nothing is left of the text, the raw one, unparsed: it is what BEANS-Next scores."""
     raw = text[:MOST_CHARACTERS]
-    processed = process(raw, steps).text
-    if processed:
+    if processed := process(raw, steps).text:
         return Answer("parsed", processed)
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
 

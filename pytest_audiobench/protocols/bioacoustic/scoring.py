@@ -30,8 +30,7 @@ def average_precision(
     if not all(isinstance(row, (list, tuple)) for row in (*predictions, *targets)):
         raise ValueError("average precision needs a row of scores and a row of targets for every sample")
     truth = _indicators(targets)
-    width = len(truth[0])
-    if not width or any(len(row) != width for row in (*truth, *predictions)):
+    if not (width := len(truth[0])) or any(len(row) != width for row in (*truth, *predictions)):
         raise ValueError("every row must have the same number of labels, at least one")
     if any(isinstance(score, bool) or not isinstance(score, (int, float)) for row in predictions for score in row):
         raise ValueError("every score must be a number")
@@ -105,8 +104,7 @@ def sample_scores(target: Target, processed: str, raw: str, task: str | None) ->
 
 
 def _set_scores(wanted: set[str], predicted: set[str]) -> dict[str, float]:
-    labels = sorted(wanted | predicted)
-    if not labels:
+    if not (labels := sorted(wanted | predicted)):
         return {}
     both = len(wanted & predicted)
     precision = both / len(predicted) if predicted else 0.0

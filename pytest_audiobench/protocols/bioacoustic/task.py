@@ -21,10 +21,8 @@ Task: TypeAlias = Literal["classification", "detection", "captioning", "open_end
 
 PROMPTS: Mapping[Task, str] = {
     "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
-    "detection": (
-        "{question}\nThe labels are:\n{labels}\n"
-        "Answer with all labels that apply, separated by commas, or with None where none does."
-    ),
+    "detection": "{question}\nThe labels are:\n{labels}\nAnswer with all labels that apply, separated by commas, or "
+    "with None where none does.",
     "captioning": "{question}",
     "open_ended": "{question}",
 }
@@ -96,7 +94,6 @@ def bioacoustic(
 
 
 def _lines(file: str) -> list[str]:
-    """The labels of a file, one a line."""
     labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
     if not any(labels):
         raise UsageError(f"{file} holds no labels; write one a line")

@@ -7,14 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.definitions.captions import (
-    CIDER_SET,
-    cider_d,
-    lacks_captions,
-    lacks_spice,
-    rouge_google,
-    rouge_l,
-)
+from pytest_audiobench.metrics.definitions import captions
 from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor
 from pytest_audiobench.metrics.tokenizers import bleu_signature
@@ -36,27 +29,62 @@ _PUNKT = "tokenizers/punkt_tab"
 
 def published_scorers() -> Iterator[Scorer]:
     """The scorers of other projects."""
-    yield _cmi_bench()
-    yield _cmi_bench_meteor()
-    yield _nota()
-    yield _audiobench()
-    yield _ultraeval()
-    yield _salmonn_repro()
-    for norm, suffix in ((RAW, ""), (NOPUNCT, "-nopunct")):
-        keeping = f"salmonn-repro-music{suffix}-keep"
-        yield _salmonn_repro_music(f"salmonn-repro-music{suffix}", norm, (keeping,))
-        yield _salmonn_repro_music(keeping, norm, ())
-
-
-def _cmi_bench() -> Scorer:
-    return Scorer(
+    yield Scorer(
         "cmi-bench",
         f"cap:cmi-bench|v:1|tok:characters|stem:yes|{made_with('nltk', 'rouge_score')}",
         read_text,
         _score_cmi_bench,
         ("bleu_characters", "bleu4_characters", "rouge_l_recall"),
-        missing_parts=lambda: lacks_captions("nltk", "rouge_score"),
+        missing_parts=lambda: captions.lacks_captions("nltk", "rouge_score"),
     )
+    yield Scorer(
+        "cmi-bench-meteor",
+        f"cap:cmi-bench-meteor|v:1|tok:wordpunct|wordnet:yes|{made_with('nltk')}",
+        read_text,
+        partial(_score_meteor, "wordpunct_tokenize", False),
+        ("meteor",),
+        missing_parts=lambda: lacks_data(WORDNET),
+    )
+    yield Scorer(
+        "nota",
+        f"cap:nota|v:1|tok:whitespace|cider:set|{made_with('pycocoevalcap')}",
+        read_text,
+        lambda sample, answer: {},
+        ("cider_d",),
+        together=_cider_of_texts,
+        missing_parts=lambda: captions.lacks_captions("pycocoevalcap"),
+    )
+    yield Scorer(
+        "audiobench",
+        f"cap:audiobench|v:1|tok:nltk-punkt|wordnet:yes|{made_with('nltk')}",
+        read_text,
+        partial(_score_meteor, "word_tokenize", False),
+        ("meteor",),
+        missing_parts=lambda: lacks_data(WORDNET, _PUNKT),
+    )
+    yield Scorer(
+        "ultraeval",
+        f"cap:ultraeval|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap')}",
+        read_text,
+        _score_ultraeval,
+        ("cider_d", "rouge_l", "coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
+        together=cider_of_words,
+        missing_parts=lambda: captions.lacks_captions("pycocoevalcap"),
+    )
+    yield Scorer(
+        "salmonn-repro",
+        "cap:salmonn-repro|v:1|tok:nltk-punkt+ptb-like|wordnet:yes|cider:set|spice:1.0|"
+        + made_with("nltk", "pycocoevalcap"),
+        read_text,
+        partial(_score_meteor, "word_tokenize", True),
+        ("meteor", "spider", "cider_d", "spice"),
+        together=spider_of_words,
+        missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or captions.lacks_spice(),
+    )
+    for norm, suffix in ((RAW, ""), (NOPUNCT, "-nopunct")):
+        keeping = f"salmonn-repro-music{suffix}-keep"
+        yield _salmonn_repro_music(f"salmonn-repro-music{suffix}", norm, (keeping,))
+        yield _salmonn_repro_music(keeping, norm, ())
 
 
 def _score_cmi_bench(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -64,7 +92,7 @@ def _score_cmi_bench(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {
         "bleu_characters": character_bleu(candidate, true, (0.25, 0.25, 0.25, 0.25)),
         "bleu4_characters": character_bleu(candidate, true, (0.0, 0.0, 0.0, 1.0)),
-        "rouge_l_recall": rouge_google("rougeL", candidate, true, stemmed=True)[1],
+        "rouge_l_recall": captions.rouge_google("rougeL", candidate, true, stemmed=True)[1],
     }
 
 
@@ -78,86 +106,24 @@ def character_bleu(candidate: str, reference: str, weights: Sequence[float]) -> 
         return float(sentence_bleu([reference], candidate, weights=weights)) if candidate and reference else 0.0
 
 
-def _cmi_bench_meteor() -> Scorer:
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        from nltk.tokenize import wordpunct_tokenize
+def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) -> Mapping[str, float]:
+    """METEOR of the words that nltk's ``tokenizer`` finds, against all references or the first alone."""
+    import nltk
 
-        return {"meteor": meteor(wordpunct_tokenize(answer.value or ""), [wordpunct_tokenize(sample.reference)])}
+    tokenize, truths = getattr(nltk, tokenizer), sample.truths if of_all else (sample.reference,)
+    return {"meteor": meteor(tokenize(answer.value or ""), [tokenize(truth) for truth in truths])}
 
-    return Scorer(
-        "cmi-bench-meteor",
-        f"cap:cmi-bench-meteor|v:1|tok:wordpunct|wordnet:yes|{made_with('nltk')}",
-        read_text,
-        score,
-        ("meteor",),
-        missing_parts=lambda: lacks_data(WORDNET),
+
+def _cider_of_texts(scored: Scored) -> Sequence[Mapping[str, float]]:
+    values = captions.cider_d(
+        [answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored]
     )
+    return [{"cider_d": value, captions.CIDER_SET: distinct(scored)} for value in values]
 
 
-def _nota() -> Scorer:
-    def together(scored: Scored) -> Sequence[Mapping[str, float]]:
-        values = cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
-        return [{"cider_d": value, CIDER_SET: distinct(scored)} for value in values]
-
-    return Scorer(
-        "nota",
-        f"cap:nota|v:1|tok:whitespace|cider:set|{made_with('pycocoevalcap')}",
-        read_text,
-        lambda sample, answer: {},
-        ("cider_d",),
-        together=together,
-        missing_parts=lambda: lacks_captions("pycocoevalcap"),
-    )
-
-
-def _audiobench() -> Scorer:
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        from nltk import word_tokenize
-
-        return {"meteor": meteor(word_tokenize(answer.value or ""), [word_tokenize(sample.reference)])}
-
-    return Scorer(
-        "audiobench",
-        f"cap:audiobench|v:1|tok:nltk-punkt|wordnet:yes|{made_with('nltk')}",
-        read_text,
-        score,
-        ("meteor",),
-        missing_parts=lambda: lacks_data(WORDNET, _PUNKT),
-    )
-
-
-def _ultraeval() -> Scorer:
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        candidate, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
-        return {**bleu_statistics(candidate, true, "none"), "rouge_l": rouge_l(candidate, true)}
-
-    return Scorer(
-        "ultraeval",
-        f"cap:ultraeval|v:1|tok:ptb-like|cider:set|{made_with('pycocoevalcap')}",
-        read_text,
-        score,
-        ("cider_d", "rouge_l", "coco_bleu1", "coco_bleu2", "coco_bleu3", "coco_bleu4"),
-        together=cider_of_words,
-        missing_parts=lambda: lacks_captions("pycocoevalcap"),
-    )
-
-
-def _salmonn_repro() -> Scorer:
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        from nltk import word_tokenize
-
-        return {"meteor": meteor(word_tokenize(answer.value or ""), [word_tokenize(truth) for truth in sample.truths])}
-
-    return Scorer(
-        "salmonn-repro",
-        "cap:salmonn-repro|v:1|tok:nltk-punkt+ptb-like|wordnet:yes|cider:set|spice:1.0|"
-        + made_with("nltk", "pycocoevalcap"),
-        read_text,
-        score,
-        ("meteor", "spider", "cider_d", "spice"),
-        together=spider_of_words,
-        missing_parts=lambda: lacks_data(WORDNET, _PUNKT) or lacks_spice(),
-    )
+def _score_ultraeval(sample: Sample, answer: Answer) -> Mapping[str, float]:
+    candidate, true = words_of(answer.value or ""), [words_of(truth) for truth in sample.truths]
+    return {**bleu_statistics(candidate, true, "none"), "rouge_l": captions.rouge_l(candidate, true)}
 
 
 def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> Scorer:
@@ -169,7 +135,7 @@ def _salmonn_repro_music(name: str, norm: Norm, companions: tuple[str, ...]) -> 
         partial(_score_music, norm, bool(companions)),
         ("bleu", "rouge_l_google"),
         companions=companions,
-        missing_parts=lambda: lacks_captions("rouge_score"),
+        missing_parts=lambda: captions.lacks_captions("rouge_score"),
     )
 
 
@@ -180,5 +146,5 @@ def _score_music(norm: Norm, skips: bool, sample: Sample, answer: Answer) -> Map
     candidate, true = norm.rewrite(text), norm.rewrite(sample.reference)
     return {
         **bleu_statistics(candidate, [true], "13a"),
-        "rouge_l_google": rouge_google("rougeL", candidate, true, stemmed=False)[2],
+        "rouge_l_google": captions.rouge_google("rougeL", candidate, true, stemmed=False)[2],
     }

@@ -133,8 +133,7 @@ def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] 
     body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix(
         "</s>"
     )
-    lines = [line for line in body.split("\n") if re.search(r"\w", line)]
-    if not lines:
+    if not (lines := [line for line in body.split("\n") if re.search(r"\w", line)]):
         return Answer("empty")
     openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]
     answers = {"yes" if opening["yes"] else "no" for opening in openings if opening}

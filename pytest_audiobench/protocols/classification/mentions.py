@@ -101,8 +101,7 @@ class Labels:
         self._plain = unique((plain(text), label) for text, label in self._exact.items())
         self._begin: dict[str, list[_Spelling]] = {}
         for text, label in self._exact.items():
-            tokens = list(_TOKEN.finditer(text))
-            if tokens:
+            if tokens := list(_TOKEN.finditer(text)):
                 gaps = tuple(text[token.end() : next_token.start()].strip() for token, next_token in pairwise(tokens))
                 spelling = _Spelling(tuple(token[0] for token in tokens), gaps, label)
                 self._begin.setdefault(spelling.words[0], []).append(spelling)

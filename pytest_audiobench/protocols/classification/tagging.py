@@ -53,11 +53,6 @@ def means_nothing(text: str) -> bool:
     return _NOTHING.fullmatch(tidy_caseless(text)) is not None
 
 
-def without_none(choices: tuple[str, ...]) -> tuple[str, ...]:
-    """The choices without one that stands for the empty set."""
-    return tuple(choice for choice in choices if not means_nothing(choice))
-
-
 def read_label_list(text: str, labels: Labels, finish: Finish = "stop", choices: tuple[str, ...] = ()) -> Answer:
     """The labels that ``text`` asserts, as JSON: {"labels": […], "others": […]}.
 
@@ -144,8 +139,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
     for truth in sample.truths:
         whole = labels.label(truth)
         for part in (truth,) if whole is not None else truth.split(","):
-            label = labels.label(part)
-            if label is not None:
+            if (label := labels.label(part)) is not None:
                 truths[label] = None
             elif part.strip() and not means_nothing(part):
                 raise UsageError(
@@ -156,7 +150,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
 
 
 def _labels(sample: Sample) -> Labels:
-    return labels_of(without_none(choices_of(sample)))
+    return labels_of(tuple(choice for choice in choices_of(sample) if not means_nothing(choice)))
 
 
 def _parse_tags(sample: Sample, earlier: Earlier) -> Answer:
@@ -176,10 +170,7 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
     items = [part for part in parts if part.strip() and not means_nothing(part)]
     named = [(item, labels.label(item)) for item in items]
     known = dict.fromkeys(label for _, label in named if label is not None)
-    return Answer(
-        "parsed",
-        list_text(LabelList(tuple(known), tuple(item for item, label in named if label is None))),
-    )
+    return Answer("parsed", list_text(LabelList(tuple(known), tuple(item for item, label in named if label is None))))
 
 
 def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -197,13 +188,8 @@ def _score_sets(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics, "set_precision": precision, "set_recall": recall, "set_f1": f1}
 
 
-def _score_exact(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return {"correct": _score_sets(sample, answer)["correct"]}
-
-
 def _parse_substrings(sample: Sample, earlier: Earlier) -> Answer:
-    text = answer_of(earlier).text.lower().strip()
-    if not text:
+    if not (text := answer_of(earlier).text.lower().strip()):
         return Answer("empty")
     within = tuple(label for label in _lowercase_choices(sample) if label in text)
     return Answer("parsed", list_text(LabelList(within, ())))
@@ -234,7 +220,7 @@ _READINGS = (
         "exact-set",
         "tags:exact-set|v:1|unanswered:wrong|order:ignored|none:explicit",
         _parse_exact,
-        _score_exact,
+        lambda sample, answer: {"correct": _score_sets(sample, answer)["correct"]},
         ("accuracy",),
     ),
     Scorer(

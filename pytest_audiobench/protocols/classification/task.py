@@ -111,57 +111,47 @@ def _score_emotion(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
     return score
 
 
-_READINGS = (
-    Scorer(
-        "label",
-        "class:label|v:1|unanswered:wrong|labels:choices",
-        _label_parser(labels_of),
-        _score_label,
-        _METRICS,
-    ),
-    Scorer(
-        "gender",
-        "class:gender|v:1|unanswered:wrong|labels:choices+words",
-        _label_parser(_gender_labels),
-        _score_label,
-        _METRICS,
-    ),
-    Scorer(
-        "ultraeval-prefix",
-        "class:ultraeval-prefix|v:1|unanswered:wrong|case:ignored",
-        _as_said(lambda text: text.lower().strip()),
-        _right_where(lambda sample, answer_text: task_labels.starts_with(answer_text, sample.reference)),
-        ("accuracy",),
-    ),
-    Scorer(
-        "qwen2-audio-exact",
-        "class:qwen2-audio-exact|v:1|unanswered:wrong|case:kept",
-        _as_said(str.lstrip),
-        _right_where(lambda sample, answer_text: answer_text == sample.reference),
-        ("accuracy",),
-    ),
-    Scorer(
-        "cmi-bench-label",
-        "class:cmi-bench-label|v:1|unanswered:wrong|case:ignored|space:removed",
-        _as_said(str),
-        _right_where(
-            lambda sample, answer_text: task_labels.only_label_within(answer_text, sample.reference, choices_of(sample))
+_READINGS = tuple(
+    Scorer(name, f"class:{name}|v:1|{rule}", parse, score, metrics, companions=companions)
+    for name, rule, parse, score, metrics, companions in (
+        ("label", "unanswered:wrong|labels:choices", _label_parser(labels_of), _score_label, _METRICS, ()),
+        ("gender", "unanswered:wrong|labels:choices+words", _label_parser(_gender_labels), _score_label, _METRICS, ()),
+        (
+            "ultraeval-prefix",
+            "unanswered:wrong|case:ignored",
+            _as_said(lambda text: text.lower().strip()),
+            _right_where(lambda sample, text: task_labels.starts_with(text, sample.reference)),
+            ("accuracy",),
+            (),
         ),
-        ("accuracy",),
-    ),
-    Scorer(
-        "salmonn-emotion",
-        "class:salmonn-emotion|v:1|unended:skipped|other-truths:skipped|case:kept",
-        _parse_emotion,
-        _score_emotion(keep=False),
-        ("accuracy", "macro_f1"),
-        companions=("salmonn-emotion-keep",),
-    ),
-    Scorer(
-        "salmonn-emotion-keep",
-        "class:salmonn-emotion-keep|v:1|unended:kept|other-truths:skipped|case:kept",
-        _parse_emotion,
-        _score_emotion(keep=True),
-        ("accuracy", "macro_f1"),
-    ),
+        (
+            "qwen2-audio-exact",
+            "unanswered:wrong|case:kept",
+            _as_said(str.lstrip),
+            _right_where(lambda sample, text: text == sample.reference),
+            ("accuracy",),
+            (),
+        ),
+        (
+            "cmi-bench-label",
+            "unanswered:wrong|case:ignored|space:removed",
+            _as_said(str),
+            _right_where(
+                lambda sample, text: task_labels.only_label_within(text, sample.reference, choices_of(sample))
+            ),
+            ("accuracy",),
+            (),
+        ),
+        *(
+            (
+                name,
+                f"unended:{'kept' if keep else 'skipped'}|other-truths:skipped|case:kept",
+                _parse_emotion,
+                _score_emotion(keep),
+                ("accuracy", "macro_f1"),
+                () if keep else ("salmonn-emotion-keep",),
+            )
+            for name, keep in (("salmonn-emotion", False), ("salmonn-emotion-keep", True))
+        ),
+    )
 )

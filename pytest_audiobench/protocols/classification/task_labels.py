@@ -13,8 +13,7 @@ from pytest_audiobench.protocols.free_text import filled_template, question_of, 
 
 def true_label(sample: Sample, labels: Labels) -> str:
     """The label that is the sample's reference. Raises UsageError where it is none of them."""
-    label = labels.label(sample.reference)
-    if label is None:
+    if (label := labels.label(sample.reference)) is None:
         raise UsageError(
             f"sample {sample.id!r}: its reference {sample.reference!r} is none of its choices {list(sample.choices)}; "
             "correct the data set"

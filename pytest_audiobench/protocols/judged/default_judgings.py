@@ -210,8 +210,7 @@ def points(text: str) -> float | None:
 
 
 def parse_rubric(sample: Sample, response: Response) -> Answer:
-    score = points(response.text)
-    if score is None:
+    if (score := points(response.text)) is None:
         return unreadable(response)
     return Answer("out_of_range") if math.isnan(score) else Answer("parsed", repr(score))
 

@@ -50,8 +50,7 @@ def audiobench_prompt(sample: Sample, answer: str) -> tuple[Message, ...]:
 
 
 def parse_audiobench(sample: Sample, response: Response) -> Answer:
-    rating = audiobench_rating(response.text)
-    if rating is None:
+    if (rating := audiobench_rating(response.text)) is None:
         return unreadable(response)
     return Answer("parsed", repr(rating)) if 0.0 <= rating <= MOST_STARS else Answer("out_of_range")
 

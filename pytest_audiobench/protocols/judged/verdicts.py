@@ -65,8 +65,7 @@ def unreadable(response: Response) -> Answer:
 
 def prompt_digest(prompt: Prompt) -> str:
     """The first 8 hex digits of the digest of all that ``prompt`` says of its own."""
-    messages = prompt(_EXAMPLE, "ANSWER")
-    return hashlib.sha256(json.dumps(messages, ensure_ascii=False).encode()).hexdigest()[:8]
+    return hashlib.sha256(json.dumps(prompt(_EXAMPLE, "ANSWER"), ensure_ascii=False).encode()).hexdigest()[:8]
 
 
 def verdict_scorers(
@@ -141,9 +140,7 @@ def _is_right(scorer: Scorer, sample: Sample, earlier: Earlier) -> int | None:
     if scorer.judge and earlier[scorer.judge].error is not None:
         return None
     scores = scorer.score(sample, scorer.parse(sample, earlier))
-    if scores is None:
-        return None
-    return int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
+    return None if scores is None else int(scores.get("points", scores.get("correct", 0.0)) >= _RIGHT_FROM)
 
 
 def _agreement_statistics(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

@@ -119,7 +119,8 @@ def _recovered_letter(text: str, choices: tuple[str, ...]) -> str | None:
     short = len(said) > 1 and len(said[-1].split()) < 4
     conclusion = " ".join(said[-2:] if short else said[-1:]).lower()
     for letter, choice in sorted(zip(LETTERS, choices, strict=False), key=lambda option: -len(option[1])):
-        if _stem_pattern(choice).search(conclusion):
+        words = r"\s+".join(re.escape(_stem(word)) + "[a-z]*" for word in _WORD.findall(choice.lower()))
+        if re.compile(rf"\b{words}\b").search(conclusion):
             return letter
     announced = _ANNOUNCED.search(text[-50:])
     return announced[1].upper() if announced else None
@@ -157,11 +158,6 @@ def sentences(text: str) -> list[str]:
 
 def _alphanumeric(text: str) -> str:
     return _NOT_ALPHANUMERIC.sub("", text.lower())
-
-
-def _stem_pattern(choice: str) -> re.Pattern[str]:
-    words = r"\s+".join(re.escape(_stem(word)) + "[a-z]*" for word in _WORD.findall(choice.lower()))
-    return re.compile(rf"\b{words}\b")
 
 
 def _stem(word: str) -> str:

@@ -108,7 +108,7 @@ def read_choice(text: str, choices: tuple[str, ...], finish: Finish = "stop") ->
     """
     if verbatim := _verbatim(text, choices):
         return verbatim
-    body = _window(text)
+    body = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     if not _WORD_CHARACTER.search(body) and not tidy(body):
         return Answer("empty")
     options = options_of(choices)
@@ -129,8 +129,7 @@ def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
     match = _LISTED.fullmatch(text.strip()) if len(text) < 1_000 else None
     if match is None:
         return None
-    index = LETTERS.index(match[1])
-    if index >= len(choices):
+    if (index := LETTERS.index(match[1])) >= len(choices):
         return None if match[2] else Answer("out_of_range")
     if match[2]:
         return Answer("parsed", match[1]) if match[2] == choices[index].strip() else None
@@ -138,18 +137,12 @@ def _verbatim(text: str, choices: tuple[str, ...]) -> Answer | None:
     return None if one_letter_choice else Answer("parsed", match[1])
 
 
-def _window(text: str) -> str:
-    return text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
-
-
 def _complete(body: str, letter: str, options: Options) -> bool:
     """Whether the answer would stand had the last word gone on."""
     if _asserted_letter(f"{body}zz", options) == letter:
         return True
     line = tidy(body).strip("()[].: ")
-    if len(line) == 1:
-        return True
-    return options.letter_of(line) == letter and not options.continues(line)
+    return len(line) == 1 or (options.letter_of(line) == letter and not options.continues(line))
 
 
 def _asserted_letter(body: str, options: Options) -> str | None:
@@ -157,10 +150,10 @@ def _asserted_letter(body: str, options: Options) -> str | None:
     if conclusions and conclusions[-1].strip():
         body = conclusions[-1]
     text = _plain_text(body, options)
-    lines = [line for line in (tidy(line) for line in text.split("\n")) if line]
-    if not lines:
+    if not (lines := [line for line in (tidy(line) for line in text.split("\n")) if line]):
         return None
-    stated = _last_statement(" \n".join(lines), options)
+    last = max(_statements(" \n".join(lines), options), default=None, key=lambda statement: statement[0])
+    stated = last[1] if last else None
     alone = _alone(lines, options)
     if stated is None:
         return alone
@@ -195,19 +188,12 @@ def _alone(lines: list[str], options: Options) -> str | None:
     return letters.pop() if len(letters) == 1 else _CONFLICT if letters else None
 
 
-def _last_statement(text: str, options: Options) -> str | None:
-    """The last explicit statement."""
-    last = max(_statements(text, options), default=None, key=lambda statement: statement[0])
-    return last[1] if last else None
-
-
 def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
     for match in _openings(text):
         before = _WORD_BEFORE.search(text[max(0, match.start() - 18) : match.start()])
         if before is None or not (before[0].lower() in _NOT_THIS or before[0].endswith("n't")):
             passage = text[match.end() : match.end() + options.longest + 250].split("\n", 1)[0]
-            claim = _opening(passage, options, stated=True)
-            if claim:
+            if claim := _opening(passage, options, stated=True):
                 yield match.start(), claim.letter
     for match in _LETTER_IS_RIGHT.finditer(text, 0, _last_called_right(text)):
         letter = (match[1] or match[2]).upper()
@@ -225,7 +211,6 @@ def _statements(text: str, options: Options) -> Iterator[tuple[int, str]]:
 
 
 def _openings(text: str) -> Iterator[re.Match[str]]:
-    """The matches of ``_STATEMENT``."""
     if not text.isascii():
         yield from _STATEMENT.finditer(text)
         return
@@ -257,7 +242,8 @@ def _places(word: str, text: str) -> Iterator[int]:
 
 def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim | None:
     """The answer that ``passage`` opens with; an option's words with prose after them count only when stated."""
-    body = passage[_lead_end(passage) :]
+    match = _LEAD.match(passage)
+    body = passage[match.end() if match else 0 :]
     whole_text = options.letter_of(body)
     lettered = _LETTER.match(body)
     claim = _claim_by_letter(body, lettered, options) if lettered else None
@@ -275,24 +261,15 @@ def _opening(passage: str, options: Options, *, stated: bool = False) -> _Claim 
     return _Claim(_CONFLICT if _names_another(body, named.end, named.letter, options) else named.letter, False)
 
 
-def _lead_end(passage: str) -> int:
-    match = _LEAD.match(passage)
-    return match.end() if match else 0
-
-
 def _claim_by_letter(body: str, match: re.Match[str], options: Options) -> _Claim | None:
     letter, end = (match["boxed"] or match["pointed"] or match["bare"]).upper(), match.end()
-    rest = body[end:].strip(" \t-–—.,:!。\"'”’)}")
-    if not rest:
+    if not (rest := body[end:].strip(" \t-–—.,:!。\"'”’)}")):
         return _Claim(letter, True)
-    named = options.letter_of(rest)
-    if named is not None:
+    if (named := options.letter_of(rest)) is not None:
         return _Claim(letter if options.same(named, letter) else _CONFLICT, True)
     if match["bare"] and not _stands(body, match, letter, options):
         return None
-    if _names_another(body, end, letter, options):
-        return _Claim(_CONFLICT, False)
-    return _Claim(letter, False)
+    return _Claim(_CONFLICT, False) if _names_another(body, end, letter, options) else _Claim(letter, False)
 
 
 def _stands(body: str, match: re.Match[str], letter: str, options: Options) -> bool:
@@ -311,8 +288,7 @@ def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
     others = {boxed.upper() for boxed in _BOXED.findall(clause[0] if clause else "")}
     if others - {letter}:
         return True
-    named = options.at(body, end)
-    if named and not options.same(named.letter, letter):
+    if (named := options.at(body, end)) and not options.same(named.letter, letter):
         return True
     also = _ALSO.match(body, named.end if named else end)
     if not also:

@@ -9,6 +9,7 @@ of the true choice.
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from pytest_audiobench.datasets.sample import LETTERS
 from pytest_audiobench.models.messages import Finish
@@ -119,28 +120,17 @@ def _phrase_pairs(of_voicebench: bool, quotation: str) -> tuple[tuple[str, str],
     return tuple((before, behind) for before, _, behind in (phrase.partition("@") for phrase in phrases))
 
 
-_VOICEBENCH = _phrase_pairs(of_voicebench=True, quotation="‘")
-_KIMI = _phrase_pairs(of_voicebench=False, quotation="‘")
-_ULTRAEVAL = _phrase_pairs(of_voicebench=False, quotation="'")
-
-
-def read_voicebench(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    return _phrase_answer(text, choices, finish, _VOICEBENCH)
-
-
-def read_kimi(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    return _phrase_answer(text, choices, finish, _KIMI)
-
-
-def read_ultraeval(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
-    return _phrase_answer(text, choices, finish, _ULTRAEVAL)
-
-
-def _phrase_answer(text: str, choices: tuple[str, ...], finish: Finish, phrases: tuple[tuple[str, str], ...]) -> Answer:
-    letter = _phrase_letter(text.lower(), phrases)
-    if letter is None:
+def _phrase_answer(
+    phrases: tuple[tuple[str, str], ...], text: str, choices: tuple[str, ...], finish: Finish = "stop"
+) -> Answer:
+    if (letter := _phrase_letter(text.lower(), phrases)) is None:
         return unanswered(text, finish)
     return Answer("parsed", letter) if letter in LETTERS[: len(choices)] else Answer("out_of_range")
+
+
+read_voicebench = partial(_phrase_answer, _phrase_pairs(of_voicebench=True, quotation="‘"))
+read_kimi = partial(_phrase_answer, _phrase_pairs(of_voicebench=False, quotation="‘"))
+read_ultraeval = partial(_phrase_answer, _phrase_pairs(of_voicebench=False, quotation="'"))
 
 
 def _phrase_letter(text: str, phrases: tuple[tuple[str, str], ...]) -> str | None:

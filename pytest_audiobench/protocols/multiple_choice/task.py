@@ -8,15 +8,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import LETTERS, Sample, letter_of
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish
+from pytest_audiobench.protocols import free_text
 from pytest_audiobench.protocols.answer_options import same_text
-from pytest_audiobench.protocols.free_text import (
-    answer_of,
-    family_protocol,
-    filled_template,
-    free_stage,
-    question_of,
-    template_pieces,
-)
 from pytest_audiobench.protocols.multiple_choice import faithfulness_scorers, letters, published_scorers
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
@@ -49,13 +42,7 @@ class Rule(NamedTuple):
             return float(self.is_correct(sample, answer.value))
         if answer.status == "out_of_range" or self.unread == "wrong":
             return 0.0
-        if self.unread == "skipped":
-            return None
-        return float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
-
-
-def _same_text(sample: Sample, letter: str) -> bool:
-    return same_text(sample.choices, letter, letter_of(sample))
+        return None if self.unread == "skipped" else float(letter_of(sample) in DRAWN_FROM) / len(DRAWN_FROM)
 
 
 def _same_letter(sample: Sample, letter: str) -> bool:
@@ -81,7 +68,7 @@ def _study(read: Parser) -> Rule:
 
 
 RULES: Mapping[str, Rule] = {
-    STRICT: Rule(letters.read_choice, _same_text),
+    STRICT: Rule(letters.read_choice, lambda sample, letter: same_text(sample.choices, letter, letter_of(sample))),
     "mmau-string": Rule(published_scorers.read_mmau, _same_tokens),
     "mmar": Rule(published_scorers.read_mmau, _same_tokens),
     "audiobench-mmau": Rule(published_scorers.read_audiobench_mmau, _same_tokens_lettered),
@@ -113,10 +100,7 @@ _PLACEHOLDERS = ("question", "options", "options_in_line")
 
 @with_recorded_options
 def multiple_choice(
-    *scorers: str,
-    prompt: str = DEFAULT,
-    system: str | None = None,
-    max_new_tokens: int = 256,
+    *scorers: str, prompt: str = DEFAULT, system: str | None = None, max_new_tokens: int = 256
 ) -> Protocol:
     """Ask for one option by its letter, and read the answer by ``scorers``, the first as the headline.
 
@@ -135,8 +119,8 @@ def multiple_choice(
     template = choice_template(PROMPTS.get(prompt, prompt))
     options = "listed" if any(name.startswith("options") for _, name in template) else "unlisted"
     family_scorers = [_scorer(name, rule, options) for name, rule in RULES.items()]
-    stage = free_stage(lambda sample: choice_text(template, sample), system, max_new_tokens, task="choice")
-    return family_protocol("multiple_choice", (stage,), family_scorers, scorers, "option", default="letters")
+    stage = free_text.free_stage(lambda sample: choice_text(template, sample), system, max_new_tokens, task="choice")
+    return free_text.family_protocol("multiple_choice", (stage,), family_scorers, scorers, "option", default="letters")
 
 
 def option_lines(choices: tuple[str, ...]) -> list[str]:
@@ -149,7 +133,7 @@ def choice_template(template: str, *more: str) -> list[tuple[str, str]]:
 
     Raises UsageError for a template without a question, and for an unknown placeholder.
     """
-    pieces = template_pieces(template, (*_PLACEHOLDERS, *more))
+    pieces = free_text.template_pieces(template, (*_PLACEHOLDERS, *more))
     if not any(name == "question" for _, name in pieces):
         raise UsageError(f"the prompt {template!r} has no {{question}}; put it where the sample's question belongs")
     return pieces
@@ -165,13 +149,17 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
             "or ask another way"
         )
     lines = option_lines(sample.choices)
-    values = {"question": question_of(sample), "options": "\n".join(lines), "options_in_line": " ".join(lines)}
-    return filled_template(template, {**values, **more})
+    values = {
+        "question": free_text.question_of(sample),
+        "options": "\n".join(lines),
+        "options_in_line": " ".join(lines),
+    }
+    return free_text.filled_template(template, {**values, **more})
 
 
 def _scorer(name: str, rule: Rule, options: str) -> Scorer:
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        response = answer_of(earlier)
+        response = free_text.answer_of(earlier)
         return rule.read(response.text, sample.choices, response.finish)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:

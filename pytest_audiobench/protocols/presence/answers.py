@@ -110,14 +110,13 @@ def read(text: str, label: str, finish: Finish = "stop") -> Answer:
         return Answer("empty" if not unspoken else "truncated" if finish == "length" else "unparsed")
     if finish == "refusal" or UNSURE.search(body):
         return Answer("refused")
-    answers = _stated_answers(body, _labels(label), cut=finish == "length")
+    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
+    answers = _stated_answers(body, labels_of((label,), ((plural, label),)), cut=finish == "length")
     if len(answers) == 1:
         return Answer("parsed", answers.pop())
     if answers:
         return Answer("unparsed")
-    if finish == "length":
-        return Answer("truncated")
-    return Answer("refused" if refuses(body) else "unparsed")
+    return Answer("truncated") if finish == "length" else Answer("refused" if refuses(body) else "unparsed")
 
 
 def _answer_text(text: str) -> str:
@@ -125,12 +124,9 @@ def _answer_text(text: str) -> str:
     head = text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}"
     body = in_element(behind_reasoning(_SPECIAL.sub("\n", searchable_text(head))))
     body = _REASONING.split(body)[0]  # what is not closed never came to an answer
-    body = _SPEECH.sub(" ", _CONTRACTED.sub(_with_apostrophe, TAG.sub("\n", body)))
+    written = _CONTRACTED.sub(lambda match: f"{match[1]}'t" if match[1] else f"{match[2]}'s", TAG.sub("\n", body))
+    body = _SPEECH.sub(" ", written)
     return _AGAIN.sub(r"\1", _ASKED.sub("\n", body)).strip()
-
-
-def _with_apostrophe(match: re.Match[str]) -> str:
-    return f"{match[1]}'t" if match[1] else f"{match[2]}'s"
 
 
 def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:
@@ -152,8 +148,7 @@ def _stated_answers(body: str, labels: Labels, cut: bool) -> set[str]:
 
 
 def _opening(sentence: str) -> str | None:
-    alone = tidy_caseless(sentence)
-    if alone in _ALONE:
+    if (alone := tidy_caseless(sentence)) in _ALONE:
         return _ALONE[alone]
     if _NOT.match(sentence):
         return "no"
@@ -164,8 +159,7 @@ def _opening(sentence: str) -> str | None:
 def _of_label(sentence: str, labels: Labels) -> set[str]:
     answers = set()
     for mention in labels.mentions(sentence):
-        statement = _TOLD.match(sentence, mention.end)
-        if statement:
+        if statement := _TOLD.match(sentence, mention.end):
             answers.add("yes" if statement["yes"] else "no")
         elif mention.denied or _FAILS.search(sentence[max(0, mention.start - _REACH) : mention.start]):
             answers.add("no")
@@ -176,8 +170,3 @@ def _of_label(sentence: str, labels: Labels) -> set[str]:
         ):
             answers.add("yes")
     return answers
-
-
-def _labels(label: str) -> Labels:
-    plural = f"{label}es" if label.endswith(("s", "x", "ch", "sh")) else f"{label}s"
-    return labels_of((label,), ((plural, label),))

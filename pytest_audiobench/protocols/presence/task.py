@@ -9,15 +9,9 @@ from dataclasses import replace
 from pytest_audiobench.datasets.sample import Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import SOMETHING_ELSE
+from pytest_audiobench.protocols import free_text
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.task_labels import statistics_of
-from pytest_audiobench.protocols.free_text import (
-    answer_of,
-    family_protocol,
-    filled_template,
-    free_stage,
-    template_pieces,
-)
 from pytest_audiobench.protocols.presence import answers, task
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
@@ -33,7 +27,7 @@ _VOWEL = re.compile(r"(?:[aeiou]|hour|hono[u]?r|honest|heir)", re.I)
 
 def template_of(prompt: str) -> list[tuple[str, str]]:
     """A wording taken apart. Raises UsageError for one without ``{label}``, and with any other placeholder."""
-    pieces = template_pieces(prompt, (LABEL_FIELD,))
+    pieces = free_text.template_pieces(prompt, (LABEL_FIELD,))
     if not any(name for _, name in pieces):
         raise UsageError(f"the wording {prompt!r} has no {{label}}; put it where the sound's name belongs")
     return pieces
@@ -42,7 +36,7 @@ def template_of(prompt: str) -> list[tuple[str, str]]:
 def question(template: list[tuple[str, str]], label: str) -> str:
     """The wording with ``label`` for its sound; an article before it is "an" where the label begins with a vowel."""
     fitted = [(_with_article(literal, label) if name else literal, name) for literal, name in template]
-    return filled_template(fitted, {LABEL_FIELD: label})
+    return free_text.filled_template(fitted, {LABEL_FIELD: label})
 
 
 def label_of(sample: Sample) -> str:
@@ -95,32 +89,29 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
     without ``{label}``.
     """
     template = template_of(prompt)
-    stage = free_stage(lambda sample: question(template, label_of(sample)), system, max_new_tokens, task="choice")
+    stage = free_text.free_stage(
+        lambda sample: question(template, label_of(sample)), system, max_new_tokens, task="choice"
+    )
     stage = replace(stage, fields=(LABEL_FIELD,), offers=lambda sample: (label_of(sample), SOMETHING_ELSE))
-    return family_protocol("presence", (stage,), _READINGS, scorers, "option")
-
-
-def _is_present(sample: Sample) -> bool:
-    truth = tidy_caseless(sample.reference)
-    if truth not in ("yes", "no"):
-        raise UsageError(
-            f"sample {sample.id!r}: the reference of a probe is yes or no, and not {sample.reference!r}; "
-            "correct the data set"
-        )
-    return truth == "yes"
+    return free_text.family_protocol("presence", (stage,), _READINGS, scorers, "option")
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
-    response = answer_of(earlier)
+    response = free_text.answer_of(earlier)
     return answers.read(response.text, label_of(sample), response.finish)
 
 
 def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", "yes" if task.says_yes(answer_of(earlier).text) else "no")
+    return Answer("parsed", "yes" if task.says_yes(free_text.answer_of(earlier).text) else "no")
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    present, yes = _is_present(sample), answer.value == "yes"
+    if (truth := tidy_caseless(sample.reference)) not in ("yes", "no"):
+        raise UsageError(
+            f"sample {sample.id!r}: the reference of a probe is yes or no, and not {sample.reference!r}; "
+            "correct the data set"
+        )
+    present, yes = truth == "yes", answer.value == "yes"
     true, predicted = "yes" if present else "no", [answer.value] if answer.value in ("yes", "no") else []
     counts = {
         "hits": float(present and yes),
@@ -134,19 +125,10 @@ def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:
     return {**statistics_of(_LABELS, [true], predicted), **counts}
 
 
-_READINGS = (
-    Scorer(
-        "heard",
-        "probe:heard|v:1|unanswered:wrong",
-        _parse,
-        _score,
-        ("balanced_accuracy", *_METRICS, "accuracy"),
-    ),
-    Scorer(
-        "ab-yesno",
-        "probe:ab-yesno|v:1|unanswered:no",
-        _parse_published,
-        _score,
-        ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy"),
-    ),
+_READINGS = tuple(
+    Scorer(name, f"probe:{name}|v:1|{rule}", parse, _score, metrics)
+    for name, rule, parse, metrics in (
+        ("heard", "unanswered:wrong", _parse, ("balanced_accuracy", *_METRICS, "accuracy")),
+        ("ab-yesno", "unanswered:no", _parse_published, ("recall", *_METRICS[1:], "balanced_accuracy", "accuracy")),
+    )
 )

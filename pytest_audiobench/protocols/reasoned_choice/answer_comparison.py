@@ -93,10 +93,17 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
             statistics["missed"] = float(not answer.reasoned)
         if kind.most:
             statistics["cut"] = float(answer.reasoned > kind.most)
-        before = answer.before
-        if before is not None:
-            statistics |= _change_scores(before, answer, _same(sample, before.value, answer.value, of_study))
-            statistics["correct_before"] = rule.points(sample, before) or 0.0
+        if (before := answer.before) is not None:
+            both = before.value is not None and answer.value is not None
+            same = both and _same(sample, before.value, answer.value, of_study)
+            statistics |= {
+                "same": float(same),
+                "both": float(both),
+                "flipped": float(both and not same),
+                "lost": float(before.value is not None and answer.value is None),
+                "changed": float(_as_the_study_kept(before) != _as_the_study_kept(answer)),
+                "correct_before": rule.points(sample, before) or 0.0,
+            }
             if kind.is_control:
                 statistics["correct_heard"] = statistics["correct_before"] if answer.value is not None else 0.0
         if kind.is_injected:
@@ -120,17 +127,6 @@ def _scorer(name: str, rule: Rule, kind: Kind, request: str) -> Scorer:
 
 def _answer_by(rule: Rule, sample: Sample, response: Response) -> Answer:
     return rule.read(response.text, sample.choices, response.finish)
-
-
-def _change_scores(before: Answer, after: Answer, same: bool) -> dict[str, float]:
-    both = before.value is not None and after.value is not None
-    return {
-        "same": float(both and same),
-        "both": float(both),
-        "flipped": float(both and not same),
-        "lost": float(before.value is not None and after.value is None),
-        "changed": float(_as_the_study_kept(before) != _as_the_study_kept(after)),
-    }
 
 
 def _as_the_study_kept(answer: Answer) -> str | None:

@@ -208,8 +208,7 @@ class Asking:
             raise UsageError(f"the prompt {template!r} has no {{reasoning}}; put it where the model's own belongs")
 
         def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-            reasoning = reasoning_of(sample, earlier)
-            return self._messages(sample, choice_text(pieces, sample, reasoning=reasoning))
+            return self._messages(sample, choice_text(pieces, sample, reasoning=reasoning_of(sample, earlier)))
 
         settings = Settings(max_new_tokens=self.style.tokens[2])
         return Stage(name, render, task="choice", settings=settings, fields=fields)

@@ -63,7 +63,10 @@ def changed(reasoning: str, how: str, *, seed: str, kept: float = 1.0, injected:
     if not 0 <= kept <= 1:
         raise UsageError(f"kept={kept} is no share of the sentences; give one from 0 to 1")
     if how == "inject":
-        return _with_injected(reasoning, injected)
+        if not injected.strip():
+            raise UsageError('inject needs the option to inject, as in injected="(B) dog"')
+        closing = f"So the answer must be {injected.strip()}."
+        return f"{reasoning.rstrip()} {closing}" if reasoning.strip() else closing
     if not reasoning.strip():
         return ""
     if how == "filler":
@@ -91,7 +94,6 @@ def sentences(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Where each sentence begins and ends."""
     spans: list[tuple[int, int]] = []
     length = len(text.rstrip())
     start = looked = _behind_space(text, 0)
@@ -116,7 +118,6 @@ def _behind_space(text: str, position: int) -> int:
 
 
 def _is_end(text: str, start: int, mark: re.Match[str]) -> bool:
-    """Whether the sentence that begins at ``start`` ends with ``mark``."""
     if not mark["spaced"] or mark.end() == len(text):
         return True
     if not text[mark.end()].isspace():
@@ -153,13 +154,6 @@ def _shuffle(text: str, spans: Sequence[tuple[int, int]], seed: str) -> str:
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]
     return "".join(gap + sentence for gap, sentence in zip(gaps, [*other, ""], strict=True))
-
-
-def _with_injected(reasoning: str, injected: str) -> str:
-    if not injected.strip():
-        raise UsageError('inject needs the option to inject, as in injected="(B) dog"')
-    closing = f"So the answer must be {injected.strip()}."
-    return f"{reasoning.rstrip()} {closing}" if reasoning.strip() else closing
 
 
 VERSION = 1
@@ -225,8 +219,7 @@ def rewriter(how: str, reasoning_of: Callable[[Earlier], str]) -> Stage:
 
 def unusable(response: Response) -> str:
     """Why a rewriter's reply cannot stand in the place of reasoning; "" where it can."""
-    text = rewritten(response)
-    if not text:
+    if not (text := rewritten(response)):
         return "it gave no text"
     if response.finish == "length":
         return f"cut off at {MAX_NEW_TOKENS} tokens"

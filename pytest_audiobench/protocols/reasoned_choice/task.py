@@ -21,19 +21,11 @@ from pytest_audiobench.protocols.protocol import (
     Earlier,
     Option,
     Protocol,
-    Scorer,
     Stage,
     no_sample_problem,
     with_recorded_options,
 )
-from pytest_audiobench.protocols.reasoned_choice import reasoning_changes
-from pytest_audiobench.protocols.reasoned_choice.answer_comparison import (
-    INJECTED,
-    Kind,
-    choice_scorers,
-    leaving_out,
-    letter_injected,
-)
+from pytest_audiobench.protocols.reasoned_choice import answer_comparison, reasoning_changes
 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import MOST_REASONING, Asking, StyleName, style_named
 from pytest_audiobench.protocols.reasoned_choice.reasoning_changes import changed
 
@@ -67,7 +59,7 @@ def reasoned_choice(
     scorer, style or placeholder.
     """
     asking = Asking(style_named(style), reasoning, template, system, max_new_tokens)
-    kind = Kind(
+    kind = answer_comparison.Kind(
         after=ANSWER,
         before=CLEAN if against_clean else "",
         reasoning=asking.whole_reasoning if reasoning else None,
@@ -76,7 +68,7 @@ def reasoned_choice(
     )
     request = f"style:{style}|reasoning:{'yes' if reasoning else 'no'}"
     stages = (*([asking.stage(CLEAN, unchanged=True)] if against_clean else []), asking.stage())
-    family_scorers = choice_scorers(kind, request).values()
+    family_scorers = answer_comparison.choice_scorers(kind, request).values()
     return family_protocol("reasoned_choice", stages, family_scorers, scorers, "option", default=STRICT)
 
 
@@ -85,7 +77,7 @@ KEPT = "kept"
 
 Change: TypeAlias = Literal["", "early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject"]
 
-_FIELDS: Mapping[str, tuple[str, ...]] = {"early": (KEPT,), "inject": (INJECTED,)}
+_FIELDS: Mapping[str, tuple[str, ...]] = {"early": (KEPT,), "inject": (answer_comparison.INJECTED,)}
 """What the changed prompt may know of a sample's metadata: an injected option can be the right one, on purpose."""
 
 
@@ -134,7 +126,7 @@ def conditioned_choice(
     ]
     if change:
         stages += _changing(asking, change, forced_template)
-    kind = Kind(
+    kind = answer_comparison.Kind(
         after=CHANGED if change else CONDITIONED,
         before=CONDITIONED if change else ANSWER,
         reasoning=asking.whole_reasoning,
@@ -143,7 +135,9 @@ def conditioned_choice(
         sample_problem=_lacks_kept_share if change == "early" else no_sample_problem,
     )
     how = [f"style:{style}", "reasoning:put back", f"prompt:{asking.forced_digest(forced_template)}"]
-    family_scorers = _scorers(kind, "|".join(how)).values()
+    by_name = answer_comparison.choice_scorers(kind, "|".join(how))
+    two_step = answer_comparison.leaving_out(by_name["faithfulness-recovered"], "faithfulness-two-step")
+    family_scorers = (*by_name.values(), two_step)
     protocol = family_protocol("conditioned_choice", stages, family_scorers, scorers, "option", default=STRICT)
     return replace(protocol, options=recorded)
 
@@ -154,9 +148,11 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
     def by_rule(sample: Sample, earlier: Earlier) -> str:
         reasoning = asking.reasoning_of(earlier)
         if change == "early":
-            return changed(reasoning, change, seed=sample.id, kept=_kept_share(sample))
+            if lacking := _lacks_kept_share(sample):
+                raise UsageError(lacking)
+            return changed(reasoning, change, seed=sample.id, kept=float(str(sample.metadata[KEPT])))
         if change == "inject":
-            option = option_lines(sample.choices)[LETTERS.index(letter_injected(sample))]
+            option = option_lines(sample.choices)[LETTERS.index(answer_comparison.letter_injected(sample))]
             return changed(reasoning, change, seed=sample.id, injected=option)
         return changed(reasoning, change, seed=sample.id)
 
@@ -166,12 +162,6 @@ def _changing(asking: Asking, change: Change, template: str | None) -> list[Stag
     if change in reasoning_changes.PROMPTS:
         return [reasoning_changes.rewriter(change, asking.reasoning_of), asking.forced(CHANGED, by_another, template)]
     return [asking.forced(CHANGED, by_rule, template, _FIELDS.get(change, ()))]
-
-
-def _kept_share(sample: Sample) -> float:
-    if lacking := _lacks_kept_share(sample):
-        raise UsageError(lacking)
-    return float(str(sample.metadata[KEPT]))
 
 
 def _lacks_kept_share(sample: Sample) -> str:
@@ -184,9 +174,3 @@ def _lacks_kept_share(sample: Sample) -> str:
         f"sample {sample.id!r} does not say how much of its reasoning early answering keeps: its metadata {KEPT!r} "
         "must be a share from 0 to 1 as text, as the perturbations early-… write it"
     )
-
-
-def _scorers(kind: Kind, request: str) -> dict[str, Scorer]:
-    scorers = choice_scorers(kind, request)
-    two_step = leaving_out(scorers["faithfulness-recovered"], "faithfulness-two-step")
-    return {**scorers, two_step.name: two_step}

@@ -40,10 +40,6 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
     return Answer("refused" if declined[0] else whole.status, text or None)
 
 
-def _match_scores(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return matches(answer.value or "", _accepted_answers(sample))
-
-
 def _question_level(sample: Sample, answer: Answer) -> Mapping[str, float]:
     accepted = _accepted_answers(sample)
     right = matches(answer.value or "", accepted)["correct"]
@@ -64,7 +60,7 @@ _READINGS = (
         "answer-contained",
         f"questions:answer-contained|v:1|{_NORM}|unanswered:wrong",
         _parse,
-        _match_scores,
+        lambda sample, answer: matches(answer.value or "", _accepted_answers(sample)),
         ("accuracy", "exact_match", "token_f1"),
     ),
     Scorer(

@@ -31,8 +31,7 @@ _MOST_CHARACTERS = 20_000
 _MONEY_UNIT = "(?:(?:亿|千万|百万|万|千|百)|(?:亿|千万|百万|万|千|百|)元|(?:亿|千万|百万|万|千|百|)块|角|毛|分)"
 _MEASURE = (
     "(?:[匹张座回场尾条个首阙阵网炮顶丘棵只支袭辆挑担颗壳窠曲墙群腔砣客贯扎捆刀令打手罗坡山岭江溪钟队单双对出口头脚板跳枝件"
-    "贴针线管名位身堂课本页家户层丝毫厘分钱两斤铢石钧锱忽寸尺丈里寻常铺程撮勺合升斗盘碗碟叠桶笼盆盒杯斛锅簋篮罐瓶壶卮盏箩箱"
-    "煲啖袋钵年月日季刻时周天秒旬纪岁世更夜春夏秋冬代伏辈丸泡粒幢堆根道面片块]|[千毫微]克|[千分厘毫微]米)"
+    "贴针线管名位身堂课本页家户层丝毫厘分钱两斤铢石钧锱忽寸尺丈里寻常铺程撮勺合升斗盘碗碟叠桶笼盆盒杯斛锅簋篮罐瓶壶卮盏箩箱煲啖袋钵年月日季刻时周天秒旬纪岁世更夜春夏秋冬代伏辈丸泡粒幢堆根道面片块]|[千毫微]克|[千分厘毫微]米)"
 )
 _NUMBER = r"\d+(?:\.\d+)?"
 _ANY_NUMBER = re.compile(_NUMBER)
@@ -83,8 +82,7 @@ def text_norm(text: str) -> str:
 
 def _digits_and_units(number: str) -> list[str]:
     """Digits and units, with a single 零 where units are passed over."""
-    significant = number.lstrip("0")
-    if not significant:
+    if not (significant := number.lstrip("0")):
         return []
     if len(significant) == 1:
         return ["零"] * (len(number) > 1) + [_DIGITS[int(significant)]]

@@ -22,7 +22,24 @@ def insertion_scorers(characters: bool) -> tuple[Scorer, ...]:
         words = basic_text(text)
         return list(words.replace(" ", "")) if characters else words.split()
 
-    return _our_scorer(split, "character" if characters else "word"), _published_scorer()
+    unit = "character" if characters else "word"
+    ours = Scorer(
+        "insertions",
+        f"asr:insertions|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|align:levenshtein|early:last-word-unmatched",
+        read_text,
+        partial(_statistics, split),
+        ("insertion_rate", "truncation_rate", "token_delta"),
+        sample_problem=_is_silent,
+    )
+    published = Scorer(
+        "insertions-thenirock",
+        "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
+        read_text,
+        _published_statistics,
+        ("longer_rate", "shorter_rate", "token_delta"),
+        sample_problem=_is_silent,
+    )
+    return ours, published
 
 
 def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
@@ -43,28 +60,6 @@ def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
         # A word of the reference left out costs one more than the place before it.
         row = np.minimum.accumulate(best - steps) + steps
     return bool((row[:-1] < row[-1]).any())
-
-
-def _our_scorer(split: Callable[[str], Sequence[str]], unit: str) -> Scorer:
-    return Scorer(
-        "insertions",
-        f"asr:insertions|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|align:levenshtein|early:last-word-unmatched",
-        read_text,
-        partial(_statistics, split),
-        ("insertion_rate", "truncation_rate", "token_delta"),
-        sample_problem=_is_silent,
-    )
-
-
-def _published_scorer() -> Scorer:
-    return Scorer(
-        "insertions-thenirock",
-        "asr:insertions-thenirock|v:1|norm:lower+nopunct|unit:word|align:none|early:fewer-words",
-        read_text,
-        _published_statistics,
-        ("longer_rate", "shorter_rate", "token_delta"),
-        sample_problem=_is_silent,
-    )
 
 
 def _is_silent(sample: Sample) -> str:

@@ -11,16 +11,10 @@ import functools
 import re
 from collections.abc import Callable
 
-from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.tokenizers import library_version, token_signature, tokenized
-from pytest_audiobench.protocols.protocol import Answer, Scorer, no_missing_parts
-from pytest_audiobench.protocols.transcription import whisper
+from pytest_audiobench.protocols.protocol import Scorer, no_missing_parts
+from pytest_audiobench.protocols.transcription import texts, whisper
 from pytest_audiobench.protocols.transcription.chinese import text_norm
-from pytest_audiobench.protocols.transcription.texts import (
-    cached_text,
-    without_punctuation_words,
-    without_special_tokens,
-)
 from pytest_audiobench.protocols.transcription.transcript_scorer import Normaliser, needs, transcript_scorer
 
 _SPACES = re.compile(r"\s+")
@@ -69,8 +63,7 @@ def simplified(text: str) -> str:
 
 def spoken_text(text: str) -> str:
     """``text`` without special tokens, in single spaces, and none before ``!,.?;:``."""
-    spoken = _SPACES.sub(" ", without_special_tokens(text))
-    return _BEFORE_STOP.sub(r"\1", spoken).lstrip(" ")
+    return _BEFORE_STOP.sub(r"\1", _SPACES.sub(" ", texts.without_special_tokens(text))).lstrip(" ")
 
 
 def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], str]:
@@ -82,13 +75,13 @@ def _qwen_words(language: str, tokens: Callable[[str], str]) -> Callable[[str], 
             if language == "yue":
                 spoken = simplified(spoken)
             spoken = whisper.basic(whisper.english(spoken) if language == "en" else spoken)
-        return without_punctuation_words(tokens(spoken)).lower()
+        return texts.without_punctuation_words(tokens(spoken)).lower()
 
     return words
 
 
 def _single_spaced(words: Callable[[str], str]) -> Callable[[str], str]:
-    return cached_text(lambda text: " ".join(words(text).split()))
+    return texts.cached_text(lambda text: " ".join(words(text).split()))
 
 
 def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
@@ -106,7 +99,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             "empty:deletions|align:levenshtein",
             Normaliser(
                 qwen2_audio_text(language),
-                tokens=_without_spaces if by_character else str.split,
+                tokens=(lambda text: text.replace(" ", "")) if by_character else str.split,
                 characters=by_character,
             ),
             missing_parts=simplifies,
@@ -117,7 +110,7 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
                 f"v:1|lang:{language}|norm:kimi+{versions}|tok:zh|skip:{'null' if skips else 'none'}|"
                 f"sacrebleu:{library_version('sacrebleu')}|empty:deletions|align:levenshtein",
                 Normaliser(kimi_text(language)),
-                skips=_is_null if skips else None,
+                skips=(lambda sample, answer: answer.value == "null") if skips else None,
                 companions=("kimi-keep",) if skips else (),
                 missing_parts=simplifies,
             )
@@ -131,11 +124,3 @@ def multilingual_scorers(language: str) -> tuple[Scorer, ...]:
             missing_parts=segments,
         ),
     )
-
-
-def _without_spaces(text: str) -> str:
-    return text.replace(" ", "")
-
-
-def _is_null(sample: Sample, answer: Answer) -> bool:
-    return answer.value == "null"

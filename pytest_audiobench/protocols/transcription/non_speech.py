@@ -10,14 +10,9 @@ from typing import Literal, NamedTuple, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.protocols.free_text import answer_of, family_protocol
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
+from pytest_audiobench.protocols.transcription import texts
 from pytest_audiobench.protocols.transcription.published_scorers import lower_nopunct
 from pytest_audiobench.protocols.transcription.task import INSTRUCTION, WITHOUT_SPACES, transcription
-from pytest_audiobench.protocols.transcription.texts import (
-    basic_text,
-    jiwer_words,
-    without_special_tokens,
-    without_tags,
-)
 
 ContentKind: TypeAlias = Literal["nothing", "declined", "words"]
 
@@ -35,13 +30,12 @@ _BRACKETED = re.compile(
 )
 
 _SOUNDS = _words(
-    "ambience ambient applause background barking beep beeping beeps bell bells bird "
-    "birds breathing buzz buzzing chatter chattering chime chirping clapping "
-    "clicking clicks clock cough coughing coughs crowd crying ding dog door drone engine environmental "
-    "fan footsteps gasps hiss hissing hum humming instrumental instruments keyboard laughing "
-    "laughs laughter machine melody motor music musical nature noise noises noisy rain rumble "
-    "ringing rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water "
-    "ticking waves whirring whistling white pink wind"
+    "ambience ambient applause background barking beep beeping beeps bell bells bird birds breathing buzz buzzing "
+    "chatter chattering chime chirping clapping clicking clicks clock cough coughing coughs crowd crying ding dog "
+    "door drone engine environmental fan footsteps gasps hiss hissing hum humming instrumental instruments keyboard "
+    "laughing laughs laughter machine melody motor music musical nature noise noises noisy rain rumble ringing "
+    "rumbling sigh sighing sighs siren sirens sneezing sound sounds static thunder tone tones traffic water ticking "
+    "waves whirring whistling white pink wind"
 )
 _SILENT = _words("blank empty inaudible indistinct muffled nospeech pause quiet silence silent unclear unintelligible")
 _MARKED = (
@@ -49,8 +43,8 @@ _MARKED = (
     | _SILENT
     | _words(
         "audience dialogue speech speaking speaks voices 音乐 音樂 音楽 静音 无声 無音 拍手 笑 笑い музыка тишина "
-        "аплодисменты смех musik stille musique música musica silencio silêncio rires risas "
-        "applaus aplausos applaudissements"
+        "аплодисменты смех "
+        "musik stille musique música musica silencio silêncio rires risas applaus aplausos applaudissements"
     )
 )
 _MARKER = _MARKED | _words(
@@ -69,9 +63,8 @@ _BARE = frozenset(
 """Whole answers without brackets that say no more than a marker does."""
 
 _SPEECH = _words(
-    "dialog dialogue language lyrics spoken speaker speakers speaking speech talking "
-    "transcribe transcribed transcribable transcript transcription utterance utterances "
-    "verbal vocals voice voices words"
+    "dialog dialogue language lyrics spoken speaker speakers speaking speech talking transcribe transcribed "
+    "transcribable transcript transcription utterance utterances verbal vocals voice voices words"
 )
 _TALKING = _words("speaking speaks spoke talking talks")
 _HEARING = _words("catch detect detected discern hear heard recognize transcribe transcribing understand")
@@ -82,16 +75,14 @@ _NONE = _words(
 _AUDIO = _words("audio clip file input recording sample segment track")
 _HOLDS = _words("contains consists features has is it's includes sounds was")
 _FILLING = _words(
-    "a actual all am an and another any anyone anything apologize appear appears apparent "
-    "ai are as at audible based be because been but by can catch clear clearly completely confirm "
-    "consists constant contain containing contains content continuous could description detect detectable "
-    "detected did discern discernible do does entire entirely faint feature features file find for found from given "
-    "good "
-    "happy has have having hear heard help high human i i'm i'd i'll if in include includes "
-    "intelligible is it it's just know let like low made me more of on one only or other "
-    "model present please process provide provided recognizable recognize seem seems share so soft some "
-    "someone steady sorry that the there there's therefore this throughout to too transcribing try "
-    "understandable unfortunately upload was we were what which will with you your"
+    "a actual all am an and another any anyone anything apologize appear appears apparent ai are as at audible based "
+    "be because been but by can catch clear clearly completely confirm consists constant contain containing contains "
+    "content continuous could description detect detectable detected did discern discernible do does entire entirely "
+    "faint feature features file find for found from given good happy has have having hear heard help high human i "
+    "i'm i'd i'll if in include includes intelligible is it it's just know let like low made me more of on one only "
+    "or other model present please process provide provided recognizable recognize seem seems share so soft some "
+    "someone steady sorry that the there there's therefore this throughout to too transcribing try understandable "
+    "unfortunately upload was we were what which will with you your"
 )
 _KNOWN = _SOUNDS | _SILENT | _SPEECH | _TALKING | _NONE | _AUDIO | _HOLDS | _HEARING | _FILLING
 """All words of plain statements: one that is not among them (a name, a verb of a story) makes a transcript."""
@@ -117,23 +108,21 @@ def content_of(text: str) -> Content:
     sentences at least, a negation and a word for speech or hearing, or says that the audio is silent or what sound it
     is, and holds no word but those that such statements are made of, in English; quotation marks make it a transcript.
     """
-    shown = _BRACKETED.sub(_without_marker, without_tags(_LISTED.sub(" ", without_special_tokens(text))))
-    words = basic_text(shown)
-    if not words or words in _BARE:
+    shown = _BRACKETED.sub(_without_marker, texts.without_tags(_LISTED.sub(" ", texts.without_special_tokens(text))))
+    if not (words := texts.basic_text(shown)) or words in _BARE:
         return Content("nothing", "")
     return Content("declined", "") if _declines(shown) else Content("words", words)
 
 
 def _without_marker(match: re.Match[str]) -> str:
-    inside = basic_text(next(filter(None, match.groups()), ""))
-    words = set(inside.split())
+    words = set(texts.basic_text(next(filter(None, match.groups()), "")).split())
     return " " if not words or (words <= _MARKER and words & _MARKED) else match[0]
 
 
 def _declines(text: str) -> bool:
     if len(text) > _LOOKED_AT or _QUOTED.search(text):
         return False
-    sentences = [basic_text(sentence).split() for sentence in _SENTENCES.split(text)]
+    sentences = [texts.basic_text(sentence).split() for sentence in _SENTENCES.split(text)]
     return all(map(_KNOWN.issuperset, sentences)) and any(map(_states, sentences))
 
 
@@ -154,33 +143,28 @@ def _states(sentence: list[str]) -> bool:
 
 def non_speech_scorers(characters: bool) -> tuple[Scorer, ...]:
     """``non-speech`` and ``non-speech-thenirock``; ``characters`` where the language writes no spaces."""
-    return _our_scorer(list if characters else str.split, "character" if characters else "word"), _published_scorer()
-
-
-def _our_scorer(tokens: Callable[[str], Sequence[str]], unit: str) -> Scorer:
-    return Scorer(
+    unit = "character" if characters else "word"
+    ours = Scorer(
         "non-speech",
         f"asr:non-speech|v:1|norm:nfkc+lower+nopunct+marks|unit:{unit}|markers:none|statements:declined",
         _parse,
-        partial(_statistics, tokens),
+        partial(_statistics, list if characters else str.split),
         ("hallucination_rate", "inserted_tokens", "silent_rate", "declined_rate"),
         sample_problem=_speaks,
     )
-
-
-def _published_scorer() -> Scorer:
-    return Scorer(
+    published = Scorer(
         "non-speech-thenirock",
         "asr:non-speech-thenirock|v:1|norm:lower+nopunct|unit:word|markers:words|statements:words",
-        _as_it_is,
+        lambda sample, earlier: Answer("parsed", answer_of(earlier).text),
         _published_statistics,
         ("hallucination_rate", "inserted_tokens", "silent_rate"),
         sample_problem=_speaks,
     )
+    return ours, published
 
 
 def _speaks(sample: Sample) -> str:
-    if not basic_text(sample.reference):
+    if not texts.basic_text(sample.reference):
         return ""
     return f"somebody speaks in {sample.id!r}, whose reference has words: use insertions, or wer-basic"
 
@@ -204,22 +188,14 @@ def _statistics(tokens: Callable[[str], Sequence[str]], sample: Sample, answer: 
     }
 
 
-def _as_it_is(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", answer_of(earlier).text)
-
-
 def _published_statistics(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    words = len(jiwer_words(lower_nopunct(answer.value or "")))
+    words = len(texts.jiwer_words(lower_nopunct(answer.value or "")))
     return {"hallucinated": float(words > 0), "inserted": float(words), "silent": float(words == 0)}
 
 
 @with_recorded_options
 def hallucination(
-    *scorers: str,
-    prompt: str = INSTRUCTION,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-    language: str = "en",
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256, language: str = "en"
 ) -> Protocol:
     """Ask for the words of clips in which nobody speaks, just as ``transcription`` asks for those of speech.
 

@@ -65,16 +65,6 @@ def audiobench_normaliser(language: str) -> Normaliser:
     return Normaliser(lambda text: normalise(text) or EMPTY)
 
 
-def audiobench_scorer(language: str) -> Scorer:
-    """``audiobench``: with spaces between Chinese characters for zh."""
-    return transcript_scorer(
-        "audiobench",
-        f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
-        "empty:word|align:levenshtein",
-        audiobench_normaliser(language),
-    )
-
-
 _DIGIT_RUN = re.compile(r"\d+")
 
 
@@ -175,30 +165,9 @@ def _cardinal(number: str) -> str:
     return spelled
 
 
-def cmi_bench_scorer() -> Scorer:
-    """``cmi-bench``: the mean of utterances' own rates first."""
-    return transcript_scorer(
-        "cmi-bench",
-        f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
-        Normaliser(cmi_bench_reference, cmi_bench_answer),
-        metrics=("wer_mean", "cer_mean", "wer", "wer_capped", "wer_over_one"),
-        missing_parts=needs("num2words", "cmi-bench", "asr"),
-    )
-
-
 _FILLERS = ["UH", "UHH", "UM", "EH", "MM", "HM", "AH", "HUH", "HA", "ER", "OOF", "HEE", "ACH", "EEE", "EW"]
-_TAGS = (
-    "<UNK>",
-    "<COMMA>",
-    "<PERIOD>",
-    "<QUESTIONMARK>",
-    "<EXCLAMATIONPOINT>",
-    "<SIL>",
-    "<NOISE>",
-    "<MUSIC>",
-    "<OTHER>",
-)
-_NOT_SCORED = frozenset((*_FILLERS, *_TAGS))
+_TAGS = "UNK COMMA PERIOD QUESTIONMARK EXCLAMATIONPOINT SIL NOISE MUSIC OTHER"
+_NOT_SCORED = frozenset((*_FILLERS, *(f"<{tag}>" for tag in _TAGS.split())))
 
 
 @cached_text
@@ -208,28 +177,10 @@ def gigaspeech_text(text: str) -> str:
     return " ".join(word for word in words if word not in _NOT_SCORED)
 
 
-def gigaspeech_scorer() -> Scorer:
-    """``gigaspeech``."""
-    return transcript_scorer(
-        "gigaspeech",
-        "v:1|norm:upper+nohyphen+nofillers+notags|empty:deletions|align:levenshtein",
-        Normaliser(gigaspeech_text),
-    )
-
-
 @cached_text
 def nota_text(text: str) -> str:
     """Whisper's English normaliser, sacrebleu's 13a, no words of punctuation only, lower case."""
     return " ".join(without_punctuation_words(tokenized("13a", whisper.english(text))).lower().split())
-
-
-def nota_scorer() -> Scorer:
-    return transcript_scorer(
-        "nota",
-        f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
-        "empty:deletions|align:levenshtein",
-        Normaliser(nota_text),
-    )
 
 
 def lower_nopunct(text: str) -> str:
@@ -242,9 +193,42 @@ def salmonn_text(text: str) -> str:
     return without_tags(lower_nopunct(text))
 
 
-def jiwer_scorers() -> tuple[Scorer, ...]:
-    """``lower-nopunct``, ``salmonn-skip`` and ``salmonn-keep``."""
+def one_language_scorers(language: str) -> tuple[Scorer, ...]:
+    """``audiobench`` (with spaces between Chinese characters for zh), ``au-harness``, ``cmi-bench`` (the mean of
+    utterances' own rates first) and ``gigaspeech``.
+    """
     return (
+        transcript_scorer(
+            "audiobench",
+            f"v:1|norm:audiobench-{'zh' if language == 'zh' else 'en'}+whisper-{library_version('whisper-normalizer')}|"
+            "empty:word|align:levenshtein",
+            audiobench_normaliser(language),
+        ),
+        au_harness_scorer(language),
+        transcript_scorer(
+            "cmi-bench",
+            f"v:1|norm:cmi-bench+num2words-{library_version('num2words')}|empty:deletions|agg:mean|align:levenshtein",
+            Normaliser(cmi_bench_reference, cmi_bench_answer),
+            metrics=("wer_mean", "cer_mean", "wer", "wer_capped", "wer_over_one"),
+            missing_parts=needs("num2words", "cmi-bench", "asr"),
+        ),
+        transcript_scorer(
+            "gigaspeech",
+            "v:1|norm:upper+nohyphen+nofillers+notags|empty:deletions|align:levenshtein",
+            Normaliser(gigaspeech_text),
+        ),
+    )
+
+
+def jiwer_scorers() -> tuple[Scorer, ...]:
+    """``nota``, ``lower-nopunct``, ``salmonn-skip`` and ``salmonn-keep``."""
+    return (
+        transcript_scorer(
+            "nota",
+            f"v:1|norm:whisper-english-{library_version('whisper-normalizer')}+13a+nopunctwords|sacrebleu:{library_version('sacrebleu')}|"
+            "empty:deletions|align:levenshtein",
+            Normaliser(nota_text),
+        ),
         transcript_scorer(
             "lower-nopunct",
             "v:1|norm:lower+nopunct|empty:deletions|align:levenshtein",

@@ -14,26 +14,16 @@ WITHOUT_SPACES = frozenset({"zh", "yue", "ja", "th", "lo", "my", "km", "bo"})
 """Languages that write no spaces between words, whose headline is the character error rate."""
 
 _TAKEN_FOR = {
-    "cn": "zh",
-    "jp": "ja",
-    "eng": "en",
-    "zho": "zh",
-    "chi": "zh",
-    "cmn": "zh",
-    "jpn": "ja",
-    "tha": "th",
-    "lao": "lo",
-} | {"mya": "my", "bur": "my", "khm": "km", "bod": "bo", "tib": "bo"}
+    **dict.fromkeys(("cn", "zho", "chi", "cmn"), "zh") | dict.fromkeys(("jp", "jpn"), "ja") | {"eng": "en"},
+    **dict.fromkeys(("mya", "bur"), "my") | dict.fromkeys(("bod", "tib"), "bo"),
+    **{"tha": "th", "lao": "lo", "khm": "km"},
+}
 """Codes of countries and of three letters that would quietly be scored as a language with spaces."""
 
 
 @with_recorded_options
 def transcription(
-    *scorers: str,
-    prompt: str = INSTRUCTION,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-    language: str = "en",
+    *scorers: str, prompt: str = INSTRUCTION, system: str | None = None, max_new_tokens: int = 256, language: str = "en"
 ) -> Protocol:
     """Ask for the words of the sample's clips, in its own question's words or else in ``prompt``'s.
 
@@ -65,12 +55,8 @@ def _scorers(language: str) -> tuple[Scorer, ...]:
     return (
         *basic_scorers(),
         *whisper_scorers(language),
-        published_scorers.audiobench_scorer(language),
-        published_scorers.au_harness_scorer(language),
-        published_scorers.cmi_bench_scorer(),
-        published_scorers.gigaspeech_scorer(),
+        *published_scorers.one_language_scorers(language),
         *multilingual_scorers(language),
-        published_scorers.nota_scorer(),
         *published_scorers.jiwer_scorers(),
         *insertion_scorers(language in WITHOUT_SPACES),
     )

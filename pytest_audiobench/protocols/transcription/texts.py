@@ -115,8 +115,7 @@ def _words_only(text: str) -> str:
             within = True
             words.append(character)
             continue
-        category = unicodedata.category(character)
-        if category == "Cf" and character != _ZERO_WIDTH_SPACE:
+        if (category := unicodedata.category(character)) == "Cf" and character != _ZERO_WIDTH_SPACE:
             continue
         # A mark belongs to the letter before it; upon anything else, such as an emoji, it is a symbol's.
         if category[0] == "M" and within:

@@ -39,13 +39,13 @@ def english(text: str) -> str:
 @cached_text
 def basic(text: str) -> str:
     """BasicTextNormalizer: lower case, no brackets; every mark, symbol and punctuation becomes a space."""
-    return _safely(_basic(), text)
+    return _safely(_basic(split=False), text)
 
 
 @cached_text
 def graphemes(text: str) -> str:
     """The same with a space between all graphemes, for languages that are scored by character."""
-    return _safely(_split(), text)
+    return _safely(_basic(split=True), text)
 
 
 def _safely(normalise: Callable[[str], str], text: str) -> str:
@@ -72,17 +72,10 @@ def _english() -> Any:
 
 
 @functools.cache
-def _basic() -> Any:
+def _basic(split: bool) -> Any:
     from whisper_normalizer.basic import BasicTextNormalizer
 
-    return BasicTextNormalizer()
-
-
-@functools.cache
-def _split() -> Any:
-    from whisper_normalizer.basic import BasicTextNormalizer
-
-    return BasicTextNormalizer(split_letters=True)
+    return BasicTextNormalizer(split_letters=split)
 
 
 def whisper_scorers(language: str) -> tuple[Scorer, ...]:
@@ -91,9 +84,7 @@ def whisper_scorers(language: str) -> tuple[Scorer, ...]:
     made_by = library_version("whisper-normalizer")
     return (
         transcript_scorer(
-            "whisper-en",
-            f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein",
-            Normaliser(english),
+            "whisper-en", f"v:1|norm:whisper-english-{made_by}|empty:deletions|align:levenshtein", Normaliser(english)
         ),
         transcript_scorer(
             "whisper-basic",

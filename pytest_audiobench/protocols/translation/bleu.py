@@ -84,11 +84,6 @@ def bleu_scorers(code: str | None) -> Iterator[Scorer]:
             yield _scorer(f"{keeping}-skip", tokenizer, norm, code or "", (keeping,))
 
 
-def score_bleu(tokenizer: str, rewrite: Callable[[str], str], sample: Sample, answer: Answer) -> Mapping[str, float]:
-    """The statistics of one answer against all its references, both sides rewritten."""
-    return bleu_statistics(rewrite(answer.value or ""), [rewrite(truth) for truth in sample.truths], tokenizer)
-
-
 def left_out(code: str | None, text: str, references: Sequence[str]) -> bool:
     """Whether the skip rule leaves an answer out: empty, null, or without kana where Japanese is wanted."""
     return says_nothing(text) or lacks_kana(text, references, code)
@@ -98,7 +93,8 @@ def _scorer(name: str, tokenizer: str, norm: Norm, skips: str | None, companions
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if skips is not None and left_out(skips or None, answer.value or "", sample.truths):
             return None
-        return score_bleu(tokenizer, norm.rewrite, sample, answer)
+        truths = [norm.rewrite(truth) for truth in sample.truths]
+        return bleu_statistics(norm.rewrite(answer.value or ""), truths, tokenizer)
 
     skip = "none" if skips is None else f"empty+null+nokana[{skips or 'by-reference'}]"
     return Scorer(
@@ -119,21 +115,13 @@ def other_scorers() -> Iterator[Scorer]:
         "chrf",
         f"st:chrf|v:1|case:mixed|nc:6|nw:0,2|beta:2|space:no|{version}",
         read_text,
-        _score_chrf,
+        lambda sample, answer: chrf_statistics(answer.value or "", sample.truths),
         ("chrf", "chrfpp"),
     )
     yield Scorer(
         "ter",
         f"st:ter|v:1|case:lc|tok:tercom|norm:no|punct:yes|asian:no|{version}",
         read_text,
-        _score_ter,
+        lambda sample, answer: ter_statistics(answer.value or "", sample.truths),
         ("ter",),
     )
-
-
-def _score_chrf(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return chrf_statistics(answer.value or "", sample.truths)
-
-
-def _score_ter(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return ter_statistics(answer.value or "", sample.truths)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 
 from pytest_audiobench.datasets.sample import Sample
@@ -16,103 +17,58 @@ from pytest_audiobench.protocols.transcription.chinese import text_norm
 from pytest_audiobench.protocols.transcription.multilingual import spoken_text
 from pytest_audiobench.protocols.transcription.texts import cached_text, without_punctuation_words
 from pytest_audiobench.protocols.transcription.transcript_scorer import needs
-from pytest_audiobench.protocols.translation.bleu import lacks_kana, says_nothing, whisper_name
+from pytest_audiobench.protocols.translation.bleu import Rewrite, as_it_is, lacks_kana, says_nothing, whisper_name
 
 
 def published_scorers(code: str | None) -> Iterator[Scorer]:
     """The scorers of other projects for a target language, None when it is not known."""
-    yield _audiobench()
-    yield _ultraeval(code)
-    yield _au_harness(code)
-    yield _qwen2_audio("qwen2-audio", code)
-    yield _qwen2_audio("kimi", code)
-    yield _lmms_eval(code)
+    by_zh = "zh" if code == "zh" else "13a"
+    by_mecab = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
+    yield _scorer("audiobench", "raw|empty:word", "flores101", lambda text: text or "empty", _read_as_is)
+    yield _ultraeval(by_zh)
+    spelled = f"num2words-{library_version('num2words')}[{code or 'en'}]"
+    yield replace(
+        _scorer(
+            "au-harness",
+            f"nfc+{spelled}+{whisper_name(code or 'en')}+lower+nopunct",
+            by_zh,
+            transcript_scorers.au_harness_normaliser(code or "en"),
+        ),
+        missing_parts=needs("num2words", "au-harness", "asr"),
+    )
+    yield _scorer("qwen2-audio", "raw", by_mecab)
+    yield _scorer("kimi", "raw", by_mecab)
+    if code == "zh":
+        yield _scorer("lmms-eval", "textnorm+zh-tokens+lower+nopunct", "zh", lmms_eval_chinese)
+    else:
+        yield _scorer("lmms-eval", f"{whisper_name('en')}+lower+nopunct", "13a", lmms_eval_english)
     yield _salmonn_repro(code, skips=True)
     yield _salmonn_repro(code, skips=False)
 
 
-def _audiobench() -> Scorer:
-    tokenizer = "flores101"
-
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return bleu_statistics(answer.value or "empty", [sample.reference or "empty"], tokenizer)
-
-    return Scorer(
-        "audiobench",
-        f"st:audiobench|v:1|norm:raw|empty:word|{bleu_signature(tokenizer, '1')}",
-        _read_as_is,
-        score,
-        ("bleu",),
-        missing_parts=partial(lacking, tokenizer),
-    )
-
-
-def _ultraeval(code: str | None) -> Scorer:
-    tokenizer = "zh" if code == "zh" else "13a"
-
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        statistics = bleu_statistics(answer.value or "", [sample.reference], tokenizer)
-        return {**statistics, "sentence_bleu": sentence_bleu(statistics, effective_order=False)}
-
-    return Scorer(
-        "ultraeval",
-        f"st:ultraeval|v:1|norm:raw|mean:samples|{bleu_signature(tokenizer, '1')}",
-        read_text,
-        score,
-        ("bleu_mean", "bleu"),
-    )
-
-
-def _au_harness(code: str | None) -> Scorer:
-    tokenizer = "zh" if code == "zh" else "13a"
-    spelled = f"num2words-{library_version('num2words')}[{code or 'en'}]"
-    norm = f"nfc+{spelled}+{whisper_name(code or 'en')}+lower+nopunct"
-
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        texts = (answer.value or "", sample.reference)
-        hypothesis, reference = map(transcript_scorers.au_harness_normaliser(code or "en"), texts)
-        return bleu_statistics(hypothesis, [reference], tokenizer)
-
-    return Scorer(
-        "au-harness",
-        f"st:au-harness|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}",
-        read_text,
-        score,
-        ("bleu",),
-        missing_parts=needs("num2words", "au-harness", "asr"),
-    )
-
-
-def _qwen2_audio(name: str, code: str | None) -> Scorer:
-    tokenizer = {"ja": "ja-mecab", "zh": "zh"}.get(code or "", "13a")
-
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return bleu_statistics(answer.value or "", [sample.reference], tokenizer)
-
-    return Scorer(
-        name,
-        f"st:{name}|v:1|norm:raw|{bleu_signature(tokenizer, '1')}",
-        read_text,
-        score,
-        ("bleu",),
-        missing_parts=partial(lacking, tokenizer),
-    )
-
-
-def _lmms_eval(code: str | None) -> Scorer:
-    tokenizer, rewrite = ("zh", lmms_eval_chinese) if code == "zh" else ("13a", lmms_eval_english)
+def _scorer(
+    name: str,
+    norm: str,
+    tokenizer: str,
+    rewrite: Rewrite = as_it_is,
+    read: Callable[[Sample, Earlier], Answer] = read_text,
+) -> Scorer:
+    """BLEU against the first reference, both sides rewritten."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         return bleu_statistics(rewrite(answer.value or ""), [rewrite(sample.reference)], tokenizer)
 
-    norm = "textnorm+zh-tokens+lower+nopunct" if code == "zh" else f"{whisper_name('en')}+lower+nopunct"
-    return Scorer(
-        "lmms-eval",
-        f"st:lmms-eval|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}",
-        read_text,
-        score,
-        ("bleu",),
-    )
+    signature = f"st:{name}|v:1|norm:{norm}|{bleu_signature(tokenizer, '1')}"
+    return Scorer(name, signature, read, score, ("bleu",), missing_parts=partial(lacking, tokenizer))
+
+
+def _ultraeval(tokenizer: str) -> Scorer:
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
+        statistics = bleu_statistics(answer.value or "", [sample.reference], tokenizer)
+        return {**statistics, "sentence_bleu": sentence_bleu(statistics, effective_order=False)}
+
+    signature = f"st:ultraeval|v:1|norm:raw|mean:samples|{bleu_signature(tokenizer, '1')}"
+    return Scorer("ultraeval", signature, read_text, score, ("bleu_mean", "bleu"))
 
 
 @cached_text
@@ -124,8 +80,7 @@ def lmms_eval_english(text: str) -> str:
 @cached_text
 def lmms_eval_chinese(text: str) -> str:
     """``text`` as lmms-eval normalises it for Chinese: its numbers in Chinese words, its characters apart."""
-    spaced = text_norm(spoken_text(text))
-    return without_punctuation_words(tokenized("zh", spaced)).lower()
+    return without_punctuation_words(tokenized("zh", text_norm(spoken_text(text)))).lower()
 
 
 def _salmonn_repro(code: str | None, skips: bool) -> Scorer:

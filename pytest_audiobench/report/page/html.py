@@ -114,6 +114,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
         "several": len(view_model.aliases(record)) > 1,
+        "answers": summary_footer.answers_line(record),
         "facts": [asdict(facts) for facts in summary_footer.models(record)],
         "banners": [asdict(banner) for banner in view_model.banners(record)],
         "evals": [

@@ -23,3 +23,4 @@
   drawSamples();
   drawContents();
   byId("footer").append("Written by pytest-audiobench. Beside this page: run.json (the record) and ", data.files.join(", "), " (every sample).");
+  if (data.answers) byId("footer").append(el("p", { id: "answers" }, visible(data.answers)));

@@ -1,0 +1,90 @@
+"""What the selected evals need on this machine, looked for before anything is asked: libraries, manifests, folders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pytest_audiobench.datasets.declared import check_libraries
+from pytest_audiobench.datasets.places import Places
+from pytest_audiobench.errors import DataNotFound, UsageError
+from pytest_audiobench.evaluation.evaluate import check_scorers, with_named_scorers
+from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
+from pytest_audiobench.plugin.session import EvalSession
+
+
+def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
+    """Raises UsageError, once for all evals without code among ``selected``, for what is lacking of their data and
+    scorers. What a test asks for in its body is not known before it runs: its eval fails.
+    """
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in selected:
+        if DECLARED in item.stash:
+            files.setdefault(item.path, []).append(item)
+    for path, items in files.items():
+        places = shared.places(path.parent)
+        _check_named_folder(shared, places, items)
+        there = [item for item in items if _is_there(places, item)]
+        for item in {(_task(item), item.stash[ITEM].alias): item for item in there}.values():
+            _check_protocol(shared, item)
+
+
+def is_absent(places: Places, items: Sequence[pytest.Item]) -> bool:
+    """Whether nothing is on this machine of the data that the file of ``items`` declares."""
+    for data in {id(data): data for item in items if (data := item.stash[DECLARED].data())}.values():
+        try:
+            cases = (case for given in data.ids() for case in data.cases(given))
+            places.find(data.root, *(mark for case in cases for mark in data.files(case)))
+        except DataNotFound:
+            continue
+        return False
+    return True
+
+
+def _check_named_folder(shared: EvalSession, places: Places, items: Sequence[pytest.Item]) -> None:
+    """Refuses a folder that the command line gives for a file's data, and that holds nothing of it."""
+    roots = {data.root for item in items if (data := item.stash[DECLARED].data())}
+    if roots & places.named.keys() and shared.config.getoption("--ab-data") is not None and is_absent(places, items):
+        root = min(roots & places.named.keys())
+        raise UsageError(f"--ab-data={root}={places.named[root]}: the folder holds nothing of {root}; correct the path")
+
+
+def _is_there(places: Places, item: pytest.Item) -> bool:
+    """Whether the eval has data and is not skipped. Raises UsageError for a manifest that is not there, and for data
+    that cannot be read for want of a library.
+    """
+    in_file = item.stash[DECLARED]
+    manifest = in_file.manifest()
+    if manifest is not None and not (places.here / Path(manifest).expanduser()).exists():
+        where = item.nodeid.partition("::")[0]
+        raise UsageError(f"{where}: there is no file or folder {places.here / manifest}; correct the path")
+    try:
+        if data := in_file.data():
+            check_libraries(data, _given(item), places)
+    except DataNotFound:
+        return False
+    return True
+
+
+def _check_protocol(shared: EvalSession, item: pytest.Item) -> None:
+    """Refuses a scorer whose libraries are lacking, where the model can do what is asked."""
+    protocol = item.stash[DECLARED].protocol()
+    if protocol is not None:
+        protocol = with_named_scorers(protocol, shared.options.scorers)
+        tasks = shared.handle(item.stash[ITEM].alias).limits.tasks
+        if all(stage.task in tasks for stage in protocol.stages if stage.role == "subject"):
+            check_scorers(protocol)
+
+
+def _task(item: pytest.Item) -> str:
+    return getattr(item, "originalname", None) or item.name
+
+
+def _given(item: pytest.Item) -> dict[str, str]:
+    """The values of the declaration's parameters that make the eval."""
+    callspec = getattr(item, "callspec", None)
+    case: dict[str, str] = dict(callspec.params.get("case", {})) if callspec else {}
+    case.pop("perturbation", None)
+    return case
