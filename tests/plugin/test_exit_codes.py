@@ -231,3 +231,9 @@ def test_an_expected_failure_before_the_first_answer_is_green_beside_what_was_me
 
 def test_a_run_that_required_nothing_says_that_it_measured(tones):
     tones.run().stdout.fnmatch_lines(["measured. Nothing was required: *"])
+
+
+def test_a_test_that_is_interrupted_ends_the_run_in_2_without_a_traceback_of_the_package(two):
+    result = two(body="raise KeyboardInterrupt").run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "run_end.py" not in result.stdout.str() + result.stderr.str()
