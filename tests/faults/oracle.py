@@ -32,6 +32,7 @@ def is_sure_of_green(plan: Plan) -> bool:
         plan.baseline,
         plan.rules not in ("", "*"),
         any(each.ending not in ("", "skip") for each in plan.evals),
+        any(call.data == "absent" for each in plan.evals for call in each.calls),
     )
     return not any(unsure)
 

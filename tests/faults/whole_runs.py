@@ -23,7 +23,7 @@ PROMISE = "Exit 0 means that all that was required or asked for by name has a re
 HANG_S = 60
 _BATCH = 4
 _RAW = re.compile(
-    r"^(?:E  |INTERNALERROR> )?\S*pytest_audiobench/\S+\.py:\d+: (?!UserWarning|Skipped)\w+", re.MULTILINE
+    r"^(?:E  |INTERNALERROR> )?\S*pytest_audiobench/\S+\.py:\d+: (?!in\b|UserWarning|Skipped)\w+", re.MULTILINE
 )
 _FRAME = re.compile(r'^\s*(?:INTERNALERROR>\s+)?File "(.*?)", line', re.MULTILINE)
 

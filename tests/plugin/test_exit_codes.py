@@ -237,3 +237,12 @@ def test_a_test_that_is_interrupted_ends_the_run_in_2_without_a_traceback_of_the
     result = two(body="raise KeyboardInterrupt").run()
     assert result.ret == pytest.ExitCode.INTERRUPTED
     assert "run_end.py" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_in_which_a_hook_reports_all_as_passed_that_measured_nothing_is_not_green(suite):
+    body = f"try:\n        {ABSENT.format(name='')}\n    except BaseException:\n        pass"
+    suite.write(test_tones=TWO.format(second="two", body=body).replace(MEASURED, "test_two(evaluate)"))
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HOOKS["a conftest's wrapper"])
+    assert suite.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert suite.run("test_tones.py::test_two").ret == pytest.ExitCode.TESTS_FAILED
