@@ -123,9 +123,8 @@ class Controller:
         return bool(self.expected) and all(map(self.skipped, self.expected))
 
     def skipped(self, nodeid: str) -> bool:
-        """Whether a test was skipped, or failed as it expects, before it measured anything."""
-        skipped = self.outcomes.get(nodeid) == "skipped" or nodeid in self.xfailed
-        return skipped and nodeid not in self.measured
+        """Whether a test was skipped, failed as it expects, or passes by some hook's word, and measured nothing."""
+        return self.outcomes.get(nodeid) in ("skipped", "passed") and nodeid not in self.measured
 
     @property
     def gated(self) -> bool:

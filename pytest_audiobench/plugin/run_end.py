@@ -57,7 +57,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     broken = controller.internal_error or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
-    if session.exitstatus == pytest.ExitCode.INTERRUPTED and 0 < session.config.option.maxfail <= session.testsfailed:
+    if (
+        session.exitstatus == pytest.ExitCode.INTERRUPTED
+        and 0 < (session.config.option.maxfail or 0) <= session.testsfailed
+    ):
         # xdist ends a run at --maxfail as if somebody had interrupted it.
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     # Under xdist nothing was collected here; pooled figures need the metrics that a conftest.py registers.

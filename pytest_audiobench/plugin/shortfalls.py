@@ -69,7 +69,11 @@ def _unchecked(controller: Controller, records: Sequence[ItemRecord]) -> Iterato
 
 
 def _hidden_failures(controller: Controller, records: Sequence[ItemRecord]) -> Iterator[str]:
-    """Tests whose record says failed, and whose report does not: a hook or a wrapper changed it."""
+    """Tests whose record says failed, or that left none, and whose report does not: a hook or a wrapper changed it."""
+    recorded = {record.nodeid for record in records}
+    for nodeid, expected in controller.expected.items():
+        if controller.outcomes.get(nodeid) == "passed" and nodeid not in recorded and nodeid not in controller.xfailed:
+            yield f"{expected.eval} left no record, and something else in the run reported it as passed"
     failed = dict.fromkeys(record.nodeid for record in records if record.outcome == "failed")
     for nodeid in failed:
         outcome = controller.outcomes.get(nodeid, "not run")

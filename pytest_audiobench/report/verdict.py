@@ -118,7 +118,7 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         return VERDICTS["inconclusive"]._replace(tone="bad" if status else "warn"), advice
     if status and status != _NOTHING_SELECTED:
         return _FAILED, "See what failed."
-    if all(item.outcome == "skipped" for item in record.items):
+    if all(item.outcome == "skipped" and not item.scorers for item in record.items):
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
         advice = "Nothing was required: declare thresholds, or compare with a baseline."

@@ -180,10 +180,9 @@ def aliases(record: RunRecord) -> list[str]:
 def banners(record: RunRecord) -> Iterator[Banner]:
     """Limited, incomplete, empty, alarms: all that bears on whether the numbers may be believed."""
     items = record.items
-    skipped = sum(item.outcome == "skipped" for item in items)
     lost = sum(item.outcome == "lost" for item in items)
     errors = sum(scorer.coverage.errors for item in items for scorer in item.scorers[:1])
-    if not items or skipped == len(items):
+    if all(item.outcome == "skipped" and not item.scorers for item in items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
         yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")

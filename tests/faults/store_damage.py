@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 import sqlite3
-from collections.abc import Callable
+import tempfile
+import time
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from pytest_audiobench.errors import InfrastructureError, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.models.messages import Output, Part, Response
+
+from .tally import Tally
+
+NAME = "stores"
+PROMISE = "A store that is damaged in any way gives back what was written, or is refused in a sentence, with its path."
 
 KEYS = [f"{number:032d}".encode() for number in range(60)]
 FAILED = {f"failed {number}".encode(): (f"no codec number {number}", number % 2 == 0) for number in range(8)}
@@ -56,6 +66,70 @@ def damage(path: Path, seed: int) -> str:
     kind = drawn.choice(_KINDS)
     kind(path, drawn)
     return kind.__name__.strip("_")
+
+
+def wrong(store: Store) -> str:
+    """What the store gives back otherwise than it was written; nothing where it does not."""
+    for key, response in store.get_many([*ANSWERS, b"stray"]).items():
+        if response != ANSWERS.get(key):
+            return f"the answer to {key!r}"
+    for key, message in store.failures([*FAILED, *ANSWERS, b"stray"]).items():
+        if FAILED.get(key) != (message, True):
+            return f"the failure of {key!r}"
+    for name, text in store.notes("hearing:"):
+        if NOTES.get(name) != text:
+            return f"the note {name!r}"
+    return ""
+
+
+def ask(path: Path) -> str:
+    """What is wrong in the store at ``path`` before and after its missing answers are asked again."""
+    with Store(path, "later") as store:
+        if mistake := wrong(store):
+            return mistake
+        stored = store.get_many(list(ANSWERS))
+        missing = {key: (response, {}) for key, response in ANSWERS.items() if key not in stored}
+        responses = store.put_batch(missing, {}).responses
+        store.keep_note("hearing:later", NOTES["hearing:later"])
+        return "an answer that was asked again" if any(responses[key] != ANSWERS[key] for key in missing) else ""
+
+
+def outcome(path: Path) -> str:
+    """What became of a damaged store: refused in a sentence, or whole again when its missing answers were asked."""
+    try:
+        # A row may go when its neighbour is mended, and is asked again like any other.
+        if mistake := ask(path) or ask(path):
+            return f"silent: {mistake}"
+        with Store(path, "last") as store:
+            return wrong(store) or ("mended" if store.get_many(list(ANSWERS)) == ANSWERS else "silent: a lost answer")
+    except (UsageError, InfrastructureError) as error:
+        return "refused" if str(path) in str(error) and "\n" not in str(error) else f"no sentence: {error}"
+    except Exception as error:
+        return f"raw: {type(error).__name__}: {error}"
+
+
+def run(seeds: Iterable[int]) -> Tally:
+    """Damages a store for each seed, and asks again for what it lost."""
+    tally, started = Tally(), time.monotonic()
+    memory = Path("/dev/shm")
+    # In memory where there is one: SQLite waits for a disk some ten times for each store.
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+        whole, copy = Path(name, "whole"), Path(name, "copy")
+        whole.mkdir()
+        make_store(whole)
+        for seed in seeds:
+            shutil.copytree(whole, copy)
+            how = damage(copy / "store.sqlite", seed)
+            result = outcome(copy / "store.sqlite")
+            shutil.rmtree(copy)
+            tally.tried += 1
+            tally.notes.append(result.partition(":")[0])
+            tally.lost += result.startswith("silent")
+            tally.raw += result.startswith(("raw", "no sentence"))
+            if result not in ("mended", "refused"):
+                tally.mistakes.append(f"AUDIOBENCH_FAULT={seed}: {how}: {result}")
+    tally.seconds = time.monotonic() - started
+    return tally
 
 
 def _bytes(

@@ -50,14 +50,15 @@ class Forks:
         """Whether a run in ``environment`` needs no interpreter of its own."""
         return _read_at_start(environment) == self._started_with
 
-    def run(self, args, folder, environment, output):
-        """The exit status, and what was written to standard output and standard error."""
+    def run(self, args, folder, environment, output, limit_s=0):
+        """The exit status, and what was written to standard output and standard error; no limit where it is 0."""
         streams = [output / "stdout", output / "stderr"]
         request = {
             "args": [os.fspath(arg) for arg in args],
             "folder": os.fspath(folder),
             "environment": environment,
             "streams": [os.fspath(stream) for stream in streams],
+            "limit_s": limit_s,
         }
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()

@@ -1,7 +1,8 @@
 """A server of pytest runs: it imports pytest and the package once, and forks a process for every run.
 
-A line of standard input is a run: {"args", "folder", "environment", "streams"}. A line of standard output is
-its exit status, negative for a signal. What a run imports, registers or changes ends with its process.
+A line of standard input is a run: {"args", "folder", "environment", "streams", "limit_s"}. A line of standard output
+is its exit status, negative for a signal: -14 for a run that took longer than its limit, where that is not 0. What a
+run imports, registers or changes ends with its process.
 """
 
 import atexit
@@ -10,6 +11,7 @@ import gc
 import importlib
 import json
 import os
+import signal
 import sys
 import tempfile
 import threading
@@ -58,6 +60,7 @@ def _become(request):
     """Takes a fresh interpreter's place, for ``python -m pytest`` in the request's folder and environment."""
     for number, path in enumerate(request["streams"], start=1):
         _onto(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, number)
+    signal.alarm(request["limit_s"])
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

@@ -141,6 +141,29 @@ def test_a_failure_that_a_hook_hides_fails_the_run(tones, hook, workers):
     assert tones.last()[0]["unmeasured"] == ["tones failed, and something else in the run reported it as passed"]
 
 
+@pytest.mark.parametrize("hook", HOOKS)
+def test_an_eval_that_measured_nothing_and_is_reported_as_passed_fails_the_run(two, hook):
+    suite = two(body=MEASURED.replace("tones.jsonl", "none.jsonl"))
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HOOKS[hook])
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert suite.last()[0]["unmeasured"] == [
+        "tones/two left no record, and something else in the run reported it as passed"
+    ]
+
+
+def test_a_run_whose_tests_skip_themselves_after_they_measured_does_not_say_that_nothing_was_measured(suite):
+    suite.tones()
+    suite.write(
+        test_tones=TWO.format(second="two", body="pass").partition("def test_two")[0] + "    pytest.skip('late')\n"
+    )
+    result = suite.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["measured. Nothing was required: *"])
+    result.stdout.no_fnmatch_line("*othing was measured*")
+
+
 def test_a_unittest_case_that_skips_itself_after_it_failed_fails_the_run(suite):
     suite.tones()
     suite.write(
@@ -199,5 +222,27 @@ def test_tones(evaluate):
     result.stdout.fnmatch_lines(["*failed as expected (xfail), which the exit code does not show: tones*"])
 
 
+def test_an_expected_failure_before_the_first_answer_is_green_beside_what_was_measured(suite):
+    suite.tones()
+    expected = TWO.format(second="two", body=MEASURED.replace("tones.jsonl", "none.jsonl"))
+    suite.write(test_tones=expected.replace("def test_two", "@pytest.mark.xfail\ndef test_two"))
+    assert suite.run().ret == 0
+
+
 def test_a_run_that_required_nothing_says_that_it_measured(tones):
     tones.run().stdout.fnmatch_lines(["measured. Nothing was required: *"])
+
+
+def test_a_test_that_is_interrupted_ends_the_run_in_2_without_a_traceback_of_the_package(two):
+    result = two(body="raise KeyboardInterrupt").run()
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    assert "run_end.py" not in result.stdout.str() + result.stderr.str()
+
+
+def test_a_run_in_which_a_hook_reports_all_as_passed_that_measured_nothing_is_not_green(suite):
+    body = f"try:\n        {ABSENT.format(name='')}\n    except BaseException:\n        pass"
+    suite.write(test_tones=TWO.format(second="two", body=body).replace(MEASURED, "test_two(evaluate)"))
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + HOOKS["a conftest's wrapper"])
+    assert suite.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    assert suite.run("test_tones.py::test_two").ret == pytest.ExitCode.TESTS_FAILED

@@ -1,0 +1,35 @@
+"""A slice of the campaign: whole runs and kills of fixed seeds. ``python -m tests.faults`` tries many more."""
+
+from . import kills, whole_runs
+from .__main__ import classes, table
+from .drawn_plan import plan
+from .oracle import is_sure_of_green, reasons
+from .tally import Tally
+
+
+def test_drawn_runs_end_in_0_only_where_nothing_required_is_missing():
+    tally = whole_runs.run(range(1000, 1010))
+    assert tally.mistakes == []
+    assert "exit 0" in tally.notes
+    assert len(set(tally.notes)) > 2
+
+
+def test_a_killed_run_goes_on_and_leaves_the_files_of_an_undisturbed_one():
+    tally = kills.run([3])
+    assert tally.mistakes == []
+    assert tally.tried > 0
+
+
+def test_the_oracle_forbids_and_demands_0_and_a_seed_draws_the_same_plan():
+    plans = [plan(seed) for seed in range(300)]
+    assert plans == [plan(seed) for seed in range(300)]
+    assert 50 < sum(bool(reasons(drawn)) for drawn in plans) < 250
+    assert any(is_sure_of_green(drawn) and not reasons(drawn) for drawn in plans)
+
+
+def test_the_campaign_finds_its_classes_and_prints_a_row_and_a_promise_for_each():
+    found = classes()
+    assert {"kills", "runs", "stores"} <= set(found)
+    text = table({"runs": Tally(tried=7, false_greens=2)}, {"runs": found["runs"].PROMISE})
+    assert "| runs | 7 | 0 | 0 | 2 |" in text
+    assert f"- **runs**: {found['runs'].PROMISE}" in text
