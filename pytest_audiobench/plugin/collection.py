@@ -185,7 +185,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
-            notes, missing = shared.gate.coverage(selected_evals, shared.collected, *_narrowing(config))
+            notes, missing = shared.gate.coverage(selected_evals, shared.collected, shared.specs, *_narrowing(config))
             cautions += notes
         except FatalError as error:
             _refuse(config, session.items, error)

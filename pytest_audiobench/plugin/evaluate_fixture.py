@@ -322,7 +322,8 @@ class Evaluator:
         for record in self._records:
             parts = [failure_table(record.metrics, record.verdicts, record.scorers)] if record.scorers else []
             parts += [regression_table(record.regressions, record.scorers)] if record.regressions else []
-            tables.append(harmless("\n\n".join([f"{record.eval} ({record.model})", *parts])))
+            if parts:
+                tables.append(harmless("\n\n".join([f"{record.eval} ({record.model})", *parts])))
         return tables
 
     def _settle(self) -> list[Violation]:

@@ -92,13 +92,18 @@ class Gate:
         return [name for name in self.baseline.of(alias).sides if name.partition(":")[0] == eval_]
 
     def coverage(
-        self, selected: Iterable[str], collected: Iterable[str], deselecting: bool, leaves_out: Callable[[str], bool]
+        self,
+        selected: Iterable[str],
+        collected: Iterable[str],
+        aliases: Iterable[str],
+        deselecting: bool,
+        leaves_out: Callable[[str], bool],
     ) -> tuple[list[str], list[str]]:
         """Notes on what the baseline holds and the user left out, and what it holds that is missing, a sentence each.
 
         An eval that was ``collected`` is left out where the command line is ``deselecting`` evals, another one where it
-        ``leaves_out`` its name: all else is renamed, removed or in none of the paths. Raises UsageError where the
-        baseline holds no selected eval.
+        ``leaves_out`` its name: all else is renamed, removed or in none of the paths. ``aliases`` are the run's models.
+        Raises UsageError where the baseline holds no selected eval.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
@@ -118,6 +123,12 @@ class Gate:
             for eval_ in unselected
             if eval_ in gone
         ]
+        if self.baseline.only is None:
+            missing += [
+                f"the model {alias}, which {baseline} holds, is not run: add it, or name one for all by "
+                f"{self.baseline.place}#ALIAS"
+                for alias in self.baseline.models.keys() - set(aliases)
+            ]
         if rest := [eval_ for eval_ in unselected if eval_ not in gone]:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
             notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")

@@ -246,3 +246,17 @@ def test_a_run_in_which_a_hook_reports_all_as_passed_that_measured_nothing_is_no
     conftest.write_text(conftest.read_text() + HOOKS["a conftest's wrapper"])
     assert suite.run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
     assert suite.run("test_tones.py::test_two").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_model_of_the_baseline_that_is_not_run_fails_the_run(tones):
+    tones.run("--ab-run=main", "--ab-model=two=tone:two")
+    result = tones.run("--ab-baseline=main")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*The model two, which the run main holds, is not run: *by *main#ALIAS*"])
+    assert tones.run("--ab-baseline=main#one").ret == 0
+
+
+def test_a_test_that_swallows_the_skip_of_its_only_evaluation_says_that_it_evaluated_nothing(two):
+    call = ABSENT.format(name="")
+    body = f"try:\n        {call}\n    except pytest.skip.Exception:\n        pass"
+    two(body=body).run().stdout.fnmatch_lines(["*tones/two asked for `evaluate` and evaluated nothing*"])

@@ -32,7 +32,7 @@ def gate(tmp_path):
         file.write_text(rules)
         head = SimpleNamespace(missing=missing, limit=limit)
         contents = SimpleNamespace(head=head, sides=dict.fromkeys(evals))
-        baseline = SimpleNamespace(source="main.json", models={"one": contents})
+        baseline = SimpleNamespace(source="main.json", models={"one": contents}, only=contents)
         given = {"max_drop": "", "alpha": 0.05, "max_unmatched": 0.05, "inconclusive": "warn", **options}
         return Gate(baseline, SimpleNamespace(**given), read_rules(file) if rules else Rules())
 
@@ -95,18 +95,18 @@ def test_what_the_baseline_holds_and_the_run_does_not_is_told(gate):
             "paths; renew the baseline, or leave the eval out by -k or --deselect"
         )
 
-    some = (["tones[0]"], ["tones[0]", "tones[1]"])
+    some = (["tones[0]"], ["tones[0]", "tones[1]"], ["one"])
     none, all_ = (lambda eval_: False), (lambda eval_: True)
     assert found.coverage(*some, True, none) == ([gaps, unselected], [missing("two:silent")])
     assert found.coverage(*some, False, none)[1] == [missing("tones[1]"), missing("two:silent")]
     left_out = "2 evals of the baseline main.json were not selected: tones[1], two:silent"
     assert found.coverage(*some, True, all_) == ([gaps, left_out], [])
     everything = ["tones[0]", "tones[1]", "two"]
-    assert gate().coverage(everything, everything, False, none) == ([], [])
-    limited, _ = gate(limit=20).coverage(everything, everything, False, none)
+    assert gate().coverage(everything, everything, ["one"], False, none) == ([], [])
+    limited, _ = gate(limit=20).coverage(everything, everything, ["one"], False, none)
     assert limited == [
         "the baseline main.json is not whole: it took at most 20 samples of each eval, and what it did not take is "
         "compared with nothing"
     ]
     with pytest.raises(UsageError, match="holds none of the 1 selected evals"):
-        found.coverage(["other"], ["other", "tones[0]"], False, none)
+        found.coverage(["other"], ["other", "tones[0]"], ["one"], False, none)
