@@ -15,9 +15,9 @@ def test_drawn_runs_end_in_0_only_where_nothing_required_is_missing():
 
 
 def test_a_killed_run_goes_on_and_leaves_the_files_of_an_undisturbed_one():
-    tally = kills.run([3])
+    tally = kills.run([82, 466])  # which draw numbers of answers, well before the last
     assert tally.mistakes == []
-    assert tally.tried > 0
+    assert tally.tried >= 2
 
 
 def test_the_oracle_forbids_and_demands_0_and_a_seed_draws_the_same_plan():

@@ -118,7 +118,7 @@ def test_a_whole_run_against_the_server_reaches_what_the_checkpoint_is_known_for
             evaluate(bundled("digits"), multiple_choice())
         """
     )
-    model = f"--ab-model=served=openai:{CHECKPOINT},base_url={served}"
+    model = f"--ab-model=served=openai:{CHECKPOINT},revision=fixture,base_url={served}"
     quiet = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:anyio")
     ran = pytester.runpytest_subprocess(model, "--ab-run=first", *quiet)
     ran.assert_outcomes(passed=1)
