@@ -27,7 +27,7 @@ def mistakes(tmp_path, pytestconfig):
 
 def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
     assert mistakes(
-        'manifest = "a.jsonl"\ndataset = "b"\ngroups = "hop"\ncolour = "red"\nclustre = "speaker"\n'
+        'manifest = "a.jsonl"\ndataset = "mmau"\ngroups = "hop"\ncolour = "red"\nclustre = "speaker"\n'
         'protocol = "translation"\ntarget = 3\nrequire = ["acuracy >= 1", "chrf >= 0.1", "bleu"]\n'
     ) == [
         ": groups must be a list of strings, not 'hop'",

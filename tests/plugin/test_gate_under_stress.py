@@ -222,7 +222,7 @@ def test_a_worker_that_cannot_say_what_it_ran_is_no_green_and_no_regression(four
         )
     )
     result = four.run("--ab-baseline=main", "-n2")
-    assert result.ret == 6
+    assert result.ret == pytest.ExitCode.INTERNAL_ERROR
     assert len(four.last()[0]["items"]) == 4
 
 
