@@ -27,6 +27,7 @@ class ToneModel:
     moody=N       answers A in batches of more than N
     shared=yes    is loaded once for each device
     choosy=ID     fails about that sample, except in a batch of four
+    unheard=ID    fails about that sample
     """
 
     listens = True
@@ -71,6 +72,8 @@ class ToneModel:
         self._log(request.sample_id)
         if request.sample_id == self._options.get("choosy") and self._size != 4:
             return Response(error="not in this company")
+        if request.sample_id == self._options.get("unheard"):
+            return Response(error="no answer came")
         if self._options.get("deaf") == "yes" or not audio:
             return Response.of("A")
         heard = audio[0]

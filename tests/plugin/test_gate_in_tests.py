@@ -142,7 +142,7 @@ def test_a_margin_that_nothing_could_miss_fails_the_eval_before_it_is_asked(base
 def test_an_assertion_on_a_number_without_all_samples_is_an_instruments_failure(based):
     based.write(test_tones=eval_of(f"assert {EVALUATE}['accuracy'] > 1"))
     assert based.run().ret == 1
-    result = based.run("--ab-store=new.sqlite", choosy="tone-7", batching="opaque")
+    result = based.run("--ab-store=new.sqlite", unheard="tone-7")
     assert result.ret == 6
     result.assert_outcomes(failed=1)
     based.write(test_tones=eval_of(EVALUATE, "raise ValueError('mine')"))
