@@ -22,7 +22,7 @@ from pytest_audiobench.audio.clip import DataRoot
 from pytest_audiobench.errors import UsageError
 
 T = TypeVar("T")
-MOST_IN_MEMORY = 16_384
+MOST_IN_MEMORY = 4_096
 """Elements: as many samples are some 20 MB."""
 _MOST_SHARED = 256
 _FEWEST_SHARED = 3
