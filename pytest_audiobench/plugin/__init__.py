@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -44,7 +45,8 @@ def pytest_configure(config: pytest.Config) -> None:
         "study: an eval of a grid that is too large to run unless it is asked for: by -m study, by its file or test in "
         "-k or as a path, or by --ab-baseline",
     )
-    if any(str(argument).startswith("--ab-") for argument in config.invocation_params.args):
+    arguments = (*map(str, config.invocation_params.args), *os.environ.get("PYTEST_ADDOPTS", "").split())
+    if any(argument.startswith("--ab-") for argument in arguments):
         from pytest_audiobench.plugin.root_folder import check_root
 
         check_root(config)

@@ -76,3 +76,8 @@ def test_a_baseline_for_a_run_without_evals_is_a_mistake(tones, workers):
         assert result.ret == pytest.ExitCode.USAGE_ERROR, selected
         result.stderr.fnmatch_lines(["*--ab-baseline compares evals, and *"])
     assert tones.run(workers, "test_plain.py").ret == 0
+
+
+def test_a_path_elsewhere_is_refused_where_only_addopts_has_options(deaf, monkeypatch):
+    monkeypatch.setenv("PYTEST_ADDOPTS", f"--ab-store {deaf.elsewhere / 'store.sqlite'}")
+    assert deaf.run(model=None).ret == pytest.ExitCode.USAGE_ERROR
