@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,7 +40,24 @@ def spooled(elements: Iterable[T]) -> Sequence[T]:
     return first
 
 
-class _Spool(Sequence[T]):
+class LazySequence(Sequence[T]):
+    """A sequence whose elements are made when they are asked for; a slice is a list of them."""
+
+    @abstractmethod
+    def element(self, place: int) -> T:
+        """The element at a place from 0 on."""
+
+    @overload
+    def __getitem__(self, position: int) -> T: ...
+    @overload
+    def __getitem__(self, position: slice) -> list[T]: ...
+    def __getitem__(self, position: int | slice) -> T | list[T]:
+        if isinstance(position, slice):
+            return [self[place] for place in range(*position.indices(len(self)))]
+        return self.element(range(len(self))[position])
+
+
+class _Spool(LazySequence[T]):
     def __init__(self, first: list[T], rest: Iterable[T]) -> None:
         self._first, self._shared, self._ends = first, _Shared(), array("Q", [0])
         buffer = BytesIO()
@@ -59,14 +77,8 @@ class _Spool(Sequence[T]):
     def __len__(self) -> int:
         return len(self._first) + len(self._ends) - 1
 
-    @overload
-    def __getitem__(self, position: int) -> T: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[T]: ...
-    def __getitem__(self, position: int | slice) -> T | list[T]:
-        if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
-        number = range(len(self))[position] - len(self._first)
+    def element(self, place: int) -> T:
+        number = place - len(self._first)
         if number < 0:
             return self._first[number]
         start, end = self._ends[number], self._ends[number + 1]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, product
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
-from pytest_audiobench.datasets.spool import MOST_IN_MEMORY
+from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, LazySequence
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.batch_plan import (
@@ -226,7 +226,7 @@ class _StageRun:
         ]
 
 
-class _Requests(Sequence[Request]):
+class _Requests(LazySequence[Request]):
     """Requests at some positions, made when they are asked for."""
 
     def __init__(self, request_of: Callable[[int], Request], positions: Sequence[int]) -> None:
@@ -235,14 +235,8 @@ class _Requests(Sequence[Request]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    @overload
-    def __getitem__(self, position: int) -> Request: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[Request]: ...
-    def __getitem__(self, position: int | slice) -> Request | list[Request]:
-        if isinstance(position, slice):
-            return [self._request_of(i) for i in self._positions[position]]
-        return self._request_of(self._positions[position])
+    def element(self, place: int) -> Request:
+        return self._request_of(self._positions[place])
 
 
 def _failure(stage: Stage, response: Response) -> str:

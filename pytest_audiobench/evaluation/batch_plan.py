@@ -13,11 +13,12 @@ import hashlib
 import math
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, TypeAlias, overload
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from pytest_audiobench.datasets.spool import LazySequence
 from pytest_audiobench.models.model import Limits
 
 WINDOW_SAMPLES = 32
@@ -41,7 +42,7 @@ class PlannedRequest(NamedTuple):
     id_hash: bytes
 
 
-class Digests(Sequence[bytes]):
+class Digests(LazySequence[bytes]):
     """Digests of ``size`` bytes each, without an object for each: of a million they would be most of a plan."""
 
     def __init__(self, digests: Iterable[bytes] = (), size: int = 32) -> None:
@@ -56,14 +57,8 @@ class Digests(Sequence[bytes]):
     def __len__(self) -> int:
         return len(self._content) // self._size
 
-    @overload
-    def __getitem__(self, position: int) -> bytes: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[bytes]: ...
-    def __getitem__(self, position: int | slice) -> bytes | list[bytes]:
-        if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
-        start = range(len(self))[position] * self._size
+    def element(self, place: int) -> bytes:
+        start = place * self._size
         return bytes(self._content[start : start + self._size])
 
     def __setitem__(self, position: int, digest: bytes) -> None:
@@ -78,7 +73,7 @@ class Digests(Sequence[bytes]):
         return array("I", sorted(first.tolist()))
 
 
-class PlannedRequests(Sequence[PlannedRequest]):
+class PlannedRequests(LazySequence[PlannedRequest]):
     """Requests as the plan sees them, in arrays."""
 
     def __init__(self, requests: Iterable[PlannedRequest] = ()) -> None:
@@ -97,19 +92,13 @@ class PlannedRequests(Sequence[PlannedRequest]):
     def __len__(self) -> int:
         return len(self.keys)
 
-    @overload
-    def __getitem__(self, position: int) -> PlannedRequest: ...
-    @overload
-    def __getitem__(self, position: slice) -> list[PlannedRequest]: ...
-    def __getitem__(self, position: int | slice) -> PlannedRequest | list[PlannedRequest]:
-        if isinstance(position, slice):
-            return [self[place] for place in range(*position.indices(len(self)))]
+    def element(self, place: int) -> PlannedRequest:
         return PlannedRequest(
-            self.keys[position],
-            self._buckets[position],
-            self._windows[position],
-            self._durations[position],
-            self._id_hashes[position],
+            self.keys[place],
+            self._buckets[place],
+            self._windows[place],
+            self._durations[place],
+            self._id_hashes[place],
         )
 
 
