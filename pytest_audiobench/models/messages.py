@@ -73,7 +73,7 @@ class Request:
     """The sample's."""
     stage: str
     """The name of the protocol's stage."""
-    task: Literal["choice", "transcription", "open"]
+    task: Literal["choice", "transcription", "events", "open"]
     """This and ``choices`` repeat what the messages say, for listeners that are no language models."""
     messages: tuple[Message, ...]
     """What is said to the model, in turns."""

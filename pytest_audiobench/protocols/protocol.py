@@ -85,7 +85,7 @@ class Stage:
     What a judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages`
     hands them the sample without references, and of its metadata only ``fields``.
     """
-    task: Literal["choice", "transcription", "open"] = "open"
+    task: Literal["choice", "transcription", "events", "open"] = "open"
     """What listeners that are no language models do."""
     settings: Settings = field(default_factory=Settings)
     """How to generate."""

@@ -20,7 +20,7 @@ Hook: TypeAlias = "str | Callable[..., Any]"
 """A callable, or where it lies (``module:attribute``), so that a table of hooks costs no import."""
 
 _HERE = "pytest_audiobench.models.hf"
-ALL_TASKS = ("choice", "transcription", "open")
+ALL_TASKS = ("choice", "transcription", "events", "open")
 _DECODING = ("beams", "repetition_penalty")
 _ADDED: dict[str, Family] = {}
 
