@@ -146,6 +146,8 @@ class ProcessedRow(ScorerRow, frozen=True, kw_only=True, omit_defaults=True):
     value: str | None
     """What was parsed; None where nothing was."""
     before: EarlierAnswer | None = None
+    details: str | None = None
+    """JSON of what the page shows of the sample beyond its numbers, where the scorer tells."""
 
 
 class ScoredRow(ScorerRow, frozen=True, kw_only=True):

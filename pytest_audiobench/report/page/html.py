@@ -28,6 +28,7 @@ from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
+from pytest_audiobench.report.scenes import EventCounts
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
@@ -61,17 +62,21 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     content = _encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
-    counts, flipped = LabelCounts(record.items), _flipped_samples(record)
+    counts, events, flipped = LabelCounts(record.items), EventCounts(record.items), _flipped_samples(record)
     path = folder / PAGE
     with collector_paused():
-        samples = counts.watch(joined(folder))
+        samples = events.watch(counts.watch(joined(folder)))
         samples = flipped.watch(samples) if flipped else samples
         on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
         tables = _within(reserve, counts.tables())
         smallest = flipped.smallest() if flipped else []
         listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
         sounds = page_sounds(folder / PARTS, first=listed)
-        further = {"labels": f"[{','.join(tables)}]", "flips": _encode([_flips(each, sounds) for each in smallest])}
+        further = {
+            "labels": f"[{','.join(tables)}]",
+            "events": _encode(events.tables()),
+            "flips": _encode([_flips(each, sounds) for each in smallest]),
+        }
         write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 

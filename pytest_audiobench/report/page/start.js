@@ -15,6 +15,7 @@
   drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);
+  drawEvents();
   drawLabels();
   drawScorers();
   drawFailures();
