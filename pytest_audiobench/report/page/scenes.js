@@ -5,7 +5,7 @@
   const LANE_GAP = 5;
   const BAND_HEIGHT = 19;
   const AXIS_HEIGHT = 20;
-  const MOST_ROWS = 6;
+  const MOST_LAYERS = 6;
   const MOST_VOICES = 8;
   const SHADES = 5;
   let hatches = 0;
@@ -40,7 +40,7 @@
       if (!lanes.has(place(event))) lanes.set(place(event), { name: name(event), kind: event.kind, rows: [] });
       const { rows } = lanes.get(place(event));
       let row = rows.find((one) => one.until <= event.start);
-      if (!row && rows.length < MOST_ROWS) rows.push(row = { until: 0, events: [] });
+      if (!row && rows.length < MOST_LAYERS) rows.push(row = { until: 0, events: [] });
       row = row || rows.at(-1);
       row.until = Math.max(row.until, event.end);
       row.events.push(event);

@@ -1,0 +1,149 @@
+"""Scenes on the page, as a browser shows them: timeline, pairs, orders and tables of events. Needs Chromium."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from msgspec.structs import replace
+
+from pytest_audiobench.records.lines import AudioRow, ExcerptRow, PredictionRow, ProcessedRow, ScoredRow
+from pytest_audiobench.records.run import ItemRecord
+
+from .conftest import Made
+
+SECONDS = 24.0
+TRUTHS: list[dict[str, Any]] = [
+    {"type": "music", "start_time": 0.0, "end_time": 24.0, "description": "slow waltz on an accordion, wistful"},
+    {
+        "type": "speech",
+        "start_time": 0.9,
+        "end_time": 5.6,
+        "transcription": "Anyone can pull a muscle because of overuse, muscle fatigue, or through a fall.",
+        "speaker_id": "speaker_1",
+        "language": "en",
+        "emotion": "matter-of-fact",
+        "speaking_style": "even, clear",
+    },
+    {
+        "type": "speech",
+        "start_time": 4.1,
+        "end_time": 9.1,
+        "transcription": "因为我礼拜天的时候已经去看过了。",
+        "speaker_id": "speaker_2",
+        "language": "zh",
+        "emotion": "content",
+    },
+    {"type": "vocal_burst", "start_time": 9.2, "end_time": 9.9, "speaker_id": "speaker_1", "vocal_burst": "a sigh"},
+    {
+        "type": "sound_event",
+        "start_time": 9.8,
+        "end_time": 18.8,
+        "description": "a cat meows",
+        "loudness": "moderate",
+    },
+]
+GUESSES: list[dict[str, Any]] = [
+    {"type": "music", "start_time": 0.0, "end_time": 20.0, "description": "accordion", "loudness": "quiet"},
+    {
+        "type": "speech",
+        "start_time": 1.2,
+        "end_time": 7.1,
+        "transcription": "Anyone can pull a mussel because of muscle fatigue",
+        "speaker_id": "A",
+        "language": "en",
+        "emotion": "slightly annoyed",
+    },
+    {
+        "type": "speech",
+        "start_time": 7.1,
+        "end_time": 9.8,
+        "transcription": "我禮拜天的时候去看过了",
+        "speaker_id": "A",
+        "language": "zh",
+        "emotion": "surprised",
+    },
+    {"type": "sound_event", "start_time": 8.7, "end_time": 9.8, "description": "a high electronic tone"},
+    {"type": "sound_event", "start_time": 10.0, "end_time": 18.0, "description": "meowing", "loudness": "loud"},
+    {"type": "sound_event", "start_time": 10.5, "end_time": 12.0, "description": "a door slams"},
+]
+
+
+def pair(truth: int, guess: int, score: float, accuracy: float | None = None, right: bool | None = None) -> Any:
+    return {
+        "truth": truth,
+        "guess": guess,
+        "iou": 0.8,
+        "accuracy": accuracy,
+        "cosine": 0.6,
+        "speaker_right": right,
+        "score": score,
+    }
+
+
+PAIRS = [pair(0, 0, 0.5), pair(1, 1, 0.31, 0.64, True), pair(2, 2, 0.0, 0.5, False), pair(4, 4, 0.72)]
+
+
+def details(truths: Any = TRUTHS, guesses: Any = GUESSES, pairs: Any = PAIRS, **changes: Any) -> str:
+    counts = {"invalid": {"time": 1}, "repairs": {"prose": 1, "key": 2}}
+    scene = {"duration": SECONDS, "truths": truths, "guesses": guesses, "pairs": pairs, **counts, **changes}
+    return json.dumps(scene)
+
+
+@dataclass
+class MadeScenes(Made):
+    """An item whose scorer tells ``details`` of its samples; their word errors, of ten words, are ``errors``."""
+
+    details: Sequence[str | None] = ()
+    errors: Sequence[int] = field(default_factory=tuple)
+
+    def _processed(self) -> Iterator[ProcessedRow]:
+        for row, own in zip(super()._processed(), self.details, strict=True):
+            yield replace(row, details=own, value='{"events": []}')
+
+    def _scored(self) -> Iterator[ScoredRow]:
+        for row, scores in zip(super()._scored(), self._statistics(), strict=True):
+            yield replace(row, scores=scores)
+
+    def _statistics(self) -> list[dict[str, float]]:
+        errors = self.errors or [5] * len(self.details)
+        return [{"S": float(wrong), "D": 0.0, "I": 0.0, "N": 10.0} for wrong in errors]
+
+    @property
+    def record(self) -> ItemRecord:
+        return replace(super().record, metrics=[self._metric("wer", "letters", self._statistics())])
+
+
+def scenes(*own: str | None, **changes: Any) -> MadeScenes:
+    def amend(number: int, row: PredictionRow) -> PredictionRow:
+        clip = AudioRow(f"scene {number}", "0" * 64, SECONDS, 0.0)
+        bed = ("music", "none")[number % 2]
+        return replace(row, question="", choices=[], reference=json.dumps(TRUTHS), metadata={"bed": bed}, audio=[clip])
+
+    answers = [(f"Sure! {json.dumps(GUESSES)}", "parsed", False)] * len(own)
+    return MadeScenes(0, "scenes", answers, suite="soundscape", details=own, amend=amend, **changes)
+
+
+def sound(item: MadeScenes, number: int = 0) -> ExcerptRow:
+    file = io.BytesIO()
+    tone = 0.1 * np.sin(np.arange(int(SECONDS * 16_000)) / 16_000 * 2 * np.pi * 220)
+    soundfile.write(file, tone, 16_000, format="MP3", subtype="MPEG_LAYER_III")
+    mp3 = base64.b64encode(file.getvalue()).decode()
+    return ExcerptRow(
+        eval=item.eval,
+        model=item.model,
+        sample_id=f"s{number:05d}",
+        clip=0,
+        version="",
+        rank=2,
+        seconds=SECONDS,
+        whole_s=SECONDS,
+        mp3=mp3,
+    )
