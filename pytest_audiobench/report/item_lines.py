@@ -51,7 +51,7 @@ def lines_of(evaluation: Evaluation) -> Lines:
         unchanged=unchanged_stages(evaluation.protocol),
         groups=evaluation.selection.groups,
         cluster=evaluation.selection.dataset.cluster,
-        details={scorer.name: scorer.details for scorer in evaluation.protocol.scorers if scorer.details is not None},
+        details=scorer_details(evaluation.protocol),
     )
     return writer.lines(evaluation.answers, evaluation.rows)
 
@@ -165,6 +165,11 @@ class ItemLines:
 def unchanged_stages(protocol: Protocol) -> frozenset[str]:
     """The stages that are played the clips as they were before a perturbation."""
     return frozenset(stage.name for stage in protocol.stages if stage.unchanged)
+
+
+def scorer_details(protocol: Protocol) -> dict[str, Callable[[Sample, Answer], str]]:
+    """By scorer, what the page shows of a sample beyond numbers."""
+    return {scorer.name: scorer.details for scorer in protocol.scorers if scorer.details is not None}
 
 
 def _recipes(sample: Sample) -> list[Recipe] | None:

@@ -15,6 +15,8 @@ from pytest_audiobench.records.fields import Direction
 _REWARD = "overlap in time (IoU) times agreement of content (the cosine of captions; of speech, half of that and half "
 _REWARD += "the accuracy of its words)"
 
+_MEETING = "what computes it is missing: pip install 'pytest-audiobench[meeting]'"
+
 _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str], str] = {
     ("reward", "higher", SHARE, ("reward",), ("truths",), "there are no true events"): (
         f"The mean over all true events of the best guess's reward: {_REWARD}. Speakers do not count, and one guess "
@@ -74,15 +76,22 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
         "Character errors of matched speech and all characters of missed speech over all that are spoken, in Chinese, "
         "Cantonese and Japanese."
     ),
-    ("tcpwer", "lower", WORD_ERRORS, ("timed_errors",), ("timed_words",), "the answer keys hold no words"): (
+    ("tcpwer", "lower", WORD_ERRORS, ("timed_errors",), ("timed_words",), f"no words, or {_MEETING}"): (
         "Time-constrained cpWER (von Neumann et al. 2023) by meeteval, collar 5 s: words are right only near their "
         "time."
     ),
-    ("der", "lower", "seconds per second", ("diarisation_errors",), ("spoken_seconds",), "nobody speaks"): (
+    (
+        "der",
+        "lower",
+        "seconds per second",
+        ("diarisation_errors",),
+        ("spoken_seconds",),
+        f"nobody speaks, or {_MEETING}",
+    ): (
         "Diarisation error rate by pyannote.metrics, no collar, overlapped speech counted: seconds of speech missed, "
         "made up and given to the wrong speaker over seconds spoken."
     ),
-    ("jer", "lower", SHARE, ("jaccard_errors",), ("jaccard_speakers",), "nobody speaks"): (
+    ("jer", "lower", SHARE, ("jaccard_errors",), ("jaccard_speakers",), f"nobody speaks, or {_MEETING}"): (
         "Jaccard error rate by pyannote.metrics: the mean over speakers of the share of their time that is wrong."
     ),
 }

@@ -5,6 +5,7 @@ The rates that other packages compute (extra ``meeting``) are there where those 
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import logging
 from collections.abc import Callable, Sequence
@@ -17,19 +18,16 @@ from pytest_audiobench.protocols.spoken_questions.matching import spoken_words
 COLLAR_S = 5.0
 """How far apart words may be that are the same, in tcpWER."""
 
-_PACKAGES = {"tcpwer": "meeteval", "der": "pyannote.metrics", "jer": "pyannote.metrics"}
+_MISSING = "{} needs {}: pip install 'pytest-audiobench[meeting]'"
 
 
 @cache
-def lacking_parts() -> dict[str, str]:
-    """The metrics that cannot be had on this machine, with the reason in a sentence."""
-    return {
-        metric: f"{metric} needs {package}: pip install 'pytest-audiobench[meeting]'"
-        for metric, package in _PACKAGES.items()
-        if not _is_installed(package)
-    }
+def missing_packages() -> list[str]:
+    """What rates cannot be had on this machine, a sentence for each package."""
+    return [_MISSING.format(rates, package) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
 
 
+@cache
 def _is_installed(package: str) -> bool:
     try:
         return importlib.util.find_spec(package) is not None
@@ -49,20 +47,20 @@ def talker_words(events: Sequence[AudioEvent]) -> list[list[str]]:
 def meeting_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float
 ) -> dict[str, float]:
-    """The statistics of those of the rates that this machine has the packages for."""
-    lacking, statistics = lacking_parts(), dict[str, float]()
+    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed."""
+    statistics: dict[str, float] = {}
     true, said = ([event for event in events if event.type == "speech"] for events in (truths, guesses))
-    for metrics, function in _FUNCTIONS:
-        if not lacking.keys() & metrics:
-            statistics |= function(true, said, duration)
+    for package, _, names, function in _PACKAGES:
+        values = function(true, said, duration) if _is_installed(package) else [0.0] * len(names)
+        statistics |= dict(zip(names, values, strict=True))
     return statistics
 
 
-def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> dict[str, float]:
+def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
     true, said = (sum(map(len, talker_words(events))) for events in (truths, guesses))
     # meeteval has no session to score where a side has no words.
     errors = _timed_errors(truths, guesses) if true and said else true + said
-    return {"timed_errors": float(errors), "timed_words": float(true)}
+    return [float(errors), float(true)]
 
 
 def _timed_errors(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> int:
@@ -94,29 +92,29 @@ def _timed_errors(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -
     return int(rate.errors)
 
 
-def _diarisation(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> dict[str, float]:
-    from pyannote.core import Annotation, Segment, Timeline
-    from pyannote.metrics.diarization import DiarizationErrorRate, JaccardErrorRate
+def _diarisation(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
+    core: Any = importlib.import_module("pyannote.core")
+    rates: Any = importlib.import_module("pyannote.metrics.diarization")
 
     def annotation(events: Sequence[AudioEvent]) -> Any:
-        speakers = Annotation()
+        speakers = core.Annotation()
         for number, event in enumerate(events):
-            speakers[Segment(event.start_time, event.end_time), number] = event.speaker_id
+            speakers[core.Segment(event.start_time, event.end_time), number] = event.speaker_id
         return speakers
 
-    sides, uem = (annotation(truths), annotation(guesses)), Timeline([Segment(0.0, duration)])
-    errors = DiarizationErrorRate().compute_components(*sides, uem=uem)
-    jaccard = JaccardErrorRate().compute_components(*sides, uem=uem)
-    wrong = ("false alarm", "missed detection", "confusion")
-    return {
-        "diarisation_errors": float(sum(errors[name] for name in wrong)),
-        "spoken_seconds": float(errors["total"]),
-        "jaccard_errors": float(jaccard["speaker error"]),
-        "jaccard_speakers": float(jaccard["speaker count"]),
-    }
+    sides, uem = (annotation(truths), annotation(guesses)), core.Timeline([core.Segment(0.0, duration)])
+    errors = rates.DiarizationErrorRate().compute_components(*sides, uem=uem)
+    jaccard = rates.JaccardErrorRate().compute_components(*sides, uem=uem)
+    wrong = sum(errors[name] for name in ("false alarm", "missed detection", "confusion"))
+    return list(map(float, (wrong, errors["total"], jaccard["speaker error"], jaccard["speaker count"])))
 
 
-_FUNCTIONS: tuple[tuple[set[str], Callable[..., dict[str, float]]], ...] = (
-    ({"tcpwer"}, _timed_words),
-    ({"der", "jer"}, _diarisation),
+_PACKAGES: tuple[tuple[str, str, tuple[str, ...], Callable[..., list[float]]], ...] = (
+    ("meeteval", "tcpwer", ("timed_errors", "timed_words"), _timed_words),
+    (
+        "pyannote.metrics",
+        "der and jer",
+        ("diarisation_errors", "spoken_seconds", "jaccard_errors", "jaccard_speakers"),
+        _diarisation,
+    ),
 )

@@ -21,7 +21,7 @@ from pytest_audiobench.protocols.soundscape.columns import (
     other_statistics,
 )
 from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
-from pytest_audiobench.protocols.soundscape.meeting import lacking_parts
+from pytest_audiobench.protocols.soundscape.meeting import missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
 from pytest_audiobench.protocols.soundscape.reading import Reading, read_lenient, read_strict
 from pytest_audiobench.protocols.text_encoders import DEFAULT_ENCODER, TextEncoder
@@ -41,7 +41,9 @@ _METRICS = (
 
 
 @with_recorded_options
-def soundscape(*scorers: str, encoder: str = DEFAULT_ENCODER) -> Protocol:
+def soundscape(
+    *scorers: str, encoder: str = DEFAULT_ENCODER, system: str | None = None, max_new_tokens: int = 4096
+) -> Protocol:
     """Ask for a list of all that is heard in a clip, as JSON, and compare it with the answer key's events.
 
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
@@ -49,12 +51,12 @@ def soundscape(*scorers: str, encoder: str = DEFAULT_ENCODER) -> Protocol:
     ``strict`` (what was asked for and nothing else); both are reported. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
-    stage = free_stage(lambda sample: scene_prompt(duration_of(sample)), None, 4096, task="events")
+    stage = free_stage(lambda sample: scene_prompt(duration_of(sample)), system, max_new_tokens, task="events")
     stage = replace(stage, fields=(DURATION,), version=VERSION)
     protocol = family_protocol("soundscape", (stage,), _scorers(encoder_of(encoder)), scorers, "events")
     if not scorers:
         protocol = replace(protocol, scorers=tuple(protocol.available.values()))
-    return replace(protocol, notes=(*protocol.notes, *lacking_parts().values()))
+    return replace(protocol, notes=(*protocol.notes, *missing_packages()))
 
 
 def duration_of(sample: Sample) -> float:
@@ -107,7 +109,7 @@ def _scorers(text_encoder: TextEncoder) -> Iterator[Scorer]:
             f"scene:{name}|v:1|encoder:{text_encoder.identity}|unread:empty list",
             partial(_parse, read),
             lambda sample, answer: {},
-            tuple(metric for metric in _METRICS if metric not in lacking_parts()),
+            _METRICS,
             together=comparison.statistics,
             companions=tuple(other for other in _READERS if other != name),
             missing_parts=lambda: text_encoder.missing,
