@@ -221,12 +221,14 @@ def _is_on_time(truth: AudioEvent, guess: AudioEvent, collar: float) -> bool:
     )
 
 
-def covered_events(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> tuple[int, int]:
+def covered_events(
+    truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], least: float = LEAST_COVERED
+) -> tuple[int, int]:
     """How many true events such guesses cover as true events cover; and how many other guesses there are."""
     true = spans(truths)
-    relevant = [guess for guess in guesses if _is_covered(guess, true)]
+    relevant = [guess for guess in guesses if _is_covered(guess, true, least)]
     claimed = spans(relevant)
-    return sum(_is_covered(truth, claimed) for truth in truths), len(guesses) - len(relevant)
+    return sum(_is_covered(truth, claimed, least) for truth in truths), len(guesses) - len(relevant)
 
 
 def spans(events: Iterable[AudioEvent]) -> list[tuple[float, float]]:
@@ -244,7 +246,7 @@ def _length(times: Sequence[tuple[float, float]]) -> float:
     return math.fsum(end - start for start, end in times)
 
 
-def _is_covered(event: AudioEvent, times: Sequence[tuple[float, float]]) -> bool:
-    """Whether the event is heard at these times for the most part."""
+def _is_covered(event: AudioEvent, times: Sequence[tuple[float, float]], least: float) -> bool:
+    """Whether the event is heard at these times for the least share of its length."""
     both = math.fsum(max(0.0, min(event.end_time, end) - max(event.start_time, start)) for start, end in times)
-    return both >= LEAST_COVERED * (event.end_time - event.start_time) - _ROUNDING
+    return both >= least * (event.end_time - event.start_time) - _ROUNDING

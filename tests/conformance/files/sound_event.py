@@ -69,13 +69,11 @@ def _psds_macro(row: Mapping[str, Json]) -> float:
         _events([((file, label), onset, offset) for file, label, onset, offset in row["inputs"][side]])
         for side in ("ground_truth", "detections")
     )
-    values = []
+    least, values = row["params"]["dtc_threshold"], []
     for label in sorted({label for _, label in true}):
         keys = [key for key in {*true, *said} if key[1] == label]
-        covered, uncovered = (
-            sum(column)
-            for column in zip(*(covered_events(true.get(key, []), said.get(key, [])) for key in keys), strict=True)
-        )
+        counts = [covered_events(true.get(key, []), said.get(key, []), least) for key in keys]
+        covered, uncovered = (sum(column) for column in zip(*counts, strict=True))
         # Of a label that nobody claims there is no precision, and the mean leaves it out.
         if any(key in said for key in keys):
             values.append(_ratio(2 * covered, covered + uncovered + sum(len(true.get(key, [])) for key in keys)))
