@@ -147,7 +147,7 @@ class ProcessedRow(ScorerRow, frozen=True, kw_only=True, omit_defaults=True):
     """What was parsed; None where nothing was."""
     before: EarlierAnswer | None = None
     details: str | None = None
-    """JSON of what the page shows of the sample beyond its numbers, where the scorer tells."""
+    """What the page shows of the sample beyond numbers, in JSON, where the scorer has more to show."""
 
 
 class ScoredRow(ScorerRow, frozen=True, kw_only=True):
