@@ -187,7 +187,7 @@ def _kinds(event: AudioEvent, scene: Scene, metadata: Mapping[str, Field]) -> It
     """The tables that an event stands in, and its row in each."""
     yield "Type", event.type
     if event.type == "speech":
-        yield "Language of the speech", event.language[:LONGEST_VALUE] or "not given"
+        yield "Language", event.language[:LONGEST_VALUE] or "not given"
     is_overlapped = any(
         other.type == "speech"
         and other is not event
@@ -195,7 +195,7 @@ def _kinds(event: AudioEvent, scene: Scene, metadata: Mapping[str, Field]) -> It
         and event.start_time < other.end_time
         for other in scene.truths
     )
-    yield "While somebody else speaks", "yes" if is_overlapped else "no"
+    yield "Under other speech", "yes" if is_overlapped else "no"
     bed = metadata.get("bed")
     if bed in ("music", "ambience", "none") and not _is_bed(event, scene):
         yield "Over a bed", str(bed)
@@ -212,8 +212,8 @@ def _is_bed(event: AudioEvent, scene: Scene) -> bool:
 
 _ORDERS: Mapping[str, Sequence[str]] = {
     "Type": EVENT_TYPES,
-    "Language of the speech": (),
-    "While somebody else speaks": ("yes", "no"),
+    "Language": (),
+    "Under other speech": ("yes", "no"),
     "Over a bed": ("music", "ambience", "none"),
     "Loudness": LOUDNESS,
     "Length": LENGTHS,

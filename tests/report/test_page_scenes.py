@@ -5,15 +5,18 @@ from __future__ import annotations
 import base64
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pytest
 import soundfile
 from msgspec.structs import replace
 
+from pytest_audiobench.audio.events import AudioEvent
+from pytest_audiobench.protocols.soundscape.columns import clip_statistics, other_statistics
+from pytest_audiobench.protocols.soundscape.task import soundscape
 from pytest_audiobench.records.lines import AudioRow, ExcerptRow, PredictionRow, ProcessedRow, ScoredRow
 from pytest_audiobench.records.run import ItemRecord
 
@@ -97,12 +100,20 @@ def details(truths: Any = TRUTHS, guesses: Any = GUESSES, pairs: Any = PAIRS, **
     return json.dumps(scene)
 
 
+_EVENTS = [[AudioEvent(**event) for event in events] for events in (TRUTHS, GUESSES)]
+STATISTICS = {
+    **clip_statistics(*_EVENTS, 1, SECONDS, lambda first, second: 0.5)[1],
+    **other_statistics(*_EVENTS, SECONDS, lambda first, second: 0.1),
+}
+METRICS = soundscape().scorers[0].metrics
+
+
 @dataclass
 class MadeScenes(Made):
-    """An item whose scorer tells ``details`` of its samples; their word errors, of ten words, are ``errors``."""
+    """An item whose scorers tell ``details`` of its samples; the statistics are those of ``rewards``."""
 
     details: Sequence[str | None] = ()
-    errors: Sequence[int] = field(default_factory=tuple)
+    rewards: Sequence[float] = ()
 
     def _processed(self) -> Iterator[ProcessedRow]:
         for row, own in zip(super()._processed(), self.details, strict=True):
@@ -113,12 +124,13 @@ class MadeScenes(Made):
             yield replace(row, scores=scores)
 
     def _statistics(self) -> list[dict[str, float]]:
-        errors = self.errors or [5] * len(self.details)
-        return [{"S": float(wrong), "D": 0.0, "I": 0.0, "N": 10.0} for wrong in errors]
+        return [{**STATISTICS, "reward": 5.0 * reward} for reward in self.rewards or [0.4] * len(self.details)]
 
     @property
     def record(self) -> ItemRecord:
-        return replace(super().record, metrics=[self._metric("wer", "letters", self._statistics())])
+        metrics = [self._metric(name, "letters", self._statistics()) for name in METRICS]
+        known = [metric if math.isfinite(metric.value) else replace(metric, value=None) for metric in metrics]
+        return replace(super().record, metrics=known)
 
 
 def scenes(*own: str | None, **changes: Any) -> MadeScenes:

@@ -1,7 +1,7 @@
   // The events of an eval by what is known of each, counted over all of its samples.
   function eventsTable([title, rows]) {
     const tells = rows.some((row) => row[4] !== null);
-    const heads = [[title], ["n", true], ["Found", true], ["Mean score", true], ...(tells ? [["Invented", true]] : [])];
+    const heads = [[title], ["n", true], ["Found", true], ["Score", true], ...(tells ? [["Invented", true]] : [])];
     return table(heads, rows.map(([value, n, matched, score, guesses, invented]) => {
       const cell = el("td", { class: "number share" }, n ? score.toFixed(2) : "–");
       cell.style.setProperty("--share", `${Math.round(100 * Math.min(1, Math.max(0, score)))}%`);

@@ -22,6 +22,7 @@ SCRIPTS = (
     "findings.js",
     "changes.js",
     "labels.js",
+    "columns.js",
     "events.js",
     "scorers.js",
     "rows.js",

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_audiobench.audio.events import EVENT_TYPES
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.fields import Record, plain
@@ -28,6 +29,7 @@ from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
+from pytest_audiobench.report.scene_columns import columns, typed
 from pytest_audiobench.report.scenes import EventCounts
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
@@ -115,6 +117,7 @@ def _page(
 def _content(record: RunRecord) -> dict[str, Any]:
     changes = baseline_changes(record)
     words = _Words()
+    evals = view_model.evals(record)
     return {
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
@@ -133,7 +136,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
                 "scorers": [scorer.name for scorer in item.scorers],
                 "failureSentence": failure_sentence(view.failures),
             }
-            for view, item in zip(view_model.evals(record), record.items, strict=True)
+            for view, item in zip(evals, record.items, strict=True)
         ],
         "suites": [
             {
@@ -144,6 +147,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
             for suite in view_model.suites(record)
         ],
         "grids": list(_grids(record)),
+        "columns": _columns(evals),
         **_answer_comparisons(record),
         "perturbations": _perturbations(record),
         "findings": _findings(record),
@@ -176,7 +180,15 @@ def _block(block: view_model.Block, words: _Words) -> dict[str, Any]:
 
     figures = [compact(figure) for figure in block.figures]
     groups = [[figure.group, *compact(figure)] for figure in block.groups]
-    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
+    columns = {"columns": [compact(figure) for figure in block.columns]} if block.columns else {}
+    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **columns}
+
+
+def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:
+    """What the metrics of scenes tell, as columns.js takes it apart."""
+    figures = (figure for eval_ in evals for block in eval_.blocks for figure in block.columns)
+    names = list(dict.fromkeys(figure.metric for figure in figures))
+    return {"all": columns(names), "typed": list(typed(names).items()), "types": EVENT_TYPES}
 
 
 def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:

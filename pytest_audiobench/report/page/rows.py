@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
 from pytest_audiobench.audio.events import EVENT_TYPES, AudioEvent
+from pytest_audiobench.protocols.soundscape.matching import is_unspaced, units
 from pytest_audiobench.report.page.word_diff import LONGEST_WORD, MOST_WORDS, runs
 from pytest_audiobench.report.scenes import Scene, ScenePair
 
@@ -17,8 +17,6 @@ LONGEST_TEXT = 600
 LONGEST_LABEL = 60
 MOST_KINDS = 20
 """Kinds of repairs, and reasons for leaving an event out, that are listed."""
-
-_BY_CHARACTER = frozenset(("zh", "yue", "cmn", "ja"))
 
 
 def scene_card(scene: Scene, longest: int) -> dict[str, Any]:
@@ -67,14 +65,9 @@ def _pair(pair: ScenePair, scene: Scene) -> list[Any]:
 
 
 def _diff(truth: AudioEvent, guess: AudioEvent) -> list[Any] | None:
-    expected, actual = (_units(event.transcription, truth.language) for event in (truth, guess))
+    longest = LONGEST_WORD * MOST_WORDS
+    expected, actual = (units(event.transcription[:longest], truth.language) for event in (truth, guess))
     if max(len(expected), len(actual)) > MOST_WORDS:
         return None
-    joint = "" if truth.language in _BY_CHARACTER else " "
+    joint = "" if is_unspaced(truth.language) else " "
     return ["the scorer", joint, [part for run in runs(expected, actual, joint) for part in run]]
-
-
-def _units(text: str, language: str) -> list[str]:
-    folded = unicodedata.normalize("NFKC", text[: LONGEST_WORD * MOST_WORDS]).casefold()
-    words = "".join(" " if unicodedata.category(character)[0] in "PSZC" else character for character in folded).split()
-    return list("".join(words)) if language in _BY_CHARACTER else words

@@ -160,29 +160,38 @@
     return button;
   }
 
-  function pairRow(pair, play) {
+  const said = (event, words) => longText([words ? quoted(event.words) : "", event.caption].filter(Boolean).join(" · "), "inline", 160);
+  const further = (texts) => el("span", { class: "soft" }, texts.filter(Boolean).map((text) => ` · ${text.replaceAll("_", " ")}`).join(""));
+
+  // Two rows: the numbers, and below them over the whole width what both sides say.
+  function pairRows(pair, play) {
     const { truth, guess } = pair;
-    const same = truth.speaker === guess.speaker;
-    const speakers = truth.speaker || guess.speaker ? `${truth.speaker || "no label"}${same ? "" : ` → ${guess.speaker || "no label"}`}` : "";
-    const line = (title, event) => [el("dt", {}, title), el("dd", {}, timeButton(event, play), " ",
-      el("span", { class: "text", dir: "auto" }, [truth.kind === 0 && !pair.diff ? quoted(event.words) : "", event.caption].filter(Boolean).join(" · ")),
-      event.loudness ? el("span", { class: "soft" }, ` ${event.loudness.replaceAll("_", " ")}`) : null)];
-    const language = [truth.language, guess.language].filter(Boolean);
-    return el("tr", {},
-      el("td", { class: "what" }, el("div", {}, el("span", { class: `swatch ${shade(pair.content)}` }), el("strong", {}, truth.type),
-        el("span", { class: "soft" }, [speakers, [...new Set(language)].join(" → ")].filter(Boolean).map((text) => ` · ${text}`).join(""))),
-      el("dl", { class: "both" }, line("key", truth), line("answer", guess)), pair.diff ? diffBox(pair.diff) : null),
-      [pair.iou, pair.accuracy, pair.cosine].map((value) => el("td", { class: "number" }, ratio(value))),
-      el("td", { class: pair.speakerRight === false ? "bad" : null }, pair.speakerRight === null ? "–" : pair.speakerRight ? "✓ right" : "✗ wrong"),
-      el("td", { class: "number value" }, ratio(pair.score)));
+    const both = (one, other) => (one === other ? one : [one, other].map((text) => text || "no label").join(" → "));
+    const line = (title, event) => [el("dt", {}, title), el("dd", {}, timeButton(event, play), " ", said(event, truth.kind === 0 && !pair.diff), further([event.loudness]))];
+    return [
+      el("tr", { class: "joined" },
+        el("th", { scope: "row" }, el("span", { class: `swatch ${shade(pair.content)}` }), truth.type, further([both(truth.speaker, guess.speaker), both(truth.language, guess.language)])),
+        [pair.iou, pair.accuracy, pair.cosine].map((value) => el("td", { class: "number" }, ratio(value))),
+        el("td", { class: pair.speakerRight === false ? "number bad" : "number" }, pair.speakerRight === null ? "–" : pair.speakerRight ? "✓ right" : "✗ wrong"),
+        el("td", { class: "number value" }, ratio(pair.score))),
+      el("tr", { class: "details" }, el("td", { colspan: 6 }, pair.diff ? diffBox(pair.diff) : null, el("dl", { class: "both" }, line("key", truth), line("answer", guess)))),
+    ];
   }
 
   function eventList(title, events, whole, play) {
     if (!events.length) return null;
     return el("div", { class: "alone" }, el("h4", {}, `${title}: ${count(events.length)} of ${count(whole)}`),
-      el("ul", {}, events.map((event) => el("li", {}, timeButton(event, play), " ", el("strong", {}, event.type), " ",
-        el("span", { class: "text", dir: "auto" }, [quoted(event.words), event.caption].filter(Boolean).join(" · ")),
-        el("span", { class: "soft" }, [event.speaker, event.language, event.loudness.replaceAll("_", " ")].filter(Boolean).map((text) => ` · ${text}`).join(""))))));
+      el("ul", {}, events.map((event) => el("li", {}, timeButton(event, play), " ", el("strong", {}, event.type), " ", said(event, true),
+        further([event.speaker, event.language, event.loudness])))));
+  }
+
+  // What the list says of a scene.
+  function sceneSnippet(sample) {
+    const { truths, guesses, pairs, more } = sample.scene;
+    const scorer = scorerOf(sample);
+    const score = scorer && sample.results[sample.scorers.indexOf(scorer)].scores;
+    const of = (kind, number, whole) => `${count(number - pairs.length)} of ${count(number + whole)} ${kind}`;
+    return [score, of("missed", truths.length, more[0]), of("invented", guesses.length, more[1])].filter(Boolean).join(" · ");
   }
 
   function legend() {
@@ -220,10 +229,10 @@
       head.hidden = false;
       moveWith(audio, head, () => scene.length);
     }
-    const heads = [["Matched events"], ["IoU", true], ["Accuracy", true], ["Cosine", true], ["Speaker"], ["Score", true]];
+    const heads = [["Matched events"], ["IoU", true], ["Accuracy", true], ["Cosine", true], ["Speaker", true], ["Score", true]];
     const alone = [eventList("Missed", scene.truths.filter((event) => !event.pair), scene.truths.length + scene.more[0], play),
       eventList("Invented", scene.guesses.filter((event) => !event.pair), scene.guesses.length + scene.more[1], play)].filter(Boolean);
-    const pairs = scene.pairs.length ? table(heads, scene.pairs.map((pair) => pairRow(pair, play)), true) : null;
+    const pairs = scene.pairs.length ? table(heads, scene.pairs.flatMap((pair) => pairRows(pair, play)), true) : null;
     if (pairs) pairs.classList.add("pairs");
     return el("section", { class: "scene", "aria-label": `Events of ${visible(sample.id)}` }, title ? el("h4", {}, title) : null, legend(), box, line,
       pairs, alone.length ? el("div", { class: "alones" }, alone) : null, el("p", { class: "small soft" }, countsLine(scene)));

@@ -15,6 +15,7 @@
   drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);
+  drawColumns();
   drawEvents();
   drawLabels();
   drawScorers();
