@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.audio.events import EVENT_TYPES
@@ -31,6 +32,8 @@ PUBLISHED = {
 }
 """The metrics of the published table, by the heads of its columns."""
 
+_SENTENCE_END = re.compile(r"\. (?=[A-Z])")
+
 
 class Column(NamedTuple):
     """A metric of scenes."""
@@ -47,6 +50,12 @@ def is_of_scenes(metrics: Collection[str]) -> bool:
     return not {*OF_OTHERS}.difference(metrics)
 
 
+def main_metrics(metrics: Iterable[str]) -> Collection[str]:
+    """Those that stand among the main figures: all, where they are not of scenes."""
+    names = {*metrics}
+    return names.intersection(MAIN) if is_of_scenes(names) else names
+
+
 def columns(metrics: Sequence[str]) -> list[Column]:
     """The metrics that have a number for a scene as a whole: the published first, then those beside them."""
     own = [name for name in metrics if name not in PUBLISHED and not type_of(name)]
@@ -60,7 +69,7 @@ def type_of(metric: str) -> str:
 
 def _about(metric: str) -> str:
     about = metric_kind(metric).about if is_known(metric) else ""
-    return f"{about.partition('. ')[0].rstrip('.')}." if about else ""
+    return f"{_SENTENCE_END.split(about)[0].rstrip('.')}." if about else ""
 
 
 def typed(metrics: Sequence[str]) -> dict[str, str]:

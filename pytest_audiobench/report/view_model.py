@@ -23,7 +23,7 @@ from pytest_audiobench.report.formatting import (
     unparsed_text,
     value_text,
 )
-from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes
+from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
 from pytest_audiobench.report.scorer_comparison import (
     Owner,
     ScorerComparison,
@@ -232,9 +232,8 @@ def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
 
 def _comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
     comparisons = scorer_comparisons(owner)
-    if not is_of_scenes({metric.name for metric in owner.metrics}):
-        return comparisons
-    return tuple(comparison for comparison in comparisons if comparison.table.metric in MAIN)
+    main = main_metrics(metric.name for metric in owner.metrics)
+    return tuple(comparison for comparison in comparisons if comparison.table.metric in main)
 
 
 def _fields(owner: Owner) -> set[str]:

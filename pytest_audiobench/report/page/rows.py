@@ -239,6 +239,8 @@ def right(scores: Mapping[str, float]) -> bool | None:
     """Whether nothing was wrong with the answer: by ``correct``, else by word errors; None when neither is counted."""
     if "correct" in scores:
         return scores["correct"] >= 1
+    if "reward" in scores:
+        return None  # words are a part of what a scene is scored by
     errors = [scores[name] for name in ("S", "D", "I") if name in scores]
     return sum(errors) == 0 if errors else None
 

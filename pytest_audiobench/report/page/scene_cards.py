@@ -32,8 +32,8 @@ def scene_card(scene: Scene, longest: int) -> dict[str, Any]:
         "more": [len(scene.truths) - len(truths), len(scene.guesses) - len(guesses)],
         "pairs": [[truths[pair.truth], guesses[pair.guess], *_pair(pair, scene)] for pair in pairs],
         "counts": [
-            [title, [[name[:LONGEST_LABEL], count] for name, count in list(counts.items())[:MOST_KINDS]]]
-            for title, counts in (("repairs", scene.repairs), ("invalid", scene.invalid))
+            [[name[:LONGEST_LABEL], count] for name, count in list(counts.items())[:MOST_KINDS]]
+            for counts in (scene.repairs, scene.invalid)
         ],
     }
 

@@ -5,6 +5,7 @@
   const LANE_GAP = 5;
   const BAND_HEIGHT = 19;
   const AXIS_HEIGHT = 20;
+  const LEAST_WRITTEN = 0.04;
   const MOST_LAYERS = 6;
   const MOST_VOICES = 8;
   const SHADES = 5;
@@ -13,6 +14,7 @@
   const clock = (value) => value.toFixed(1);
   const span = ({ start, end }) => `${clock(start)}–${clock(end)} s`;
   const quoted = (text) => (text ? `“${text}”` : "");
+  const plainWords = (name) => name.replaceAll("_", " ");
   const ratio = (value) => (value === null ? "–" : value.toFixed(2));
   const shade = (content) => `shade-${Math.min(SHADES - 1, Math.floor(Math.max(0, content) * SHADES))}`;
   const sceneWords = (scene) => (scene ? [...scene.truths, ...scene.guesses].flatMap((event) => [event[3], event[4]]) : []);
@@ -50,7 +52,7 @@
 
   function about(event) {
     const who = [event.type, event.speaker && `by ${event.speaker}`, event.language && `in ${event.language}`].filter(Boolean).join(" ");
-    return [`${who}, ${span(event)}`, quoted(event.words), event.caption, event.loudness.replaceAll("_", " ")].filter(Boolean).join(" · ");
+    return [`${who}, ${span(event)}`, quoted(event.words), event.caption, plainWords(event.loudness)].filter(Boolean).join(" · ");
   }
 
   function fate({ isTrue, pair }) {
@@ -66,7 +68,7 @@
     event.node = svg("g", { class: `event ${state}`, role: "button", tabindex: -1, "aria-label": visible(`${event.isTrue ? "Answer key" : "Answer"}: ${about(event)}; ${fate(event)}`) },
       svg("title", {}, `${about(event)}\n${fate(event)}`),
       svg("rect", { ...size, rx: 3, fill: state === "invented" ? `url(#${hatch})` : null }),
-      svg("svg", size, svg("text", { x: 5, y: BAR_HEIGHT - 5 }, (event.words || event.caption || event.type).slice(0, 160))));
+      event.end - event.start < length * LEAST_WRITTEN ? null : svg("svg", size, svg("text", { x: 5, y: BAR_HEIGHT - 5 }, (event.words || event.caption || event.type).slice(0, 160))));
     return event.node;
   }
 
@@ -161,13 +163,13 @@
   }
 
   const said = (event, words) => longText([words ? quoted(event.words) : "", event.caption].filter(Boolean).join(" · "), "inline", 160);
-  const further = (texts) => el("span", { class: "soft" }, texts.filter(Boolean).map((text) => ` · ${text.replaceAll("_", " ")}`).join(""));
+  const further = (texts) => el("span", { class: "soft" }, texts.filter(Boolean).map((text) => ` · ${text}`).join(""));
 
   // Two rows: the numbers, and below them over the whole width what both sides say.
   function pairRows(pair, play) {
     const { truth, guess } = pair;
     const both = (one, other) => (one === other ? one : [one, other].map((text) => text || "no label").join(" → "));
-    const line = (title, event) => [el("dt", {}, title), el("dd", {}, timeButton(event, play), " ", said(event, truth.kind === 0 && !pair.diff), further([event.loudness]))];
+    const line = (title, event) => [el("dt", {}, title), el("dd", {}, timeButton(event, play), " ", said(event, truth.kind === 0 && !pair.diff), further([plainWords(event.loudness)]))];
     return [
       el("tr", { class: "joined" },
         el("th", { scope: "row" }, el("span", { class: `swatch ${shade(pair.content)}` }), truth.type, further([both(truth.speaker, guess.speaker), both(truth.language, guess.language)])),
@@ -182,7 +184,7 @@
     if (!events.length) return null;
     return el("div", { class: "alone" }, el("h4", {}, `${title}: ${count(events.length)} of ${count(whole)}`),
       el("ul", {}, events.map((event) => el("li", {}, timeButton(event, play), " ", el("strong", {}, event.type), " ", said(event, true),
-        further([event.speaker, event.language, event.loudness])))));
+        further([event.speaker, event.language, plainWords(event.loudness)])))));
   }
 
   // What the list says of a scene.
@@ -202,10 +204,9 @@
   }
 
   function countsLine({ counts, more }) {
-    const listed = (entries) => entries.map(([name, number]) => `${count(number)} ${name.replaceAll("_", " ")}`).join(", ");
-    const [repairs, invalid] = counts.map(([, entries]) => entries);
-    return [repairs.length ? `Repairs in reading the answer: ${listed(repairs)}` : "No repairs in reading the answer",
-      invalid.length ? `no valid event: ${listed(invalid)}` : "no invalid events",
+    const listed = (entries) => entries.map(([name, number]) => `${plainWords(name)} ${count(number)}`).join(", ") || "none";
+    const [repairs, invalid] = counts;
+    return [`Repairs in reading the answer: ${listed(repairs)}`, `invalid events: ${listed(invalid)}`,
       ...["the answer key", "the answer"].map((whose, place) => (more[place] ? `${count(more[place])} more events of ${whose} are not shown` : ""))].filter(Boolean).join("; ") + ".";
   }
 
