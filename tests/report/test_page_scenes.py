@@ -180,7 +180,7 @@ def test_a_scene_is_drawn_at_any_width(runs: Any, opened: Any, width: int) -> No
     assert page.page.locator(".events .missed").count() == 1
     assert page.page.locator(".events .invented").count() == 2
     assert page.page.locator(".events .join").count() == len(PAIRS)
-    lanes = page.page.locator(".names text").all_inner_texts()
+    lanes = page.page.locator(".names text").all_text_contents()
     assert lanes == [
         *("Answer key", "speaker_1", "speaker_2", "vocal burst", "sound", "music"),
         *("Answer", "A", "sound", "music"),
@@ -210,28 +210,38 @@ def test_pairs_stand_with_their_numbers_and_the_difference_of_their_words(runs: 
     assert missed == "Missed: 1 of 5 9.2–9.9 s vocal burst a sigh · speaker_1"
     assert invented.startswith("Invented: 2 of 6 8.7–9.8 s sound a high electronic tone")
     page.page.get_by_text("Repairs in reading the answer: prose 1, key 2; invalid events: time 1.").wait_for()
-    assert page.answers() == [f"Sure! {json.dumps(GUESSES)}"[:600] + "…"]
+    (answer,) = page.answers()
+    assert answer.startswith(f"Sure! {json.dumps(GUESSES)}"[:600])
 
 
 def test_a_click_on_an_event_plays_from_where_it_begins(runs: Any, opened: Any) -> None:
     item = scenes(details())
     page = tall(opened, runs.page(item, sounds=[sound(item)]), 1280)
-    # Playing moves on by itself: that it was asked for is what counts, and from where.
-    page.page.evaluate(
-        "HTMLMediaElement.prototype.play = function () { this.dataset.played = 1; return Promise.resolve(); }"
-    )
-    at = "document.querySelector('#card audio').currentTime"
     page.page.wait_for_function("document.querySelector('#card audio').readyState > 0")
+    page.page.evaluate(
+        """() => {
+          const audio = document.querySelector("#card audio");
+          window.sought = [];
+          window.played = 0;
+          audio.addEventListener("seeking", () => window.sought.push(audio.currentTime));
+          audio.addEventListener("play", () => { window.played += 1; });
+        }"""
+    )
+
+    def sought(count: int) -> float:
+        page.page.wait_for_function("(count) => window.sought.length === count", arg=count)
+        return float(page.page.evaluate("window.sought.at(-1)"))
+
     page.page.get_by_role("button", name="Answer key: sound").click()
-    assert page.page.evaluate(at) == pytest.approx(9.8)
-    assert page.page.locator("#card audio[data-played]").count() == 1
+    assert sought(1) == pytest.approx(9.8, abs=0.1)
+    page.page.wait_for_function("window.played === 1")
     assert "a cat meows · moderate matched: IoU 0.80" in page.page.locator(".reading").inner_text()
     assert page.page.locator(".event.chosen").count() == 2
     page.page.locator(".alone").get_by_role("button", name="Play from 10.5 s").click()
-    assert page.page.evaluate(at) == pytest.approx(10.5)
+    assert sought(2) == pytest.approx(10.5, abs=0.1)
     plot = page.page.locator(".plot").bounding_box()
     page.page.mouse.click(plot["x"] + plot["width"] * 3 / 4, plot["y"] + plot["height"] - 5)
-    assert page.page.evaluate(at) == pytest.approx(18.0, abs=0.2)
+    assert sought(3) == pytest.approx(18.0, abs=0.2)
 
 
 def test_the_timeline_is_read_by_keys(runs: Any, opened: Any) -> None:

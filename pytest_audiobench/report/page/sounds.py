@@ -247,9 +247,10 @@ class PageSounds:
                 "the machine that asks."
             )
         beyond = f" {self.left_out} more did not fit." if self.left_out else ""
+        longest = f"{LONGEST_S:g} s of a clip and {LONGEST_SCENE_S:g} s of a scene"
         return (
             f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model "
-            f"was played it, in mono and MP3, {LONGEST_S:g} s of a clip and {LONGEST_SCENE_S:g} s of a scene at most.{beyond} "
+            f"was played it, in mono and MP3, {longest} at most.{beyond} "
             "--ab-report-audio chooses whose."
         )
 
