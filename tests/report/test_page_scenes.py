@@ -239,8 +239,9 @@ def test_a_click_on_an_event_plays_from_where_it_begins(runs: Any, opened: Any) 
     assert page.page.locator(".event.chosen").count() == 2
     page.page.locator(".alone").get_by_role("button", name="Play from 10.5 s").click()
     assert sought(2) == pytest.approx(10.5, abs=0.1)
-    plot = page.page.locator(".plot").bounding_box()
-    page.page.mouse.click(plot["x"] + plot["width"] * 3 / 4, plot["y"] + plot["height"] - 5)
+    plot = page.page.locator(".plot")
+    size = plot.bounding_box()
+    plot.click(position={"x": size["width"] * 3 / 4, "y": size["height"] - 5})
     assert sought(3) == pytest.approx(18.0, abs=0.2)
 
 

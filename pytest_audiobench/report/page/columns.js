@@ -3,10 +3,17 @@
     return new Map(block.columns.map((figure) => [figure[0], figureOf(figure)]));
   }
 
+  // The unit below the number, where it is words.
+  function valueCell(figure, className) {
+    if (!figure) return el("td", { class: "number" }, "–");
+    const [, number, unit] = figure.value.match(/^(.*?)(?: ([a-z].*))?$/s);
+    return el("td", { class: className }, visible(number), unit ? el("div", { class: "small soft unit" }, visible(unit)) : null);
+  }
+
   function numberCells(name, by) {
     return by.flatMap((figures, number) => {
       const figure = figures.get(name);
-      const value = el("td", { class: number ? "number" : "number value" }, figure ? visible(figure.value) : "–");
+      const value = valueCell(figure, number ? "number" : "number value");
       return number ? [value] : [value, el("td", { class: "number small soft", title: figure ? figure.method : null }, figure ? figure.interval : "")];
     });
   }
@@ -16,14 +23,14 @@
     const [first, ...others] = blocks.map((block) => [visible(block.scorer), true]);
     const rows = own.map(([metric, published, about]) => el("tr", {}, el("th", { scope: "row" }, published || metric,
       published && published !== metric ? el("div", { class: "small soft" }, metric) : null), numberCells(metric, by), el("td", { class: "small about" }, visible(about))));
-    return el("div", {}, el("h3", {}, title), table([["Column"], first, ["interval", true], ...others, ["What it tells"]], rows));
+    return el("div", {}, el("h3", {}, title), table([["Column"], first, ["interval", true], ...others, ["What it tells"]], rows, true));
   }
 
   function typedTable(figures) {
     const rows = data.columns.typed.map(([name, about]) => el("tr", {}, el("th", { scope: "row" }, name),
-      data.columns.types.map((type) => el("td", { class: "number" }, figures.has(`${name}_${type}`) ? visible(figures.get(`${name}_${type}`).value) : "–")),
+      data.columns.types.map((type) => valueCell(figures.get(`${name}_${type}`), "number")),
       el("td", { class: "small about" }, visible(about))));
-    return el("div", {}, el("h3", {}, "By type"), table([["Column"], ...data.columns.types.map((type) => [type.replaceAll("_", " "), true]), ["What it tells"]], rows));
+    return el("div", {}, el("h3", {}, "By type"), table([["Column"], ...data.columns.types.map((type) => [type.replaceAll("_", " "), true]), ["What it tells"]], rows, true));
   }
 
   function drawColumns() {
