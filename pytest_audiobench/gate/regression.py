@@ -32,6 +32,7 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED, other_encoders
 from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 
@@ -210,6 +211,8 @@ def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str
             return f"{what} is {before} in the baseline and {now} here"
     if scorer not in baseline.scorers:
         return f"the baseline has no scorer {scorer}: it has {', '.join(baseline.scorers)}"
+    if encoders := other_encoders(baseline.scorers[scorer], here.scorers[scorer]):
+        return f"the encoder of {scorer} is {encoders[0]} in the baseline and {encoders[1]} here, and {NEVER_COMPARED}"
     if baseline.scorers[scorer] != here.scorers[scorer]:
         return f"the scorer is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):
