@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
-from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.errors import NotComparable, OtherEncoder, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable_eval import (
     ComparableEval,
@@ -38,7 +38,7 @@ from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED, encoder, encoder_of
+from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED, encoder, encoder_of, other_encoders
 from pytest_audiobench.records.run import RegressionRecord
 
 
@@ -189,7 +189,8 @@ class BaselineComparison:
             verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
             if refusals := [verdict for verdict in verdicts if verdict is not None]:
                 self.refused[eval_] = refusals
-                raise NotComparable(
+                encoders = [other_encoders(baseline.scorers.get(name, ""), here.scorers[name]) for name in here.scorers]
+                raise (OtherEncoder if any(encoders) else NotComparable)(
                     f"{eval_} is not comparable with {source_text(baseline.source)}, and nothing was asked: "
                     f"{refusals[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )
