@@ -57,7 +57,7 @@ _VALUES = {
     ),
     "encoder": (
         "static|minilm|folder:PATH",
-        "the text encoder of every protocol that compares meanings by one (docs/scorers.md)",
+        "the text encoder of every eval that compares meanings by one (docs/scoring-again.md)",
     ),
     "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
     "max-requests": ("N", "the most requests that this run may send to remote servers"),

@@ -227,9 +227,7 @@ def _static(_: str) -> TextEncoder:
         lambda: _description("wordllama", _STATIC_FILES, "pooling:mean"),
         load,
         decimals=6,
-        missing_parts=lambda: _lacks(
-            "static", ("wordllama", "tokenizers"), "'pytest-audiobench[baseline]'", _STATIC_FILES
-        ),
+        missing_parts=lambda: _lacks("static", ("wordllama", "tokenizers"), "wordllama tokenizers", _STATIC_FILES),
     )
 
 
