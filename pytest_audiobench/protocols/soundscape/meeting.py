@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from typing import Any
 
@@ -81,15 +82,25 @@ def _timed_errors(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -
             ]
         )
 
-    # It warns of words that are longer than the collar.
-    logger = logging.getLogger("preprocess")
+    with ExitStack() as levels:
+        for name in _LOGGERS:
+            levels.enter_context(_only_errors(logging.getLogger(name)))
+        (rate,) = tcpwer(segments(truths), segments(guesses), collar=COLLAR_S).values()
+    return int(rate.errors)
+
+
+_LOGGERS = ("preprocess", "error_rate")
+"""Where meeteval warns of what answers are free to say: a talker who overlaps himself, words longer than the collar."""
+
+
+@contextmanager
+def _only_errors(logger: logging.Logger) -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        (rate,) = tcpwer(segments(truths), segments(guesses), collar=COLLAR_S).values()
+        yield
     finally:
         logger.setLevel(level)
-    return int(rate.errors)
 
 
 def _diarisation(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
