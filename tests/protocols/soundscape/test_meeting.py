@@ -99,9 +99,7 @@ def test_any_number_of_labels_is_scored(labels, caplog):
 def test_neither_order_nor_names_of_labels_move_a_rate():
     guesses = [speech(number, number + 2.0, f"s{number % 3}", f"{FIRST} {number}") for number in range(8)]
     values = meeting.meeting_statistics(TRUTHS, guesses, 10.0)
-    renamed = [
-        speech(event.start_time, event.end_time, f"z{event.speaker_id}", event.transcription) for event in guesses
-    ]
+    renamed = [replace(event, speaker_id=f"z{event.speaker_id}") for event in guesses]
     assert meeting.meeting_statistics(TRUTHS, renamed, 10.0) == pytest.approx(values)
 
 
