@@ -16,8 +16,8 @@ from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
 from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_differences, caution
 from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable_eval import NEVER_COMPARED
 from pytest_audiobench.gate.thresholds import ALPHA, MARGIN
-from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED
 from pytest_audiobench.verifier.differences import Difference
 
 _NAMED = 5

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, other_encoders
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
-from pytest_audiobench.protocols.text_encoders import other_encoders
 from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, Prompt
 from pytest_audiobench.records.reading import read_lines
 from pytest_audiobench.report.run_reader import load_run

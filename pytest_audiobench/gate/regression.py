@@ -21,7 +21,13 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import (
+    NEVER_COMPARED,
+    ComparableEval,
+    ComparableSample,
+    other_encoders,
+    statistics_of,
+)
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
@@ -32,7 +38,6 @@ from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.metric import MetricKind, Statistics
 from pytest_audiobench.metrics.metric_drops import drop_of, moved
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED, other_encoders
 from pytest_audiobench.records.run import RegressionRecord, RegressionStatus
 from pytest_audiobench.stats.drops import Drop, Question, no_drop
 

@@ -19,10 +19,13 @@ from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
 from pytest_audiobench.errors import NotComparable, OtherEncoder, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable_eval import (
+    NEVER_COMPARED,
     ComparableEval,
     comparable_ahead,
     comparable_eval,
     comparable_rows,
+    encoder_of,
+    other_encoders,
 )
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
@@ -38,7 +41,6 @@ from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.protocols.catalogue import takes_encoder
 from pytest_audiobench.protocols.protocol import Protocol
-from pytest_audiobench.protocols.text_encoders import NEVER_COMPARED, encoder, encoder_of, other_encoders
 from pytest_audiobench.records.run import RegressionRecord
 
 
@@ -141,6 +143,8 @@ class Gate:
     def _check_encoders(self, tests: Collection[str]) -> None:
         if not self._encoder:
             return
+        from pytest_audiobench.protocols.text_encoders import encoder
+
         here = encoder(self._encoder).identity
         for side in (side for contents in self.baseline.models.values() for side in contents.sides.values()):
             if side.eval.partition(":")[0] in tests and takes_encoder(side.protocol):

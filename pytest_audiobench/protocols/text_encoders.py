@@ -30,7 +30,6 @@ Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors: n texts give an array of shape (n, d)."""
 
 DEFAULT_ENCODER = "static"
-NEVER_COMPARED = "figures by different encoders are never compared: name one for both by --ab-encoder"
 _DIGEST = 12
 _TEXTS_IN_MEMORY = 16_384
 _PAIRS_AT_ONCE = 4_096
@@ -105,18 +104,6 @@ def encoder(spec: str) -> TextEncoder:
         wanted = "folder:PATH, with the folder of a model" if name == "folder" else name
         raise UsageError(f"the text encoder {spec[:80]!r} is written {wanted}")
     return make(target)
-
-
-def encoder_of(signature: str) -> str:
-    """The encoder that a scorer's signature names, with its files; "" for a scorer without one."""
-    parts = [part for part in signature.split("|") if part.startswith(("encoder:", "files:"))]
-    return "|".join(parts).removeprefix("encoder:")
-
-
-def other_encoders(first: str, other: str) -> tuple[str, str] | None:
-    """The encoders of two scorers' signatures where each has one and they are not the same."""
-    encoders = encoder_of(first), encoder_of(other)
-    return encoders if all(encoders) and encoders[0] != encoders[1] else None
 
 
 def finite_vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
