@@ -12,24 +12,7 @@ from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.soundscape.columns import clip_statistics, other_statistics
 
 CLIPS = 25
-WORDS = tuple(
-    [
-        "the",
-        "river",
-        "stone",
-        "engine",
-        "door",
-        "laughter",
-        "piano",
-        "slow",
-        "bright",
-        "rain",
-        "wind",
-        "crowd",
-        "bell",
-        "dog",
-    ]
-)
+WORDS = ("the", "river", "stone", "engine", "door", "laughter", "piano", "slow", "bright", "rain", "wind", "crowd")
 MEANINGS = 12
 
 
