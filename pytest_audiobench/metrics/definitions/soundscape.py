@@ -37,6 +37,9 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
         "Reward of the same answers for the next clip's events (in the order of hashes, times cut to that clip): what "
         "this encoder and these clips give to whoever does not listen."
     ),
+    ("found", "higher", SHARE, ("matched",), ("truths",), "there are no true events"): (
+        "The share of true events that are matched: of all types, and of kinds of events."
+    ),
     ("matched_wer", "lower", SHARE, ("rate",), ("matched_speech",), "no speech was matched"): (
         "The mean word error rate of matched speech, each at most 1; of characters where the language is written "
         "without spaces. What was missed does not count: wer_all."
