@@ -11,6 +11,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -50,13 +51,22 @@ def talker_words(events: Sequence[AudioEvent]) -> list[list[str]]:
 def meeting_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float
 ) -> dict[str, float]:
-    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed."""
+    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed.
+
+    Both lists are in order.
+    """
     statistics: dict[str, float] = {}
-    true, said = ([event for event in events if event.type == "speech"] for events in (truths, guesses))
+    true, said = (_numbered([event for event in events if event.type == "speech"]) for events in (truths, guesses))
     for package, _, names, function in _PACKAGES:
         values = function(true, said, duration) if _is_installed(package) else [0.0] * len(names)
         statistics |= dict(zip(names, values, strict=True))
     return statistics
+
+
+def _numbered(events: Sequence[AudioEvent]) -> list[AudioEvent]:
+    """The events with speakers in order of their first: packages choose between equals by the labels' own order."""
+    labels = list(dict.fromkeys(event.speaker_id for event in events))
+    return [replace(event, speaker_id=f"{labels.index(event.speaker_id):04}") for event in events]
 
 
 def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
