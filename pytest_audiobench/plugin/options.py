@@ -55,6 +55,10 @@ _VALUES = {
         "SET[:N]",
         "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
     ),
+    "encoder": (
+        "static|minilm|folder:PATH",
+        "the text encoder of every eval that compares meanings by one (docs/scoring-again.md)",
+    ),
     "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
     "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
@@ -112,6 +116,7 @@ class Options(NamedTuple):
     required: tuple[str, ...]
     scorers: tuple[str, ...]
     prompts: str
+    encoder: str
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
@@ -151,6 +156,7 @@ def read_options(config: pytest.Config) -> Options:
         required=_list(config, "require"),
         scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
+        encoder=_value(config, "encoder"),
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1),
         epochs=_whole_number(config, "epochs", least=1) or 1,
