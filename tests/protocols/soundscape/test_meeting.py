@@ -1,13 +1,17 @@
 """The rates of meetings of two lists of events, beside what comes out by hand."""
 
 import importlib.util
+import math
 from dataclasses import replace
 
 import pytest
 
 from pytest_audiobench.audio.events import AudioEvent
+from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.multi_talker_errors import cp_errors
+from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.soundscape import meeting
+from pytest_audiobench.protocols.soundscape.columns import clip_statistics
 
 FIRST, SECOND = "one two three four", "five six seven eight"
 
@@ -113,4 +117,15 @@ def test_a_package_that_is_missing_is_named_and_its_rates_have_no_value(monkeypa
         ]
     finally:
         meeting.missing_packages.cache_clear()
-    assert set(meeting.meeting_statistics(TRUTHS, TRUTHS, 10.0).values()) == {0.0}
+    statistics = meeting.meeting_statistics(TRUTHS, TRUTHS, 10.0)
+    assert all(math.isnan(value_of(metric_kind(name), [statistics])) for name in ("tcpwer", "der", "jer"))
+    assert "pip install" in metric_kind("der").estimate([statistics], None).method
+
+
+def test_words_of_the_wrong_speaker_are_errors_of_cpwer():
+    def cpwer(guesses):
+        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)[1]
+        return value_of(metric_kind("cpwer"), [statistics])
+
+    one_label = [replace(event, speaker_id="x") for event in TRUTHS]
+    assert (cpwer(TRUTHS), cpwer(one_label), cpwer([])) == (0.0, 1.0, 1.0)
