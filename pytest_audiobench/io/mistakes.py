@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
@@ -28,6 +28,11 @@ class Mistakes:
     def __init__(self) -> None:
         self._sentences: list[str] = []
         self._count = 0
+
+    @property
+    def sentences(self) -> Sequence[str]:
+        """The first ten."""
+        return tuple(self._sentences)
 
     def __bool__(self) -> bool:
         return self._count > 0

@@ -71,6 +71,8 @@ class Pools:
     note: str = ""
     needs_caption: Mapping[str, int] = field(default_factory=dict)
     """How many pieces of a layer have no caption but "the sound of" their label."""
+    refused: tuple[str, ...] = ()
+    """What was left out, and why."""
 
 
 @lru_cache(maxsize=100_000)
