@@ -34,8 +34,8 @@ class Mistakes:
         """The first ten."""
         return tuple(self._sentences)
 
-    def __bool__(self) -> bool:
-        return self._count > 0
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, sentence: str, name: str | None = None, known: Iterable[str] = (), otherwise: str = "") -> None:
         """Adds ``sentence``; with a ``name``, it ends with what :func:`nearest` says of it."""

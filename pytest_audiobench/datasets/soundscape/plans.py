@@ -14,7 +14,7 @@ from typing import TypeVar
 from pytest_audiobench.audio.events import LOUDNESS
 from pytest_audiobench.audio.scene import RATE_HZ, Placement
 from pytest_audiobench.datasets.soundscape.pieces import Piece, Pools, extent_of
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import AudioError, UsageError
 from pytest_audiobench.identity import Payload
 
 T = TypeVar("T")
@@ -146,7 +146,7 @@ def loudness_of(level: str) -> str:
 
 def plans(pools: Pools, profile: Profile, scenes: int, seed: str, shortest_s: float, longest_s: float) -> list[Plan]:
     """The first ``scenes``. Each depends on those before it, which used up sources; more change none of them."""
-    planner = _Planner(pools, profile, seed, shortest_s, longest_s)
+    planner = Planner(pools, profile, seed, shortest_s, longest_s)
     return [planner.plan(number) for number in range(scenes)]
 
 
@@ -176,7 +176,9 @@ Fits = Callable[[Piece, int], bool]
 """Whether a piece may be taken, given its frames."""
 
 
-class _Planner:
+class Planner:
+    """Plans scenes one after the other, from number 0 on."""
+
     def __init__(self, pools: Pools, profile: Profile, seed: str, shortest_s: float, longest_s: float) -> None:
         self._profile, self._seed = profile, seed
         self._shortest_s, self._longest_s = shortest_s, longest_s
@@ -184,6 +186,8 @@ class _Planner:
             layer: [piece for piece in pieces if not (profile.checks and piece.mixes_types(layer))]
             for layer, pieces in pools.layers.items()
         }
+        self.refused: dict[str, str] = {}
+        """Pieces that were drawn and cannot be used, by their sources, with the reason."""
         self._left = {layer: list(range(len(pieces))) for layer, pieces in self._layers.items()}
 
     def plan(self, number: int) -> Plan:
@@ -273,6 +277,16 @@ class _Planner:
                     draft.add("sfx", piece, (first, last), start, level)
                     break
 
+    def _extent(self, piece: Piece) -> tuple[int, int] | None:
+        try:
+            span = extent_of(piece.clip, not self._profile.checks)
+            reason = "nothing is heard in it"
+        except AudioError as error:
+            span, reason = None, str(error)
+        if span is None:
+            self.refused[piece.source] = reason
+        return span
+
     def _take(
         self, draft: _Draft, layer: str, fits: Fits, *identity: str | int
     ) -> tuple[Piece, tuple[int, int]] | None:
@@ -287,7 +301,7 @@ class _Planner:
                     continue
                 tried.add(number)
                 piece = pieces[number]
-                span = extent_of(piece.clip, not self._profile.checks)
+                span = self._extent(piece)
                 is_new = all(item.piece is not piece for item in draft.items)
                 if span and is_new and fits(piece, span[1] - span[0]):
                     left.remove(number)

@@ -116,31 +116,29 @@ def _document(where: str, content: Any, audio: Any, mistakes: Mistakes) -> ClipD
     if not isinstance(content, dict):
         mistakes.add(f"{where} is no JSON object; write one clip's answer key")
         return None
-    own = Mistakes()
-    clip_id, duration, events = content.get("clip_id"), content.get("duration"), content.get("events")
+    before = len(mistakes)
+    clip_id, written, events = content.get("clip_id"), content.get("duration"), content.get("events")
+    duration_s = _seconds(written) or math.inf
     if not isinstance(clip_id, str) or not clip_id or not clip_id.isprintable():
-        own.add(f"{where}: clip_id is no text; name the clip")
-    if not _is_number(duration) or duration <= 0:
-        own.add(f"{where}: duration is no number of seconds above 0; write one")
-        duration = math.inf
+        mistakes.add(f"{where}: clip_id is no text; name the clip")
+    if not 0 < duration_s < math.inf:
+        mistakes.add(f"{where}: duration is no number of seconds above 0; write one")
     if type(content.get("num_speakers", 0)) is not int:
-        own.add(f"{where}: num_speakers is no whole number; count the speakers")
+        mistakes.add(f"{where}: num_speakers is no whole number; count the speakers")
     if not _are_texts(content.get("languages", [])):
-        own.add(f"{where}: languages is no list of texts; list two-letter codes")
+        mistakes.add(f"{where}: languages is no list of texts; list two-letter codes")
     if not isinstance(events, list):
-        own.add(f"{where}: events is no list; list what is heard, [] for nothing")
+        mistakes.add(f"{where}: events is no list; list what is heard, [] for nothing")
         events = []
     try:
         audio = relative_path(audio if isinstance(audio, str) else "")
     except ValueError as error:
-        own.add(f"{where}: audio cannot be used: {error}")
-    pairs = [_event(f"{where}: events[{number}]", event, duration, own) for number, event in enumerate(events)]
+        mistakes.add(f"{where}: audio cannot be used: {error}")
+    pairs = [_event(f"{where}: events[{number}]", event, duration_s, mistakes) for number, event in enumerate(events)]
     pairs.sort(key=lambda pair: pair[0].place)
-    for sentence in own.sentences:
-        mistakes.add(sentence)
-    if own:
+    if len(mistakes) > before:
         return None
-    return ClipDocument(clip_id, float(duration), tuple(e for e, _ in pairs), tuple(o for _, o in pairs), audio)
+    return ClipDocument(str(clip_id), duration_s, tuple(e for e, _ in pairs), tuple(o for _, o in pairs), audio)
 
 
 def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> tuple[AudioEvent, Mapping[str, Any]]:
@@ -151,11 +149,13 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
     kind = event.get("type")
     if kind not in EVENT_TYPES:
         mistakes.add(f"{where}.type is {kind!r:.80}; write one of {', '.join(EVENT_TYPES)}")
-    start, end = event.get("start_time"), event.get("end_time")
+    start, end = _seconds(event.get("start_time")), _seconds(event.get("end_time"))
     for name, time_s in (("start_time", start), ("end_time", end)):
-        if not _is_number(time_s):
+        if time_s is None:
             mistakes.add(f"{where}.{name} is no number of seconds; write one")
-    if _is_number(start) and _is_number(end) and not 0 <= start < end <= duration_s + _TOLERANCE_S:
+    if start is None or end is None:
+        start, end = 0.0, 0.0
+    elif not 0 <= start < end <= duration_s + _TOLERANCE_S:
         mistakes.add(f"{where}.end_time: {start:g} to {end:g} is no time within the {duration_s:g} s of the clip")
     for name in _REQUIRED.get(str(kind), ()):
         if not isinstance(event.get(name), str):
@@ -167,10 +167,10 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
         if (value := event.get(name)) is not None and value not in allowed:
             mistakes.add(f"{where}.{name} is {value!r:.80}; write one of {', '.join(allowed)}")
     if mistakes:
-        return AudioEvent("speech", 0.0, 0.0), {}
+        return AudioEvent("speech", start, end), {}
     texts = {name: event[name] for name in _KEYS[3:] if event.get(name)}
     others = {name: value for name, value in event.items() if name not in _KEYS}
-    return AudioEvent(event["type"], float(start), min(float(end), duration_s), **texts), others
+    return AudioEvent(event["type"], start, min(end, duration_s), **texts), others
 
 
 def _sample(root: DataRoot, document: ClipDocument) -> Sample:
@@ -200,8 +200,8 @@ def _bed(document: ClipDocument) -> str:
     return "none"
 
 
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+def _seconds(value: Any) -> float | None:
+    return float(value) if type(value) in (int, float) and math.isfinite(value) else None
 
 
 def _are_texts(value: Any) -> bool:
