@@ -1,10 +1,11 @@
 """Pools of a user's own: a folder with what there is of each layer, speech, burst, sfx, music and ambience.
 
 ``LAYER.jsonl`` has a piece a line: ``{audio, text, speaker, gender, language, how, style, caption, label, also,
-licence, attribution}``, of which only ``audio``, a path beside it, must be there; speech needs ``text`` and ``language``, too.
-``LAYER.audiobench.toml`` declares how the files of ``LAYER/`` are to be read: metadata of those names is what is known
-of a piece, and the answer is its text or label. Else ``LAYER/`` is Common Voice, Emilia, Multilingual LibriSpeech or
-FSD50K as they are distributed, or sounds by label: a folder for each, ``clips.json`` or a table as ESC-50 has it.
+licence, attribution}``, of which only ``audio``, a path beside it, must be there; speech needs ``text`` and
+``language``, too. ``LAYER.audiobench.toml`` declares how the files of ``LAYER/`` are to be read: metadata of those
+names is what is known of a piece, and the answer is its text or label. Else ``LAYER/`` is Common Voice, Emilia,
+Multilingual LibriSpeech or FSD50K as they are distributed, or sounds by label: a folder for each, ``clips.json`` or a
+table as ESC-50 has it.
 """
 
 from __future__ import annotations
