@@ -1,0 +1,235 @@
+"""What one clip's answer adds to each number: sums and counts, of which metrics are made over clips or over events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from pytest_audiobench.audio.events import EVENT_TYPES, AudioEvent
+from pytest_audiobench.metrics.multi_talker_errors import cp_errors
+from pytest_audiobench.protocols.soundscape.matching import (
+    VOICED,
+    Cosine,
+    Matching,
+    assignment,
+    caption_pairs,
+    is_unspaced,
+    match,
+    ordered,
+    same_language,
+    total_reward,
+    unit_errors,
+)
+from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, talker_words
+
+SEGMENTS_PER_SECOND = 10
+ONSET_COLLAR, OFFSET_SHARE = 0.5, 0.2
+"""Seconds by which an event's beginning may be off; its end by the same, or by this share of its length."""
+LEAST_COVERED = 0.7
+REPEAT_IOU, REPEAT_COSINE = 0.5, 0.9
+
+
+def clip_statistics(
+    truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], invalid: int, duration: float, cosine: Cosine
+) -> tuple[Matching, dict[str, float]]:
+    """How guesses, of which ``invalid`` more are no events, were matched, and all that is counted of it."""
+    matching = match(truths, guesses, cosine)
+    within = list(clipped(matching.guesses, duration))
+    return matching, {
+        **_scores(matching, len(guesses) + invalid),
+        **_contents(matching),
+        **_words(matching),
+        **_inventions(matching, invalid, cosine),
+        **_speakers(matching),
+        **_detections(matching, within, duration),
+        **cp_errors(talker_words(matching.truths), talker_words(matching.guesses)).statistics,
+        **meeting_statistics(matching.truths, within, duration),
+    }
+
+
+def other_statistics(
+    truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float, cosine: Cosine
+) -> dict[str, float]:
+    """The reward of guesses for another clip's events, and how many there are."""
+    reward = total_reward(truths, list(clipped(guesses, duration)), cosine)
+    return {"other_reward": reward, "other_truths": float(len(truths))}
+
+
+NO_OTHER = {"other_reward": 0.0, "other_truths": 0.0}
+"""The same of a set of one clip."""
+
+
+def clipped(events: Iterable[AudioEvent], duration: float) -> Iterator[AudioEvent]:
+    """What of the events is within a clip."""
+    for event in events:
+        if event.start_time < duration:
+            yield event if event.end_time <= duration else replace(event, end_time=duration)
+
+
+def needed_captions(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> Iterator[tuple[str, str]]:
+    """The captions of which :func:`clip_statistics` wants cosines."""
+    yield from caption_pairs(truths, guesses)
+    yield from (captions for _, captions in _repeated_times(ordered(guesses)) if captions[0] != captions[1])
+
+
+def _scores(matching: Matching, guesses: int) -> dict[str, float]:
+    truths, matched, score = len(matching.truths), len(matching.pairs), matching.score
+    best = matching.best.values()
+    return {
+        "truths": truths,
+        "guesses": guesses,
+        "matched": matched,
+        "reward": sum(pair.reward for pair in best),
+        "iou_cos": sum(pair.iou * pair.cosine for pair in best),
+        "iou": sum(pair.iou for pair in best),
+        "reward_1to1": matching.one_to_one,
+        "f1": 2.0 * score / (truths + guesses) if truths + guesses else 1.0,
+        "precision": score / guesses if guesses else float(not truths),
+        "recall": score / truths if truths else float(not guesses),
+        "guessed": float(guesses > 0),
+        "halluc": (guesses - matched) / guesses if guesses else 0.0,
+        "unmatched": guesses - matched,
+    }
+
+
+def _contents(matching: Matching) -> dict[str, float]:
+    counts = dict.fromkeys(("how", "snd", "snd_matched", "burst", "rate", "speaker_right", "language_right"), 0.0)
+    for type_ in EVENT_TYPES:
+        counts |= {f"matched_{type_}": 0.0, f"truths_{type_}": _count(matching.truths, type_)}
+    for pair in matching.pairs:
+        truth, guess = matching.truths[pair.truth], matching.guesses[pair.guess]
+        counts[f"matched_{truth.type}"] += 1.0
+        if truth.type == "speech":
+            counts["how"] += pair.cosine
+            counts["rate"] += unit_errors(truth.transcription, guess.transcription, truth.language).rate
+            counts["speaker_right"] += pair.speaker_right is not False
+            counts["language_right"] += same_language(truth.language, guess.language)
+        elif truth.type == "vocal_burst":
+            counts["burst"] += pair.cosine
+        else:
+            counts["snd"] += pair.cosine
+            counts["snd_matched"] += 1.0
+    return counts
+
+
+def _count(events: Sequence[AudioEvent], type_: str) -> float:
+    return float(sum(event.type == type_ for event in events))
+
+
+def _words(matching: Matching) -> dict[str, float]:
+    """Errors of all that is said, what was missed too: of words, and apart from them of characters."""
+    counts = dict.fromkeys(("word_errors", "words", "character_errors", "characters"), 0.0)
+    guess_of = {pair.truth: matching.guesses[pair.guess].transcription for pair in matching.pairs}
+    for number, truth in enumerate(matching.truths):
+        if truth.type == "speech":
+            unit = "character" if is_unspaced(truth.language) else "word"
+            errors = unit_errors(truth.transcription, guess_of.get(number, ""), truth.language)
+            counts[f"{unit}_errors"] += errors.errors
+            counts[f"{unit}s"] += errors.true
+    return counts
+
+
+def _inventions(matching: Matching, invalid: int, cosine: Cosine) -> dict[str, float]:
+    overlaps = {(truth.type, truth.start_time, truth.end_time) for truth in matching.truths}
+    apart = sum(
+        not any(
+            type_ == guess.type and start < guess.end_time and guess.start_time < end for type_, start, end in overlaps
+        )
+        for guess in matching.guesses
+    )
+    repeats = {
+        later
+        for later, (first, second) in _repeated_times(matching.guesses)
+        if first == second or cosine(first, second) >= REPEAT_COSINE
+    }
+    return {"no_overlap": apart + invalid, "repeats": len(repeats)}
+
+
+def _repeated_times(guesses: Sequence[AudioEvent]) -> Iterator[tuple[int, tuple[str, str]]]:
+    """The number of each guess that sounds when an earlier one of its type does, with both captions."""
+    captions = [event.caption for event in guesses]
+    for type_ in EVENT_TYPES:
+        numbers = [number for number, event in enumerate(guesses) if event.type == type_ and captions[number]]
+        starts, ends = (
+            np.array([getattr(guesses[number], name) for number in numbers], dtype=np.float64)
+            for name in ("start_time", "end_time")
+        )
+        both = np.minimum.outer(ends, ends) - np.maximum.outer(starts, starts)
+        either = np.maximum.outer(ends, ends) - np.minimum.outer(starts, starts)
+        # Of two that overlap, the seconds of either are those from the first's beginning to the last's end.
+        for later, earlier in np.argwhere(np.tril(both >= REPEAT_IOU * either, -1)).tolist():
+            first, second = sorted((captions[numbers[earlier]], captions[numbers[later]]))
+            yield numbers[later], (first, second)
+
+
+def _speakers(matching: Matching) -> dict[str, float]:
+    counts = [
+        len({event.speaker_id for event in events if event.type in VOICED})
+        for events in (matching.truths, matching.guesses)
+    ]
+    return {"speakers_error": abs(counts[0] - counts[1])}
+
+
+def _detections(matching: Matching, within: Sequence[AudioEvent], duration: float) -> dict[str, float]:
+    """By type: seconds and segments that sound, and how many events are where the answer key has them."""
+    counts: dict[str, float] = {}
+    for type_ in EVENT_TYPES:
+        true = [event for event in matching.truths if event.type == type_]
+        guessed = [event for event in matching.guesses if event.type == type_]
+        inside = [event for event in within if event.type == type_]
+        truths = spans(true)
+        segments, claimed_segments = (_segments(events) for events in (true, inside))
+        near = [[float(_near(truth, guess)) for guess in guessed] for truth in true]
+        hits = sum(near[row][column] for row, column in assignment(np.array(near).reshape(len(true), len(guessed))))
+        relevant = [event for event in guessed if _covered(event, truths)]
+        counts |= {
+            f"guesses_{type_}": float(len(guessed)),
+            f"seconds_{type_}": _length(truths),
+            f"claimed_{type_}": _length(spans(inside)),
+            f"active_{type_}": float(len(segments)),
+            f"active_claimed_{type_}": float(len(claimed_segments)),
+            f"active_both_{type_}": float(len(segments & claimed_segments)),
+            f"on_time_{type_}": hits,
+            f"covered_{type_}": float(sum(_covered(truth, spans(relevant)) for truth in true)),
+            f"uncovered_{type_}": float(len(guessed) - len(relevant)),
+        }
+    return counts
+
+
+def spans(events: Iterable[AudioEvent]) -> list[tuple[float, float]]:
+    """The times at which any of the events is heard, apart and in order."""
+    apart: list[tuple[float, float]] = []
+    for start, end in sorted((event.start_time, event.end_time) for event in events):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = apart[-1][0], max(end, apart[-1][1])
+        else:
+            apart.append((start, end))
+    return apart
+
+
+def _length(times: Sequence[tuple[float, float]]) -> float:
+    return math.fsum(end - start for start, end in times)
+
+
+def _covered(event: AudioEvent, times: Sequence[tuple[float, float]]) -> bool:
+    """Whether the event is heard at these times for the most part."""
+    both = math.fsum(max(0.0, min(event.end_time, end) - max(event.start_time, start)) for start, end in times)
+    return both >= LEAST_COVERED * (event.end_time - event.start_time)
+
+
+def _segments(events: Iterable[AudioEvent]) -> set[int]:
+    """The numbers of the segments in which any of the events is heard."""
+    numbers: set[int] = set()
+    for start, end in spans(events):
+        first, last = (round(time * SEGMENTS_PER_SECOND, 6) for time in (start, end))
+        numbers.update(range(math.floor(first), math.ceil(last)))
+    return numbers
+
+
+def _near(truth: AudioEvent, guess: AudioEvent) -> bool:
+    collar = max(ONSET_COLLAR, OFFSET_SHARE * (truth.end_time - truth.start_time))
+    late = abs(truth.start_time - guess.start_time), abs(truth.end_time - guess.end_time)
+    return late[0] <= ONSET_COLLAR and late[1] <= collar
