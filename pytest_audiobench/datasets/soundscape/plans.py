@@ -147,7 +147,7 @@ def loudness_of(level: str) -> str:
 def plans(pools: Pools, profile: Profile, scenes: int, seed: str, shortest_s: float, longest_s: float) -> list[Plan]:
     """The first ``scenes``. Each depends on those before it, which used up sources; more change none of them."""
     planner = Planner(pools, profile, seed, shortest_s, longest_s)
-    return [planner.plan(number) for number in range(scenes)]
+    return [planner.plan() for _ in range(scenes)]
 
 
 @dataclass
@@ -180,7 +180,7 @@ class Planner:
     """Plans scenes one after the other, from number 0 on."""
 
     def __init__(self, pools: Pools, profile: Profile, seed: str, shortest_s: float, longest_s: float) -> None:
-        self._profile, self._seed = profile, seed
+        self._profile, self._seed, self._number = profile, seed, 0
         self._shortest_s, self._longest_s = shortest_s, longest_s
         self._layers = {
             layer: [piece for piece in pieces if not (profile.checks and piece.mixes_types(layer))]
@@ -190,7 +190,9 @@ class Planner:
         """Pieces that were drawn and cannot be used, by their sources, with the reason."""
         self._left = {layer: list(range(len(pieces))) for layer, pieces in self._layers.items()}
 
-    def plan(self, number: int) -> Plan:
+    def plan(self) -> Plan:
+        """The next one."""
+        number, self._number = self._number, self._number + 1
         key = ("soundscape", self._seed, number)
         draft = _Draft(int(between(self._shortest_s, self._longest_s, *key, "duration") * 10) * _TENTH)
         self._add_bed(draft, key)

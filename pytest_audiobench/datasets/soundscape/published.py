@@ -168,8 +168,9 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
             mistakes.add(f"{where}.{name} is {value!r:.80}; write one of {', '.join(allowed)}")
     if mistakes:
         return AudioEvent("speech", start, end), {}
-    texts = {name: event[name] for name in _KEYS[3:] if event.get(name)}
-    others = {name: value for name, value in event.items() if name not in _KEYS}
+    names = [name for name in _KEYS[3:] if name != "loudness" or "description" in _REQUIRED[event["type"]]]
+    texts = {name: event[name] for name in names if event.get(name)}
+    others = {name: value for name, value in event.items() if name not in texts and name not in _KEYS[:3]}
     return AudioEvent(event["type"], start, min(end, duration_s), **texts), others
 
 

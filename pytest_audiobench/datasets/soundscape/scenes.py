@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,11 +13,12 @@ from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.events import AudioEvent, events_text
 from pytest_audiobench.audio.scene import RATE_HZ
 from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.soundscape.bundled_pools import bundled_pools
 from pytest_audiobench.datasets.soundscape.pieces import Pools
-from pytest_audiobench.datasets.soundscape.plans import Item, Plan, between, loudness_of, plans, profile_of
+from pytest_audiobench.datasets.soundscape.plans import Item, Plan, Profile, between, loudness_of, plans, profile_of
 from pytest_audiobench.errors import UsageError
 
 GROUPS = ("languages", "overlap", "bed", "length")
@@ -34,6 +36,7 @@ def soundscape_scenes(
     pools: str | Path | None = None,
     shortest_s: float = 10.0,
     longest_s: float = 30.0,
+    bed_db: float | None = None,
 ) -> Dataset:
     """Clips in which several things happen at once, and what is heard in each, and when.
 
@@ -42,26 +45,32 @@ def soundscape_scenes(
     bursts. ``scenes`` are as many as ``--ab-scenes`` says unless given, 40 by default; more change none of the others.
     Profiles are ``published`` (as SoundScape-Bench was put together), ``published-raw`` (without our checks),
     ``large``, ``overlap`` (the second voice always begins inside the first), ``bed-music``, ``bed-ambience`` and
-    ``bed-none`` (the same foregrounds over each), and ``silence`` (nothing is heard but faint hiss).
+    ``bed-none`` (the same foregrounds over each), and ``silence`` (nothing is heard but faint hiss). ``bed_db`` is the
+    beds' level in dB of full scale; data sets that differ in it alone are the points of a curve.
 
     A sample's reference is a JSON array of events (:class:`pytest_audiobench.audio.events.AudioEvent`). Metadata:
     duration, languages, speakers, events, overlap, bed, length; ``pieces``, JSON of what is known of each event's
     piece. Raises UsageError for a profile that there is not, and for numbers that make no scenes.
     """
-    if profile != SILENCE:
-        profile_of(profile)
+    chosen = None if profile == SILENCE else profile_of(profile)
+    if chosen and bed_db is not None:
+        chosen = replace(chosen, bed_levels=(f"{10 ** (bed_db / 20):.6f}",))
     if not 1.0 <= shortest_s <= longest_s <= _MOST_S or not 1 <= (scenes or 1) <= _MOST_SCENES:
         raise UsageError(
             f"scenes={scenes} of shortest_s={shortest_s:g} to longest_s={longest_s:g} are none: give 1 to "
             f"{_MOST_SCENES:,}, of 1 to {_MOST_S:g} s"
         )
     parts = [profile, f"{shortest_s:g}-{longest_s:g}s", *([] if seed == "1" else [f"seed{seed}"])]
-    read = partial(_samples, profile, scenes, seed, pools, shortest_s, longest_s)
-    return Dataset(f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, is_timed=True)
+    read = partial(_samples, chosen, scenes, seed, pools, shortest_s, longest_s)
+    dataset = Dataset(f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, is_timed=True)
+    if bed_db is None:
+        return dataset
+    level = Perturbation(f"bed{bed_db:g}dB", "bed", lambda places: list, bed_db, "dB of full scale", "higher")
+    return replace(dataset, name=f"{dataset.name}+{level}", perturbation=level)
 
 
 def _samples(
-    profile: str,
+    profile: Profile | None,
     scenes: int | None,
     seed: str,
     folder: str | Path | None,
@@ -70,10 +79,10 @@ def _samples(
     places: Places,
 ) -> Sequence[Sample]:
     count = scenes or places.scenes or 40
-    if profile == SILENCE:
+    if profile is None:
         return [_silent_sample(seed, number, shortest_s, longest_s) for number in range(count)]
     pools = pools_at(folder, places)
-    return [sample_of(plan) for plan in plans(pools, profile_of(profile), count, seed, shortest_s, longest_s)]
+    return [sample_of(plan) for plan in plans(pools, profile, count, seed, shortest_s, longest_s)]
 
 
 def pools_at(folder: str | Path | None, places: Places) -> Pools:
@@ -149,7 +158,7 @@ def event_facts(events: Sequence[AudioEvent], duration_s: float) -> dict[str, Fi
         a.end_time > b.start_time and b.end_time > a.start_time for a in speech for b in speech if a is not b
     )
     return {
-        "duration": f"{duration_s:g}",
+        "duration": duration_s,
         "languages": "+".join(sorted({event.language for event in speech} - {""})) or "none",
         "speakers": len({event.speaker_id for event in events} - {""}),
         "events": len(events),
