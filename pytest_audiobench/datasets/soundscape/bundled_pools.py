@@ -19,7 +19,7 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.soundscape.pieces import Piece, Pools
 
-NOTE = "synthetic voices and computed sounds; no vocal bursts; delivery is a setting of a synthesiser, not felt"
+NOTE = "of bundled pools: synthetic voices and computed sounds; no vocal bursts; delivery is a setting of a synthesiser, not felt"
 _LICENCE = "CC0-1.0"
 _LEVEL_DB = -34.0
 """At which no computed sound passes full scale."""
@@ -86,18 +86,24 @@ def bundled_pools() -> Pools:
 
 
 def _speech() -> Iterator[Piece]:
-    seen: set[Clip] = set()
+    seen: set[str] = set()
     for sample in _samples("emotion", "transcription", "language"):
-        (clip,) = sample.clips
-        if clip not in seen:
-            seen.add(clip)
-            facts = cast(Mapping[str, str], sample.metadata)
+        facts = cast(Mapping[str, str], sample.metadata)
+        if facts["recording"] not in seen:
+            seen.add(facts["recording"])
             how, style = _HOWS[facts.get("delivery", "")]
             # A variant of the synthesiser is one voice, whatever accent or language it speaks.
             speaker = facts["voice"].rpartition("+")[2]
             words, language = facts["text"], facts["language"]
             yield Piece(
-                facts["recording"], clip, words, speaker, language=language, how=how, style=style, licence=_LICENCE
+                facts["recording"],
+                sample.clips[0],
+                words,
+                speaker,
+                language=language,
+                how=how,
+                style=style,
+                licence=_LICENCE,
             )
 
 

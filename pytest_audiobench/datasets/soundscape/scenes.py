@@ -16,7 +16,7 @@ from pytest_audiobench.datasets.dataset import Dataset
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Field, Sample
-from pytest_audiobench.datasets.soundscape.bundled_pools import bundled_pools
+from pytest_audiobench.datasets.soundscape.bundled_pools import NOTE, bundled_pools
 from pytest_audiobench.datasets.soundscape.pieces import Pools
 from pytest_audiobench.datasets.soundscape.plans import Item, Plan, Profile, between, loudness_of, plans, profile_of
 from pytest_audiobench.errors import UsageError
@@ -55,14 +55,16 @@ def soundscape_scenes(
     chosen = None if profile == SILENCE else profile_of(profile)
     if chosen and bed_db is not None:
         chosen = replace(chosen, bed_levels=(f"{10 ** (bed_db / 20):.6f}",))
-    if not 1.0 <= shortest_s <= longest_s <= _MOST_S or not 1 <= (scenes or 1) <= _MOST_SCENES:
+    if not 1.0 <= shortest_s <= longest_s <= _MOST_S or not (scenes is None or 1 <= scenes <= _MOST_SCENES):
         raise UsageError(
             f"scenes={scenes} of shortest_s={shortest_s:g} to longest_s={longest_s:g} are none: give 1 to "
             f"{_MOST_SCENES:,}, of 1 to {_MOST_S:g} s"
         )
     parts = [profile, f"{shortest_s:g}-{longest_s:g}s", *([] if seed == "1" else [f"seed{seed}"])]
     read = partial(_samples, chosen, scenes, seed, pools, shortest_s, longest_s)
-    dataset = Dataset(f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, is_timed=True)
+    dataset = Dataset(
+        f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, note=NOTE if pools is None else "", is_timed=True
+    )
     if bed_db is None:
         return dataset
     level = Perturbation(f"bed{bed_db:g}dB", "bed", lambda places: list, bed_db, "dB of full scale", "higher")
