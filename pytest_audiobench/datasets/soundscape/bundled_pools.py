@@ -19,7 +19,10 @@ from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.datasets.soundscape.pieces import Piece, Pools
 
-NOTE = "of bundled pools: synthetic voices and computed sounds; no vocal bursts; delivery is a setting of a synthesiser, not felt"
+NOTE = (
+    "of bundled pools: synthetic voices and computed sounds; no vocal bursts; delivery is a setting of a synthesiser, "
+    "nobody felt it"
+)
 _LICENCE = "CC0-1.0"
 _LEVEL_DB = -34.0
 """At which no computed sound passes full scale."""
