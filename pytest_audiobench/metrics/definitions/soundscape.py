@@ -15,7 +15,8 @@ from pytest_audiobench.records.fields import Direction
 _REWARD = "overlap in time (IoU) times agreement of content (the cosine of captions; of speech, half of that and half "
 _REWARD += "the accuracy of its words)"
 
-_MEETING = "what computes it is missing: pip install 'pytest-audiobench[meeting]'"
+_MEETING = "or what computes it is missing: pip install 'pytest-audiobench[meeting]'"
+_NO_WORDS, _NOBODY = f"the answer keys hold no words, {_MEETING}", f"nobody speaks, {_MEETING}"
 
 _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str], str] = {
     ("reward", "higher", SHARE, ("reward",), ("truths",), "there are no true events"): (
@@ -76,7 +77,7 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
         "Character errors of matched speech and all characters of missed speech over all that are spoken, in Chinese, "
         "Cantonese and Japanese."
     ),
-    ("tcpwer", "lower", WORD_ERRORS, ("timed_errors",), ("timed_words",), f"no words, or {_MEETING}"): (
+    ("tcpwer", "lower", WORD_ERRORS, ("timed_errors",), ("timed_words",), _NO_WORDS): (
         "Time-constrained cpWER (von Neumann et al. 2023) by meeteval, collar 5 s: words are right only near their "
         "time."
     ),
@@ -86,12 +87,12 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
         "seconds per second",
         ("diarisation_errors",),
         ("spoken_seconds",),
-        f"nobody speaks, or {_MEETING}",
+        _NOBODY,
     ): (
         "Diarisation error rate by pyannote.metrics, no collar, overlapped speech counted: seconds of speech missed, "
         "made up and given to the wrong speaker over seconds spoken."
     ),
-    ("jer", "lower", SHARE, ("jaccard_errors",), ("jaccard_speakers",), f"nobody speaks, or {_MEETING}"): (
+    ("jer", "lower", SHARE, ("jaccard_errors",), ("jaccard_speakers",), _NOBODY): (
         "Jaccard error rate by pyannote.metrics: the mean over speakers of the share of their time that is wrong."
     ),
 }

@@ -25,11 +25,12 @@ from pytest_audiobench.protocols.soundscape.matching import (
 )
 from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, talker_words
 
-SEGMENTS_PER_SECOND = 10
+SEGMENT_S = 0.1
 ONSET_COLLAR, OFFSET_SHARE = 0.5, 0.2
 """Seconds by which an event's beginning may be off; its end by the same, or by this share of its length."""
 LEAST_COVERED = 0.7
 REPEAT_IOU, REPEAT_COSINE = 0.5, 0.9
+_ROUNDING = 1e-9
 
 
 def clip_statistics(
@@ -44,7 +45,7 @@ def clip_statistics(
         **_words(matching),
         **_inventions(matching, invalid, cosine),
         **_speakers(matching),
-        **_detections(matching, within, duration),
+        **_detections(matching, within),
         **cp_errors(talker_words(matching.truths), talker_words(matching.guesses)).statistics,
         **meeting_statistics(matching.truths, within, duration),
     }
@@ -173,30 +174,61 @@ def _speakers(matching: Matching) -> dict[str, float]:
     return {"speakers_error": abs(counts[0] - counts[1])}
 
 
-def _detections(matching: Matching, within: Sequence[AudioEvent], duration: float) -> dict[str, float]:
+def _detections(matching: Matching, within: Sequence[AudioEvent]) -> dict[str, float]:
     """By type: seconds and segments that sound, and how many events are where the answer key has them."""
     counts: dict[str, float] = {}
     for type_ in EVENT_TYPES:
-        true = [event for event in matching.truths if event.type == type_]
-        guessed = [event for event in matching.guesses if event.type == type_]
-        inside = [event for event in within if event.type == type_]
-        truths = spans(true)
-        segments, claimed_segments = (_segments(events) for events in (true, inside))
-        near = [[float(_near(truth, guess)) for guess in guessed] for truth in true]
-        hits = sum(near[row][column] for row, column in assignment(np.array(near).reshape(len(true), len(guessed))))
-        relevant = [event for event in guessed if _covered(event, truths)]
+        true, guessed, inside = (
+            [event for event in events if event.type == type_] for events in (matching.truths, matching.guesses, within)
+        )
+        segments, claimed = (active_segments(events) for events in (true, inside))
+        covered, uncovered = covered_events(true, guessed)
         counts |= {
-            f"guesses_{type_}": float(len(guessed)),
-            f"seconds_{type_}": _length(truths),
+            f"guesses_{type_}": len(guessed),
+            f"seconds_{type_}": _length(spans(true)),
             f"claimed_{type_}": _length(spans(inside)),
-            f"active_{type_}": float(len(segments)),
-            f"active_claimed_{type_}": float(len(claimed_segments)),
-            f"active_both_{type_}": float(len(segments & claimed_segments)),
-            f"on_time_{type_}": hits,
-            f"covered_{type_}": float(sum(_covered(truth, spans(relevant)) for truth in true)),
-            f"uncovered_{type_}": float(len(guessed) - len(relevant)),
+            f"active_{type_}": len(segments),
+            f"active_claimed_{type_}": len(claimed),
+            f"active_both_{type_}": len(segments & claimed),
+            f"on_time_{type_}": events_on_time(true, guessed),
+            f"covered_{type_}": covered,
+            f"uncovered_{type_}": uncovered,
         }
     return counts
+
+
+def active_segments(events: Iterable[AudioEvent], seconds: float = SEGMENT_S) -> set[int]:
+    """The numbers of the segments, of so many seconds, in which any of the events is heard."""
+    numbers: set[int] = set()
+    for start, end in spans(events):
+        first, last = (round(time / seconds, 6) for time in (start, end))
+        numbers.update(range(math.floor(first), math.ceil(last)))
+    return numbers
+
+
+def events_on_time(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], collar: float = ONSET_COLLAR) -> int:
+    """How many guesses begin and end when a true event does, one to one."""
+    near = np.array([[_is_on_time(truth, guess, collar) for guess in guesses] for truth in truths], dtype=np.float64)
+    return sum(int(near[place]) for place in assignment(near.reshape(len(truths), len(guesses))))
+
+
+def _is_on_time(truth: AudioEvent, guess: AudioEvent, collar: float) -> bool:
+    late = max(collar, OFFSET_SHARE * (truth.end_time - truth.start_time))
+    # Times are decimals: a tenth of a second off is not to be more than that.
+    return (
+        abs(truth.start_time - guess.start_time) <= collar + _ROUNDING
+        and abs(truth.end_time - guess.end_time) <= late + _ROUNDING
+    )
+
+
+def covered_events(
+    truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], least: float = LEAST_COVERED
+) -> tuple[int, int]:
+    """How many true events such guesses cover as true events cover; and how many other guesses there are."""
+    true = spans(truths)
+    relevant = [guess for guess in guesses if _is_covered(guess, true, least)]
+    claimed = spans(relevant)
+    return sum(_is_covered(truth, claimed, least) for truth in truths), len(guesses) - len(relevant)
 
 
 def spans(events: Iterable[AudioEvent]) -> list[tuple[float, float]]:
@@ -214,22 +246,7 @@ def _length(times: Sequence[tuple[float, float]]) -> float:
     return math.fsum(end - start for start, end in times)
 
 
-def _covered(event: AudioEvent, times: Sequence[tuple[float, float]]) -> bool:
-    """Whether the event is heard at these times for the most part."""
+def _is_covered(event: AudioEvent, times: Sequence[tuple[float, float]], least: float) -> bool:
+    """Whether the event is heard at these times for the least share of its length."""
     both = math.fsum(max(0.0, min(event.end_time, end) - max(event.start_time, start)) for start, end in times)
-    return both >= LEAST_COVERED * (event.end_time - event.start_time)
-
-
-def _segments(events: Iterable[AudioEvent]) -> set[int]:
-    """The numbers of the segments in which any of the events is heard."""
-    numbers: set[int] = set()
-    for start, end in spans(events):
-        first, last = (round(time * SEGMENTS_PER_SECOND, 6) for time in (start, end))
-        numbers.update(range(math.floor(first), math.ceil(last)))
-    return numbers
-
-
-def _near(truth: AudioEvent, guess: AudioEvent) -> bool:
-    collar = max(ONSET_COLLAR, OFFSET_SHARE * (truth.end_time - truth.start_time))
-    late = abs(truth.start_time - guess.start_time), abs(truth.end_time - guess.end_time)
-    return late[0] <= ONSET_COLLAR and late[1] <= collar
+    return both >= least * (event.end_time - event.start_time) - _ROUNDING

@@ -8,7 +8,9 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -47,13 +49,22 @@ def talker_words(events: Sequence[AudioEvent]) -> list[list[str]]:
 def meeting_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float
 ) -> dict[str, float]:
-    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed."""
+    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed.
+
+    Both lists are in order.
+    """
     statistics: dict[str, float] = {}
-    true, said = ([event for event in events if event.type == "speech"] for events in (truths, guesses))
+    true, said = (_numbered([event for event in events if event.type == "speech"]) for events in (truths, guesses))
     for package, _, names, function in _PACKAGES:
         values = function(true, said, duration) if _is_installed(package) else [0.0] * len(names)
         statistics |= dict(zip(names, values, strict=True))
     return statistics
+
+
+def _numbered(events: Sequence[AudioEvent]) -> list[AudioEvent]:
+    """The events with speakers in order of their first: packages choose between equals by the labels' own order."""
+    labels = list(dict.fromkeys(event.speaker_id for event in events))
+    return [replace(event, speaker_id=f"{labels.index(event.speaker_id):04}") for event in events]
 
 
 def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
@@ -81,15 +92,25 @@ def _timed_errors(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -
             ]
         )
 
-    # It warns of words that are longer than the collar.
-    logger = logging.getLogger("preprocess")
+    with ExitStack() as levels:
+        for name in _LOGGERS:
+            levels.enter_context(_only_errors(logging.getLogger(name)))
+        (rate,) = tcpwer(segments(truths), segments(guesses), collar=COLLAR_S).values()
+    return int(rate.errors)
+
+
+_LOGGERS = ("preprocess", "error_rate")
+"""Where meeteval warns of what answers are free to say: a talker who overlaps himself, words longer than the collar."""
+
+
+@contextmanager
+def _only_errors(logger: logging.Logger) -> Iterator[None]:
     level = logger.level
     logger.setLevel(logging.ERROR)
     try:
-        (rate,) = tcpwer(segments(truths), segments(guesses), collar=COLLAR_S).values()
+        yield
     finally:
         logger.setLevel(level)
-    return int(rate.errors)
 
 
 def _diarisation(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:

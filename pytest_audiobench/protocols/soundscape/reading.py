@@ -6,28 +6,26 @@ Neither reading fails on any text: what is read is bounded, and no step takes mo
 from __future__ import annotations
 
 import json
-import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
-from pytest_audiobench.audio.events import EVENT_TYPES, AudioEvent, in_order
-from pytest_audiobench.protocols.soundscape.aliases import KEYS, SPANS, TYPES, plain_name
+from pytest_audiobench.audio.events import AudioEvent, in_order
+from pytest_audiobench.protocols.soundscape.event_fields import (
+    KEYS,
+    TYPES,
+    InvalidEvent,
+    Json,
+    LenientEvents,
+    plain_name,
+    strict_event,
+)
 
-MOST_TEXT, MOST_BRACKETS, MOST_EVENTS, MOST_CHARACTERS = 200_000, 2_000, 500, 2_000
-"""Characters of an answer, brackets tried, events, and characters of an event's text: what is read of more."""
+MOST_TEXT, MOST_BRACKETS, MOST_EVENTS = 200_000, 2_000, 500
+"""Characters of an answer, brackets tried, and events that are read of more."""
 _MOST_SCANNED = 20 * MOST_TEXT
-_MOST_TIME = 60
-
-TEXTS = tuple(field.name for field in fields(AudioEvent) if field.name not in ("type", "start_time", "end_time"))
-Json: TypeAlias = Any
-
-
-class _Invalid(Exception):
-    """Why an object is no event."""
 
 
 @dataclass
@@ -63,9 +61,9 @@ class Reading:
         for value in objects[:MOST_EVENTS]:
             try:
                 if not isinstance(value, dict):
-                    raise _Invalid("no object")
+                    raise InvalidEvent("no object")
                 events.append(event_of(value))
-            except _Invalid as reason:
+            except InvalidEvent as reason:
                 self.invalid[str(reason)] += 1
         if len(objects) > MOST_EVENTS:
             self.invalid["too many"] = len(objects) - MOST_EVENTS
@@ -82,20 +80,7 @@ def read_strict(text: str) -> Reading:
     except (ValueError, RecursionError):
         return Reading("unparsed")
     objects = value.get("events") if isinstance(value, dict) else value
-    return Reading("parsed")._add(objects, _strict_event) if isinstance(objects, list) else Reading("unparsed")
-
-
-def _strict_event(value: Mapping[str, Json]) -> AudioEvent:
-    type_ = value.get("type")
-    if not isinstance(type_, str) or type_ not in EVENT_TYPES:
-        raise _Invalid("type")
-    start, end = (_number(value.get(name)) for name in ("start_time", "end_time"))
-    if start is None or end is None or not 0 <= start < end:
-        raise _Invalid("time")
-    texts = {name: value[name] for name in TEXTS if value.get(name) is not None}
-    if not all(isinstance(given, str) for given in texts.values()):
-        raise _Invalid("field")
-    return AudioEvent(type_, start, end, **{name: _bounded(given) for name, given in texts.items()})
+    return Reading("parsed")._add(objects, strict_event) if isinstance(objects, list) else Reading("unparsed")
 
 
 def read_lenient(text: str, duration: float) -> Reading:
@@ -115,7 +100,7 @@ def read_lenient(text: str, duration: float) -> Reading:
     if objects is None:
         reading.status = "unparsed"
         return reading
-    return reading._add(objects, _LenientReader(duration, reading.repairs))
+    return reading._add(objects, LenientEvents(duration, reading.repairs).event)
 
 
 def _no_constant(name: str) -> Json:
@@ -245,104 +230,3 @@ def _decoded(text: str) -> Iterator[Json]:
                 yield _UNCLOSED
         else:
             yield value
-
-
-def _number(value: Json) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if math.isfinite(number) else None
-
-
-_UNIT = re.compile(r"\s*(?:s|secs?|seconds?)\.?\Z")
-_DECIMAL = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)", re.ASCII)
-_CLOCK = re.compile(r"(?:(\d{1,2}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d+)?)", re.ASCII)
-_RANGE = re.compile(r"\s*(?:-|–|—|to|\.\.)\s*")
-
-
-def seconds(value: Json) -> float | None:
-    """A number or a text such as "3,2", "3.2 s" or "1:02.5" in seconds; None where it is no time."""
-    if not isinstance(value, str) or len(value) > _MOST_TIME:
-        return _number(value)
-    text = _UNIT.sub("", unicodedata.normalize("NFKC", value).strip().lower())
-    if _DECIMAL.fullmatch(text):
-        return _number(float(text.replace(",", ".")))
-    if clock := _CLOCK.fullmatch(text):
-        hours, minutes, rest = clock.groups()
-        last = float(rest.replace(",", "."))
-        if last < 60 and (hours is None or int(minutes) < 60):
-            return int(hours or 0) * 3600 + int(minutes) * 60 + last
-    return None
-
-
-def _bounded(text: str) -> str:
-    # JSON can escape halves of characters, which no file can hold.
-    return text[:MOST_CHARACTERS].strip().encode("utf-8", "replace").decode()
-
-
-@dataclass
-class _LenientReader:
-    """Makes an event of an object; raises _Invalid where it is none."""
-
-    duration: float
-    repairs: Counter[str]
-
-    def __call__(self, value: Mapping[str, Json]) -> AudioEvent:
-        given: dict[str, Json] = {}
-        for key, each in value.items():
-            given.setdefault(plain_name(key), each)
-        name = self._taken(given, "type")
-        if not isinstance(name, str) or (type_ := TYPES.get(plain_name(name))) is None:
-            raise _Invalid("type")
-        self.repairs["type"] += name != type_
-        start, end = self._times(given)
-        texts = {text: self._text(self._taken(given, text)) for text in TEXTS if text != "vocal_burst" or type_ == text}
-        return AudioEvent(type_, start, end, **texts)
-
-    def _taken(self, given: Mapping[str, Json], name: str) -> Json:
-        alias = next((alias for alias in KEYS[name] if given.get(alias) is not None), name)
-        self.repairs["key"] += alias != name
-        return given.get(alias)
-
-    def _times(self, given: Mapping[str, Json]) -> tuple[float, float]:
-        first, last = self._taken(given, "start_time"), self._taken(given, "end_time")
-        span = next((given[name] for name in SPANS if name in given), None)
-        if first is None and last is None and span is not None:
-            ends = _RANGE.split(span, maxsplit=1) if isinstance(span, str) and len(span) <= _MOST_TIME else span
-            if isinstance(ends, list) and len(ends) == 2:
-                first, last = ends
-                self.repairs["key"] += 1
-        start, end = seconds(first), seconds(last)
-        if last is None and start is not None and (length := seconds(given.get("duration"))) is not None:
-            end = start + length
-            self.repairs["key"] += 1
-        if start is None or end is None:
-            raise _Invalid("time")
-        self.repairs["time text"] += isinstance(first, str) or isinstance(last, str)
-        if start > end:
-            start, end = end, start
-            self.repairs["swapped"] += 1
-        if start >= self.duration or end <= 0:
-            raise _Invalid("outside")
-        if start < 0 or end > self.duration:
-            start, end = max(0.0, start), min(end, self.duration)
-            self.repairs["clipped"] += 1
-        if end <= start:
-            raise _Invalid("time")
-        return start, end
-
-    def _text(self, value: Json) -> str:
-        if value is None or isinstance(value, str):
-            return _bounded(value or "")
-        self.repairs["field"] += 1
-        try:
-            if isinstance(value, list):
-                return _bounded(", ".join(map(str, value)))
-            if isinstance(value, dict):
-                return _bounded(", ".join(f"{name}: {each}" for name, each in value.items()))
-            return _bounded(str(value))
-        except RecursionError:
-            return ""

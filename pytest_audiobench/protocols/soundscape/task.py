@@ -20,6 +20,7 @@ from pytest_audiobench.protocols.soundscape.columns import (
     needed_captions,
     other_statistics,
 )
+from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
 from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
 from pytest_audiobench.protocols.soundscape.meeting import missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
@@ -61,26 +62,36 @@ def soundscape(
 
 def duration_of(sample: Sample) -> float:
     """The clip's seconds. Raises UsageError where the sample does not say them."""
-    if problem := _problem(sample):
-        raise UsageError(f"sample {sample.id!r}: {problem}")
-    return float(str(sample.metadata[DURATION]))
+    duration = sample.metadata.get(DURATION)
+    if isinstance(duration, bool) or not isinstance(duration, (int, float)) or not 0 < duration < math.inf:
+        raise UsageError(
+            f"sample {sample.id!r}: its metadata has its {DURATION!r} in seconds, above 0, and not {duration!r}; "
+            "correct the data set"
+        )
+    return float(duration)
 
 
 def truths_of(sample: Sample) -> list[AudioEvent]:
     """The answer key's events. Raises UsageError for a reference that lists none."""
     try:
-        return [AudioEvent(**event) for event in json.loads(sample.reference)]
-    except (TypeError, ValueError):
-        raise UsageError(f"sample {sample.id!r}: its reference is no list of events; correct the data set") from None
+        values = json.loads(sample.reference)
+        if isinstance(values, list) and all(isinstance(value, dict) for value in values):
+            return [strict_event(value) for value in values]
+        reason = ""
+    except ValueError:
+        reason = ""
+    except InvalidEvent as error:
+        reason = f" (an event's {error})"
+    raise UsageError(f"sample {sample.id!r}: its reference is no list of events{reason}; correct the data set")
 
 
 def _problem(sample: Sample) -> str:
-    duration = sample.metadata.get(DURATION)
-    if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 < duration < math.inf:
-        return ""
-    return (
-        f"the metadata of a clip has its {DURATION!r} in seconds, above 0, and not {duration!r}: correct the data set"
-    )
+    try:
+        duration_of(sample)
+        truths_of(sample)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 _READERS: Mapping[str, Callable[[str, float], Reading]] = {
