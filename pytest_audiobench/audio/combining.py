@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.audio import edits, scene, signals
+from pytest_audiobench.audio import edits, signals
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Parameters, Samples, decimal, number, registered
 from pytest_audiobench.audio.signals import Wave, convolved
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
+if TYPE_CHECKING:
+    from pytest_audiobench.audio.scene import Placement, Spans
+
 RATE_HZ = 16_000
+MINUS_9_DB = "0.35481338923357547"
 MOST_CLIPS = 100
 """All clips of a combination are in memory together."""
 
@@ -139,10 +143,10 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
 
 def in_scene(
     clips: Sequence[Clip],
-    placements: Sequence[scene.Placement],
+    placements: Sequence[Placement],
     frames: int,
-    ducked: scene.Spans = (),
-    floor: str = scene.MINUS_9_DB,
+    ducked: Spans = (),
+    floor: str = MINUS_9_DB,
 ) -> Clip:
     """The clips at their ``placements`` in a scene of ``frames`` at 16 kHz: :mod:`pytest_audiobench.audio.scene`.
 
@@ -151,7 +155,9 @@ def in_scene(
     """
     if not clips or len(clips) != len(placements):
         raise UsageError(f"a scene of {len(clips)} clips has {len(placements)} placements; give one a clip")
-    return _combination("scene", clips, scene.RATE_HZ, scene.scene_parameters(frames, placements, ducked, floor))
+    from pytest_audiobench.audio.scene import scene_parameters  # few runs play scenes
+
+    return _combination("scene", clips, RATE_HZ, scene_parameters(frames, placements, ducked, floor))
 
 
 def moves_time(before: Clip, after: Clip) -> bool:
@@ -254,6 +260,12 @@ def _overlay(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
     return signals.within_full_scale(total)
 
 
+def _scene(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    from pytest_audiobench.audio.scene import scene
+
+    return scene(clips, parameters)
+
+
 def _at_level(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
     levels = signals.rms(clip), signals.rms(by)
     if not all(levels):
@@ -293,6 +305,6 @@ _RULES = {
         Rule("babble", 1, _babble, _longest),
         Rule("preceded", 1, _sequence, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
         Rule("overlaid", 1, _overlay, _longest),
-        Rule("scene", 1, scene.scene, lambda lengths_s, parameters: scene.length(parameters) / scene.RATE_HZ),
+        Rule("scene", 1, _scene, lambda lengths_s, parameters: round(number(parameters, "frames")) / RATE_HZ),
     )
 }

@@ -19,7 +19,6 @@ from pytest_audiobench.audio.signals import Wave
 from pytest_audiobench.errors import UsageError
 
 RATE_HZ = 16_000
-MINUS_9_DB = "0.35481338923357547"
 
 Pcm16: TypeAlias = npt.NDArray[np.int16]
 Spans: TypeAlias = Sequence[tuple[int, int]]
@@ -63,19 +62,20 @@ def scene_parameters(frames: int, placements: Sequence[Placement], ducked: Spans
     return (("frames", str(frames)), ("items", ";".join(items)), *ducking)
 
 
-def scene(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+def scene(clips: Sequence[Samples], parameters: Parameters) -> Samples:
     """The rule ``scene``: the clips as its ``items`` say. Raises ValueError where one is silent or too short."""
     texts = dict(parameters)
     items = [item.split(" ") for item in texts.get("items", "").split(";")]
     places = [Placement(int(i[1]), int(i[2]), int(i[3]), int(i[4]), i[5], i[0] == "bed") for i in items]
     spans = [(int(first), int(last)) for first, last in (s.split("-") for s in texts.get("ducked", "").split())]
-    pcm = rendered([pcm16(clip) for clip in clips], places, length(parameters), spans, float(texts.get("floor", 1)))
+    pcm = rendered(
+        [pcm16(clip) for clip in clips],
+        places,
+        round(number(parameters, "frames")),
+        spans,
+        float(texts.get("floor", 1)),
+    )
     return pcm.astype(np.float32) / np.float32(32768)
-
-
-def length(parameters: Parameters) -> int:
-    """A scene's frames."""
-    return round(number(parameters, "frames"))
 
 
 def rendered(
