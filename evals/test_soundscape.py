@@ -17,8 +17,9 @@ def asked(evaluate, *profile, samples=None, **how):
     evaluate(dataset("soundscape_scenes", *profile, **how), protocol("soundscape"), samples=samples)
 
 
+@pytest.mark.audiobench(suite="soundscape_brief")
 def test_brief(evaluate):
-    """Twelve of the forty scenes of ``test_scenes[published]``, whose answers they share."""
+    """Twelve of the forty scenes of ``test_scenes[published]``: a suite of its own, since none counts twice."""
     asked(evaluate, samples=12)
 
 
