@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.audio import signals
+from pytest_audiobench.audio import edits, scene, signals
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Parameters, Samples, decimal, number, registered
 from pytest_audiobench.audio.signals import Wave, convolved
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
@@ -135,6 +135,39 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
     bits cannot hold is made softer as a whole. Not defined where one is silent.
     """
     return _combination("overlaid", (clip, by), rate_hz, (("level_db", decimal("level_db", level_db)),))
+
+
+def in_scene(
+    clips: Sequence[Clip],
+    placements: Sequence[scene.Placement],
+    frames: int,
+    ducked: scene.Spans = (),
+    floor: str = scene.MINUS_9_DB,
+) -> Clip:
+    """The clips at their ``placements`` in a scene of ``frames`` at 16 kHz: :mod:`pytest_audiobench.audio.scene`.
+
+    Beds are multiplied by ``floor`` during the spans ``ducked``. Not defined where what sounds of a clip is silent.
+    Raises UsageError for a placement that leaves the scene.
+    """
+    if not clips or len(clips) != len(placements):
+        raise UsageError(f"a scene of {len(clips)} clips has {len(placements)} placements; give one a clip")
+    return _combination("scene", clips, scene.RATE_HZ, scene.scene_parameters(frames, placements, ducked, floor))
+
+
+def moves_time(before: Clip, after: Clip) -> bool:
+    """Whether what sounds at a time of ``before`` sounds at another one of ``after``, which may be made of it."""
+    if after.source == before.source:
+        return edits.move_time(after.edits[len(before.edits) :])
+    if not isinstance(after.source, CombinedSource):
+        return False
+    parts = [clip for clip in after.source.clips if _holds(clip, before)]
+    keeps_time = rule_of(after.source).length_s in (_first, _longest) and not edits.move_time(after.edits)
+    return bool(parts) and (not keeps_time or any(moves_time(before, part) for part in parts))
+
+
+def _holds(clip: Clip, part: Clip) -> bool:
+    source = clip.source
+    return source == part.source or (isinstance(source, CombinedSource) and any(_holds(c, part) for c in source.clips))
 
 
 def rule_of(source: CombinedSource) -> Rule:
@@ -260,5 +293,6 @@ _RULES = {
         Rule("babble", 1, _babble, _longest),
         Rule("preceded", 1, _sequence, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
         Rule("overlaid", 1, _overlay, _longest),
+        Rule("scene", 1, scene.scene, lambda lengths_s, parameters: scene.length(parameters) / scene.RATE_HZ),
     )
 }

@@ -307,7 +307,15 @@ class EvalSession:
             from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
             mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
-        return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
+        return Places(
+            here,
+            by_name,
+            [*shelves, self.config.rootpath / "data"],
+            mixes,
+            scenes=self.options.scenes,
+            pools=self.options.pools,
+            cache=self.options.stores[0].parent,
+        )
 
     def close(self) -> None:
         for handle in self._all_handles:
