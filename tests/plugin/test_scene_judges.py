@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 JUDGE = '''
 import json as _json
 
@@ -64,4 +66,4 @@ def test_a_judge_hears_the_clip_with_the_answer_key_and_without(suite):
     figures = {(metric["scorer"], metric["name"]): metric["value"] for metric in whole}
     assert figures["rated-with-key", "overall_quality"] == 4
     assert figures["rated-by-ear", "overall_quality"] == 3
-    assert figures["rated-with-key", "judge_score"] == 0.8
+    assert figures["rated-with-key", "judge_score"] == pytest.approx(0.8)
