@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_audiobench.audio.clip_record import Recipe, recipe_of
@@ -85,7 +84,7 @@ class ItemLines:
     groups: Sequence[str]
     """Metadata fields, as ``cluster``."""
     cluster: str | None
-    details: Mapping[str, Callable[[Sample, Answer], str]] = MappingProxyType({})
+    details: Mapping[str, Callable[[Sample, Answer], str]] = field(default_factory=dict)
     """By scorer, what the page shows of a sample beyond numbers."""
 
     def lines(self, answered: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> Lines:

@@ -20,6 +20,8 @@ from pytest_audiobench.protocols.soundscape.columns import (
     needed_captions,
     other_statistics,
 )
+from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
+from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
 from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
 from pytest_audiobench.protocols.soundscape.meeting import missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
@@ -34,7 +36,17 @@ _OF_TYPES = ("found", "claimed", "activity_f1", "event_f1", "intersection_f1")
 _METRICS = (
     *("reward", "scene_f1", "scene_precision", "scene_recall", "iou", "iou_cos", "matched_wer", "how"),
     *("snd", "burst", "spk_acc", "halluc", "events_guessed", "events_true"),
-    *("reward_1to1", "reward_other", "adds_over_other", "halluc_pooled", "no_overlap", "repeats", "wer_all", "cer_all"),
+    *(
+        "reward_1to1",
+        "reward_other",
+        "adds_over_other",
+        "found",
+        "halluc_pooled",
+        "no_overlap",
+        "repeats",
+        "wer_all",
+        "cer_all",
+    ),
     *("cpwer", "tcpwer", "der", "jer", "speakers_error", "language_right"),
     *(f"{name}_{type_}" for name in _OF_TYPES for type_ in EVENT_TYPES),
 )
@@ -48,39 +60,50 @@ def soundscape(
 
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
     are ``lenient`` (the default: a list is taken wherever and however it is written, every repair counted) and
-    ``strict`` (what was asked for and nothing else); both are reported. ``encoder`` compares captions: ``static``,
+    ``strict`` (what was asked for and nothing else); both are reported. ``rated-with-key`` and ``rated-by-ear`` are of
+    a judge that hears the clip (``--ab-judge``): nine ratings from 0 to 5. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
     stage = free_stage(lambda sample: scene_prompt(duration_of(sample)), system, max_new_tokens, task="events")
     stage = replace(stage, fields=(DURATION,), version=VERSION)
-    protocol = family_protocol("soundscape", (stage,), _scorers(encoder_of(encoder)), scorers, "events")
-    if not scorers:
-        protocol = replace(protocol, scorers=tuple(protocol.available.values()))
-    return replace(protocol, notes=(*protocol.notes, *missing_packages()))
+    judgings, own = scene_judgings(), tuple(_scorers(encoder_of(encoder)))
+    judged = (scorer for judging in judgings for scorer in judging.scorers)
+    protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers or tuple(_READERS), "events")
+    return replace(protocol, notes=(*protocol.notes, *missing_packages()), judgings=judgings)
 
 
 def duration_of(sample: Sample) -> float:
     """The clip's seconds. Raises UsageError where the sample does not say them."""
-    if problem := _problem(sample):
-        raise UsageError(f"sample {sample.id!r}: {problem}")
-    return float(str(sample.metadata[DURATION]))
+    duration = sample.metadata.get(DURATION)
+    if isinstance(duration, bool) or not isinstance(duration, (int, float)) or not 0 < duration < math.inf:
+        raise UsageError(
+            f"sample {sample.id!r}: its metadata has its {DURATION!r} in seconds, above 0, and not {duration!r}; "
+            "correct the data set"
+        )
+    return float(duration)
 
 
 def truths_of(sample: Sample) -> list[AudioEvent]:
     """The answer key's events. Raises UsageError for a reference that lists none."""
     try:
-        return [AudioEvent(**event) for event in json.loads(sample.reference)]
-    except (TypeError, ValueError):
-        raise UsageError(f"sample {sample.id!r}: its reference is no list of events; correct the data set") from None
+        values = json.loads(sample.reference)
+        if isinstance(values, list) and all(isinstance(value, dict) for value in values):
+            return [strict_event(value) for value in values]
+        reason = ""
+    except ValueError:
+        reason = ""
+    except InvalidEvent as error:
+        reason = f" (an event's {error})"
+    raise UsageError(f"sample {sample.id!r}: its reference is no list of events{reason}; correct the data set")
 
 
 def _problem(sample: Sample) -> str:
-    duration = sample.metadata.get(DURATION)
-    if isinstance(duration, (int, float)) and not isinstance(duration, bool) and 0 < duration < math.inf:
-        return ""
-    return (
-        f"the metadata of a clip has its {DURATION!r} in seconds, above 0, and not {duration!r}: correct the data set"
-    )
+    try:
+        duration_of(sample)
+        truths_of(sample)
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 _READERS: Mapping[str, Callable[[str, float], Reading]] = {
