@@ -132,7 +132,7 @@ class MadeScenes(Made):
     def record(self) -> ItemRecord:
         metrics = [self._metric(name, "letters", self._statistics()) for name in METRICS]
         known = [metric if math.isfinite(metric.value) else replace(metric, value=None) for metric in metrics]
-        return replace(super().record, metrics=known)
+        return replace(super().record, protocol="soundscape", metrics=known)
 
 
 def scenes(*own: str | None, **changes: Any) -> MadeScenes:
