@@ -43,8 +43,8 @@ class EvalSession:
     def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
-        self.collected: list[str] = []
-        """The names of all evals that were collected, whatever is selected of them."""
+        self.collected: list[pytest.Item] = []
+        """All evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
