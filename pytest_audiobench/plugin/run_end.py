@@ -116,7 +116,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     if summary:
         from pytest_audiobench.report.markdown import append_summary
 
-        append_summary(Path(summary), run)
+        with disk_errors(Path(summary)):
+            append_summary(Path(summary), run)
     controller.run = run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -311,7 +312,11 @@ class EvalSession:
 
     def close(self) -> None:
         for handle in self._all_handles:
-            handle.close()
+            try:
+                handle.close()
+            except (Exception, SystemExit) as error:
+                # The run is judged by now: a model that cannot end must not change its exit code.
+                print(f"the model {handle.alias} cannot be closed: {error!r}", file=sys.stderr)
         if "bench" in vars(self):
             self.bench.store.close()
             self.bench.locks.close()

@@ -21,7 +21,10 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
     of the environment or the ini file that nothing has.
     """
     expected = controller.expected
-    names = [expected[nodeid].eval for nodeid in controller.xfailed if nodeid in controller.measured]
+    names = [
+        expected[nodeid].eval + ("" if nodeid in controller.measured else " (measured nothing)")
+        for nodeid in controller.xfailed
+    ]
     excused = [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
     repeated = [
         f"{expected[nodeid].eval} was run again after {len(reasons)} failed {'try' if len(reasons) == 1 else 'tries'}: "
