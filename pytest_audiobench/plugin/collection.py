@@ -34,6 +34,9 @@ from pytest_audiobench.report.formatting import counted
 _READ_HERE = {"baseline", "hf", "replay"}
 """The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
+_SHOWING = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")
+"""The options of pytest with which no test is run."""
+
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
 
@@ -156,7 +159,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         _deselect(session, set(studies))
         notes += [note(studies)] if studies else []
     selected = [item for item in session.items if ITEM in item.stash]
-    idle = config.option.collectonly or config.getoption("setuponly", False)
+    idle = any(config.getoption(name, False) for name in _SHOWING)
     asking = [option for option in ASKING if config.getoption(option) is not None]
     if not selected and not idle and not session.testsfailed and asking:
         what = f"the {len(session.items)} tests selected are none" if session.items else "no test is selected"

@@ -468,7 +468,7 @@ def test_a_run_whose_thresholds_are_of_another_model_does_not_say_that_nothing_w
     (tones.path / "audiobench.toml").write_text(THRESHOLD + 'model = "two"\n')
     result = tones.run(deaf="yes")
     assert result.ret == 0
-    result.stdout.fnmatch_lines(["measured. What is required was not checked: *", "*not checked: audiobench.toml*"])
+    result.stdout.fnmatch_lines(["*not checked: audiobench.toml*", "measured. What is required was not checked: *"])
 
 
 def test_an_expression_that_pytest_cannot_read_is_a_mistake_also_beside_a_baseline(two):
@@ -484,3 +484,11 @@ def test_a_test_that_skips_itself_as_unittest_does_keeps_what_it_measured(suite)
     body = f"{MEASURED}\n    import unittest\n    raise unittest.SkipTest('late')"
     suite.write(test_tones=TWO.format(second="two", body=body))
     assert suite.run().ret == 0
+
+
+@pytest.mark.parametrize("option", ["--fixtures", "--fixtures-per-test"])
+def test_showing_fixtures_is_no_run(tones, option):
+    result = tones.run(option)
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*never reported*")
+    assert not tones.runs()
