@@ -84,9 +84,10 @@ def test_a_path_elsewhere_is_refused_where_only_addopts_has_options(deaf, monkey
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
-@pytest.mark.parametrize("option", ["--ab-require=mmar", "--ab-scorer=letters", "--ab-config=none.toml"])
+@pytest.mark.parametrize("option", ["--ab-require=mmar", "--ab-scorer=letters", "--ab-config=rules.toml"])
 def test_what_is_asked_of_evals_where_none_is_run_is_a_mistake(tones, option, workers):
     tones.write(test_plain=PLAIN)
+    (tones.path / "rules.toml").write_text(RULES)
     result = tones.run(workers, option, "-k", "plain")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([f"*{option.partition('=')[0]}* evals*"])

@@ -269,14 +269,14 @@ def test_an_option_without_its_value_is_a_mistake(asked, option):
     result.stderr.fnmatch_lines([f"ERROR: --ab-{option}= has no value*"])
 
 
-def test_a_misspelled_key_or_variable_is_a_mistake_and_that_of_another_program_is_none(asked, monkeypatch):
+def test_a_misspelled_key_or_variable_is_a_mistake_and_that_of_another_program_is_none(tones, monkeypatch):
     monkeypatch.setenv("AUDIOBENCH_THEME", "dark")
-    monkeypatch.setenv("AUDIOBENCH_CACHE", str(asked.path))
+    monkeypatch.setenv("AUDIOBENCH_CACHE", str(tones.path))
     monkeypatch.setenv("AUDIOBENCH_SERVE_TOKEN", "secret")
-    assert asked.run().ret == 0
+    assert tones.run().ret == 0
     for args in (["-o", "ab_basline=main"], []):
         if not args:
             monkeypatch.setenv("AUDIOBENCH_BASLINE", "main")
-        result = asked.run(*args)
+        result = tones.run(*args)
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(["ERROR: there is no * did you mean *"])
