@@ -382,10 +382,9 @@ class BatchExecutor:
             except Exception as error:
                 return self._failed_responses(asks, error, f"{type(error).__name__}: {error}"), 0.0
         wall_s = time.perf_counter() - started
-        if not isinstance(responses, Sequence):
-            raise FatalError(f"{self.handle.spec} gave {type(responses).__name__}: ask must return a list of Response")
-        if strange := [type(each).__name__ for each in responses if not isinstance(each, Response)]:
-            raise FatalError(f"{self.handle.spec} gave {strange[0]} as an answer: ask must return a list of Response")
+        given = responses if isinstance(responses, Sequence) else [responses]
+        if strange := [type(each).__name__ for each in given if not isinstance(each, Response)]:
+            raise FatalError(f"{self.handle.spec} gave {strange[0]}: ask must return a list of Response")
         # A model that workers share gives each answer's share: the clock counts waiting for other workers' batches too.
         shares_s = [response.share_s for response in responses if response.share_s is not None]
         self.time.model_s += sum(shares_s) if len(shares_s) == len(asks) else wall_s

@@ -35,8 +35,6 @@ _READ_HERE = {"baseline", "hf", "replay"}
 """The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
 _SHOWING = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")
-"""The options of pytest with which no test is run."""
-
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
 
@@ -208,12 +206,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
             _refuse(config, session.items, error)
             return
     unknown = shared.unknown_data
-    running = {eval_.nodeid for eval_ in expected}
-    named = {
-        name: [item.nodeid for item in items]
-        for name, items in _items_by_name(config, [item for item in session.items if item.nodeid in running]).items()
-        if items
-    }
+    by_name = _items_by_name(config, [item for item in session.items if ITEM in item.stash])
+    named = {name: [item.nodeid for item in items] for name, items in by_name.items() if items}
     _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, unknown, baseline, named))
 
 
@@ -267,11 +261,8 @@ def _items_by_name(config: pytest.Config, items: Collection[pytest.Item]) -> dic
         module = find_spec(where) if config.option.pyargs and not Path(where).exists() else None
         place = Path(config.invocation_params.dir, (module and module.origin) or where).resolve()
         place = place.parent if place.name == "__init__.py" else place
-        by_name[name] = [
-            item
-            for item in items
-            if places[item.path].is_relative_to(place) and _is_part(item.nodeid.partition("::")[2], test)
-        ]
+        within = [item for item in items if places[item.path].is_relative_to(place)]
+        by_name[name] = [item for item in within if _is_part(item.nodeid.partition("::")[2], test)]
     return by_name
 
 

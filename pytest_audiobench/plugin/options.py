@@ -187,17 +187,21 @@ def base(config: pytest.Config, name: str) -> Path:
 
 
 def check_names(config: pytest.Config) -> None:
-    """Raises pytest.UsageError for what is nearly one of our ini keys or variables: what it sets would not be set.
-    Pytest itself warns of a key that nothing has.
+    """Raises pytest.UsageError for an option without its value, and for what is nearly an ini key or variable of ours:
+    nothing would come of it. Pytest itself warns of a key that nothing has.
     """
-    own = [*_LISTS, *_VALUES, *_FLAGS]
-    strange = [("ini key", name, _ini) for name in config._get_unknown_ini_keys() if name.startswith(_ini(""))]
-    strange += [("variable", name, _variable) for name in os.environ if name.startswith(_variable(""))]
-    for kind, name, written in strange:
-        meant = {written(option).removeprefix(written("")): written(option) for option in own}
-        likely = difflib.get_close_matches(name.removeprefix(written("")), meant, n=1, cutoff=0.75)
-        if likely and meant[likely[0]] != name:
-            raise pytest.UsageError(f"there is no {kind} {name}; did you mean {meant[likely[0]]}?")
+    for option in (*_LISTS, *_VALUES):
+        given = config.getoption(f"--ab-{option}")
+        if given is not None and ("" in given if option in _LISTS else given == ""):
+            why = "has no value, as where a shell's variable is not set: give one, or leave the option out"
+            raise pytest.UsageError(f"--ab-{option}= {why}")
+    strange = [("ini key", name, _ini) for name in config._get_unknown_ini_keys()]
+    for kind, name, written in strange + [("variable", name, _variable) for name in os.environ]:
+        known = {written(option) for option in (*_LISTS, *_VALUES, *_FLAGS)} if name.startswith(written("")) else set()
+        # What all of them begin with would make any two alike.
+        likely = difflib.get_close_matches(name[len(written("")) :], {k[len(written("")) :] for k in known}, 1, 0.75)
+        if likely and name not in known:
+            raise pytest.UsageError(f"there is no {kind} {name}; did you mean {written('')}{likely[0]}?")
 
 
 def _ini(name: str) -> str:
@@ -210,22 +214,14 @@ def _variable(name: str) -> str:
 
 def _list(config: pytest.Config, name: str) -> tuple[str, ...]:
     given = config.getoption(f"--ab-{name}")
-    if given is not None and "" in given:
-        raise pytest.UsageError(_empty(name))
     if given is None and (text := os.environ.get(_variable(name))):
         split = text.split(os.pathsep if name in ("data", "store") else ";")
         given = _SPEC_IN_LIST.findall(text) if name in _SPECS else split
     return tuple(given if given is not None else config.getini(_ini(name)))
 
 
-def _empty(name: str) -> str:
-    return f"--ab-{name}= has no value, as where a shell's variable is not set: give one, or leave the option out"
-
-
 def _value(config: pytest.Config, name: str) -> str:
     given = config.getoption(f"--ab-{name}")
-    if given == "":
-        raise pytest.UsageError(_empty(name))
     if given is None:
         given = os.environ.get(_variable(name)) or config.getini(_ini(name))
     return str(given)

@@ -21,10 +21,8 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
     of the environment or the ini file that nothing has.
     """
     expected = controller.expected
-    names = [
-        expected[nodeid].eval + ("" if nodeid in controller.measured else " (measured nothing)")
-        for nodeid in controller.xfailed
-    ]
+    nothing = {nodeid: " (measured nothing)" for nodeid in controller.xfailed if nodeid not in controller.measured}
+    names = [f"{expected[nodeid].eval}{nothing.get(nodeid, '')}" for nodeid in controller.xfailed]
     excused = [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
     repeated = [
         f"{expected[nodeid].eval} was run again after {len(reasons)} failed {'try' if len(reasons) == 1 else 'tries'}: "

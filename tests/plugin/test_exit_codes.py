@@ -430,8 +430,8 @@ class ToneModel(ToneModel):
     [
         ("None", "gave NoneType: ask must return a list of Response"),
         ("(Response.of('A') for _ in batch)", "gave generator: ask must return a list of Response"),
-        ("[None for _ in batch]", "gave NoneType as an answer: ask must return a list of Response"),
-        ("['A' for _ in batch]", "gave str as an answer: ask must return a list of Response"),
+        ("[None for _ in batch]", "gave NoneType: ask must return a list of Response"),
+        ("['A' for _ in batch]", "gave str: ask must return a list of Response"),
         ("[Response(error='') for _ in batch]", "samples could not be asked (*: the model gave no reason)"),
     ],
 )
