@@ -197,3 +197,10 @@ def test_thresholds_of_a_misspelled_tool_are_a_mistake(deaf):
     result = deaf.run(deaf="yes")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*pyproject.toml has [[]tool.audio-bench]; did you mean [[]tool.audiobench]?*"])
+
+
+def test_a_path_of_which_nothing_failed_last_time_holds_tests(deaf):
+    deaf.write(test_more=(deaf.path / "test_tones.py").read_text().replace("test_tones", "test_more"))
+    paths = ("test_tones.py", "test_more.py", "-p", "no:hypothesispytest", "-p", "no:anyio")
+    assert deaf.pytest("--ab-model=tone:one,deaf=yes", *paths).ret == 1
+    assert deaf.pytest("--ab-model=tone:one", "--lf", *paths).ret == 0
