@@ -472,9 +472,8 @@ def test_a_run_whose_thresholds_are_of_another_model_does_not_say_that_nothing_w
 
 
 def test_an_expression_that_pytest_cannot_read_is_a_mistake_also_beside_a_baseline(two):
-    suite = two()
-    suite.run("--ab-run=main")
-    result = suite.run("-k", "two or", "--ab-baseline=main")
+    two().run("--ab-run=main")
+    result = two("renamed").run("-k", "tones or", "--ab-baseline=main")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stdout.no_fnmatch_line("*INTERNALERROR*")
 
