@@ -260,3 +260,234 @@ def test_a_test_that_swallows_the_skip_of_its_only_evaluation_says_that_it_evalu
     call = ABSENT.format(name="")
     body = f"try:\n        {call}\n    except pytest.skip.Exception:\n        pass"
     two(body=body).run().stdout.fnmatch_lines(["*tones/two asked for `evaluate` and evaluated nothing*"])
+
+
+@pytest.mark.parametrize("call", ["require('acuracy >= 0.9')", "require('accuracy => 0.9')", "record('mine', 'much')"])
+def test_what_a_test_declares_in_vain_fails_it_whatever_swallowed_it(suite, call):
+    suite.tones()
+    swallowed = f"try:\n        evaluate.{call}\n    except BaseException:\n        pass\n    {MEASURED}"
+    suite.write(test_tones=TWO.format(second="two", body=swallowed))
+    assert suite.run().ret == pytest.ExitCode.TESTS_FAILED
+
+
+@BOTH_WAYS
+def test_a_threshold_in_the_code_of_an_eval_that_was_skipped_fails_the_run(two, workers):
+    result = two(body=f"evaluate.require('accuracy >= 0.9')\n    {ABSENT.format(name='')}").run(workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*1 threshold of tones/two (one) not checked, since it was skipped: mmar is not on*"])
+
+
+IN_A_FIXTURE = """
+@pytest.fixture
+def measured(evaluate):
+    {body}
+
+def test_two(measured):
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            f"evaluate.require('accuracy >= 0.9')\n    {MEASURED}\n    pytest.skip('later')",
+            "*accuracy >= 0.9: 0.250 is*",
+        ),
+        (
+            "try:\n        evaluate(manifest('data/none.jsonl'), multiple_choice())\n"
+            "    except BaseException:\n        pass\n    pytest.skip('later')",
+            "*none.jsonl*",
+        ),
+        (
+            "yield\n    try:\n        evaluate(manifest('data/none.jsonl'), multiple_choice(), name='late')\n"
+            "    except BaseException:\n        pass",
+            "*cannot evaluate once its test has returned*",
+        ),
+    ],
+)
+def test_what_a_fixture_evaluates_and_hides_fails_the_run(suite, body, said):
+    suite.tones()
+    one = TWO.format(second="two", body="pass").partition("def test_two")[0]
+    suite.write(test_tones=one + IN_A_FIXTURE.format(body=body))
+    result = suite.run(deaf="yes")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines([said])
+
+
+def test_what_a_fixture_evaluated_of_a_test_that_then_skips_is_on_record(suite):
+    suite.tones()
+    body = IN_A_FIXTURE.format(body=f"{MEASURED}\n    pytest.skip('later')")
+    suite.write(test_tones=TWO.partition("def test_tones")[0] + body)
+    assert suite.run().ret == 0
+    item = suite.last()[0]["items"][0]
+    assert (item["outcome"], bool(item["scorers"])) == ("skipped", True)
+
+
+def test_a_refused_way_to_evaluate_fails_the_test_that_swallows_the_refusal(suite):
+    suite.tones()
+    body = "try:\n        request.getfixturevalue('evaluate')\n    except BaseException:\n        pass"
+    suite.write(test_tones=TWO.format(second="two", body=body).replace("test_two(evaluate)", "test_two(request)"))
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*ask for `evaluate` as an argument of the test, not by getfixturevalue*"])
+
+
+EXITS = {
+    "in a hook": "def pytest_runtest_logfinish():\n    pytest.exit('enough', returncode=0)\n",
+    "in a fixture's teardown": """
+@pytest.fixture(autouse=True)
+def ends():
+    yield
+    pytest.exit('enough', returncode=0)
+""",
+    "by a count": """
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session):
+    session.testsfailed = session.exitstatus = 0
+""",
+}
+
+
+@pytest.mark.parametrize("way", EXITS)
+def test_a_run_that_code_ends_in_0_after_a_failure_is_not_green(tones, way):
+    conftest = tones.path / "conftest.py"
+    conftest.write_text(f"{conftest.read_text()}\nimport pytest\n\n{EXITS[way]}")
+    (tones.path / "audiobench.toml").write_text(THRESHOLD)
+    assert tones.run(deaf="yes").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_run_that_is_stopped_when_all_was_run_is_judged(two):
+    suite = two(body=ABSENT.format(name=""))
+    conftest = suite.path / "conftest.py"
+    stop = "@pytest.hookimpl(tryfirst=True)\ndef pytest_sessionfinish(session):\n    session.shouldstop = 'enough'\n"
+    conftest.write_text(f"{conftest.read_text()}\nimport pytest\n\n{stop}")
+    assert suite.run("--ab-require=mmar").ret == pytest.ExitCode.TESTS_FAILED
+
+
+REMOVES = """
+import pytest
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items):
+    result = yield
+    items[:] = [item for item in items if "two" not in item.name]
+    return result
+"""
+
+
+@BOTH_WAYS
+def test_an_eval_of_which_something_is_required_and_that_a_hook_removes_fails_the_run(two, workers):
+    suite = two()
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + REMOVES)
+    assert suite.run(workers).ret == 0
+    assert suite.run(workers, "test_tones.py::test_tones", "test_tones.py::test_two").ret == 1
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run(workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*1 threshold of tones/two not checked: something removed it and did not deselect *"])
+
+
+def test_an_eval_of_which_no_sample_was_asked_measured_nothing_however_many_may_fail(tones):
+    conftest = tones.path / "conftest.py"
+    broken = (
+        "class ToneModel(ToneModel):\n    def ask(self, batch):\n        return [Response(error='no')] * len(batch)\n"
+    )
+    conftest.write_text(f"{conftest.read_text()}\n\n{broken}")
+    result = tones.run("--ab-max-errors=1000")
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(["*40 of 40 samples could not be asked (*: no); mend them"])
+    result.stdout.no_fnmatch_line("*allow them*")
+
+
+@pytest.mark.parametrize("args", [["-m", "not slow"], ["--ignore=docs"]], ids=str)
+def test_an_eval_of_the_baseline_that_is_gone_is_not_excused_by_an_option_that_left_out_others(two, args):
+    suite = two()
+    suite.run("--ab-run=main")
+    (suite.path / "docs").mkdir()
+    (suite.path / "docs" / "test_pages.py").write_text("def test_pages():\n    pass\n")
+    result = two("renamed").run(*args, "--ab-baseline=main")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*Tones/two, which the run main holds, was not collected*"])
+
+
+def test_an_eval_of_the_baseline_in_a_file_that_ignore_names_is_a_note(two):
+    suite = two()
+    suite.write(test_more=f"{TWO.partition('def test_tones')[0]}def test_more(evaluate):\n    {MEASURED}\n")
+    suite.run("--ab-run=main")
+    assert suite.run("--ignore=test_more.py", "--ab-baseline=main").ret == 0
+
+
+MODEL = """
+
+class ToneModel(ToneModel):
+    {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ("None", "gave NoneType: ask must return a list of Response"),
+        ("(Response.of('A') for _ in batch)", "gave generator: ask must return a list of Response"),
+        ("[None for _ in batch]", "gave NoneType: ask must return a list of Response"),
+        ("['A' for _ in batch]", "gave str: ask must return a list of Response"),
+        ("[Response(error='') for _ in batch]", "samples could not be asked (*: the model gave no reason)"),
+    ],
+)
+def test_answers_of_a_wrong_kind_fail_the_eval_in_a_sentence(tones, answers, said):
+    conftest = tones.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + MODEL.format(body=f"def ask(self, batch):\n        return {answers}"))
+    result = tones.run()
+    assert result.ret in (1, 6)
+    result.stdout.fnmatch_lines([f"*{said}*"])
+    result.stdout.no_fnmatch_line("*batch_executor.py*")
+
+
+@pytest.mark.parametrize("end", ["SystemExit(0)", "ValueError('no')"])
+def test_a_model_that_cannot_be_closed_changes_no_exit_code(tones, end):
+    conftest = tones.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + MODEL.format(body=f"def close(self):\n        raise {end}"))
+    result = tones.run()
+    assert result.ret == 0
+    result.stderr.fnmatch_lines(["the model one cannot be closed: *"])
+    (tones.path / "audiobench.toml").write_text(THRESHOLD)
+    assert tones.run(deaf="yes").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_an_expected_failure_that_measured_nothing_is_named_with_its_threshold_unchecked(two):
+    suite = two(body="pytest.xfail('not yet')")
+    (suite.path / "audiobench.toml").write_text(THRESHOLD.replace("tones*", "tones/two"))
+    result = suite.run()
+    result.stdout.fnmatch_lines(
+        ["*failed as expected (xfail), which the exit code does not show: tones/two (measured *"]
+    )
+
+
+def test_a_run_whose_thresholds_are_of_another_model_does_not_say_that_nothing_was_required(tones):
+    (tones.path / "audiobench.toml").write_text(THRESHOLD + 'model = "two"\n')
+    result = tones.run(deaf="yes")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*not checked: audiobench.toml*", "measured. What is required was not checked: *"])
+
+
+def test_an_expression_that_pytest_cannot_read_is_a_mistake_also_beside_a_baseline(two):
+    two().run("--ab-run=main")
+    result = two("renamed").run("-k", "tones or", "--ab-baseline=main")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stdout.no_fnmatch_line("*INTERNALERROR*")
+
+
+def test_a_test_that_skips_itself_as_unittest_does_keeps_what_it_measured(suite):
+    suite.tones()
+    body = f"{MEASURED}\n    import unittest\n    raise unittest.SkipTest('late')"
+    suite.write(test_tones=TWO.format(second="two", body=body))
+    assert suite.run().ret == 0
+
+
+@pytest.mark.parametrize("option", ["--fixtures", "--fixtures-per-test"])
+def test_showing_fixtures_is_no_run(tones, option):
+    result = tones.run(option)
+    assert result.ret == 0
+    result.stdout.no_fnmatch_line("*never reported*")
+    assert not tones.runs()

@@ -259,3 +259,24 @@ def test_collecting_needs_no_library_of_the_model(asked, pytestconfig):
     lacking(asked, "torch")
     good = pytestconfig.rootpath / "fixtures" / "checkpoints" / "good"
     assert asked.run("--collect-only", "-q", model=f"hf:{good}").ret == 0
+
+
+@pytest.mark.parametrize("option", ["baseline", "config", "data", "limit", "reports", "scorer", "max-drop"])
+def test_an_option_without_its_value_is_a_mistake(asked, option):
+    """A shell writes this where the variable that names the value is not set."""
+    result = asked.run(f"--ab-{option}=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --ab-{option}= has no value*"])
+
+
+def test_a_misspelled_key_or_variable_is_a_mistake_and_that_of_another_program_is_none(tones, monkeypatch):
+    monkeypatch.setenv("AUDIOBENCH_THEME", "dark")
+    monkeypatch.setenv("AUDIOBENCH_CACHE", str(tones.path))
+    monkeypatch.setenv("AUDIOBENCH_SERVE_TOKEN", "secret")
+    assert tones.run().ret == 0
+    for args in (["-o", "ab_basline=main"], []):
+        if not args:
+            monkeypatch.setenv("AUDIOBENCH_BASLINE", "main")
+        result = tones.run(*args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: there is no * did you mean *"])
