@@ -2,6 +2,8 @@
 
 import pytest
 
+from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
+
 TWO = """
 import pytest
 from pytest_audiobench import dataset, manifest, multiple_choice
@@ -260,3 +262,95 @@ def test_a_test_that_swallows_the_skip_of_its_only_evaluation_says_that_it_evalu
     call = ABSENT.format(name="")
     body = f"try:\n        {call}\n    except pytest.skip.Exception:\n        pass"
     two(body=body).run().stdout.fnmatch_lines(["*tones/two asked for `evaluate` and evaluated nothing*"])
+
+
+RAISES = """
+from pytest_audiobench import errors
+
+def ask(self, batch, answered=ToneModel.ask):
+    self.batches = getattr(self, "batches", 0) + 1
+    if self.batches in {batches}:
+        raise {error}
+    return answered(self, batch)
+
+ToneModel.ask = ask
+"""
+
+
+def raising(suite, batches, error):
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + RAISES.format(batches=batches, error=error))
+    return suite
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("batches", [[2], [2, 5], [2, 3, 4]], ids=["one", "two", "three in a row"])
+def test_code_of_a_model_that_raises_is_for_its_author_to_mend_however_often_it_does(tones, batches, workers):
+    suite = raising(tones, batches, "ZeroDivisionError('in the model')")
+    result = suite.run(workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: in the model*"])
+    assert {item["outcome"] for item in suite.last()[0]["items"]} == {"failed"}
+    allowed = suite.run(workers, "--ab-max-errors=8", "--ab-store=other.sqlite")
+    assert allowed.ret == (0 if len(batches) < 3 else pytest.ExitCode.TESTS_FAILED)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("error", ["InfrastructureError('its disk is full')", "SampleError('no answer to this one')"])
+def test_a_model_that_says_that_it_was_not_its_doing_ends_in_6(tones, error, workers):
+    result = raising(tones, [2], f"errors.{error}").run(workers)
+    assert result.ret == INSTRUMENT_FAILED
+    result.stdout.fnmatch_lines([f"*{error.split(chr(39))[1]}*"])
+
+
+def test_a_model_on_a_device_of_its_own_that_raises_is_for_its_author_to_mend(tones):
+    suite = raising(tones, [2], "ZeroDivisionError('in the model')")
+    result = suite.run("-n2", "--ab-devices=cpu", shared="yes")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: in the model*"])
+
+
+EXPECTED = """
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("number", range(2))
+{mark}
+def test_tones(evaluate, number):
+    {body}
+"""
+CALL = 'evaluate(manifest("data/tones.jsonl"), multiple_choice())'
+SWALLOWED = f"""try:
+        {CALL}
+    except BaseException:
+        pytest.xfail("known")"""
+XFAILS = [
+    ("@pytest.mark.xfail", CALL),
+    ("@pytest.mark.xfail(strict=True)", CALL),
+    ("", SWALLOWED),
+]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("mark", "body"), XFAILS, ids=["marked", "strict", "in the test"])
+def test_an_instrument_that_fails_is_no_expected_failure(suite, mark, body, workers):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark=mark, body=body))
+    # Port 9 is that of nothing on this machine.
+    result = suite.run(workers, model="one=http:http://127.0.0.1:9,retry_s=0.3")
+    assert result.ret == INSTRUMENT_FAILED
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*http://127.0.0.1:9 cannot be asked*"])
+    result.stdout.no_fnmatch_line("*failed as expected*")
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("mark", ["@pytest.mark.xfail", "@pytest.mark.xfail(strict=True)"])
+def test_a_threshold_that_is_missed_stays_an_expected_failure(suite, mark, workers):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark=mark, body=CALL))
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run(workers, deaf="yes")
+    assert result.ret == 0
+    result.assert_outcomes(xfailed=2)
+    result.stdout.fnmatch_lines(["*failed as expected (xfail), which the exit code does not show: *"])

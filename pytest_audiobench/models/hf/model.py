@@ -235,7 +235,7 @@ class HfModel:
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
         self.load()
-        answers = [Response(error=why) if (why := self._refusal(ask)) else None for ask in batch]
+        answers = [Response(error=why, lasting=True) if (why := self._refusal(ask)) else None for ask in batch]
         groups: dict[Settings, list[int]] = {}
         for position, ask in enumerate(batch):
             if answers[position] is None:
