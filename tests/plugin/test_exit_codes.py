@@ -354,3 +354,42 @@ def test_a_threshold_that_is_missed_stays_an_expected_failure(suite, mark, worke
     assert result.ret == 0
     result.assert_outcomes(xfailed=2)
     result.stdout.fnmatch_lines(["*failed as expected (xfail), which the exit code does not show: *"])
+
+
+RAISING_HOOKS = {
+    "pytest_collection_modifyitems": "items",
+    "pytest_runtest_setup": "item",
+    "pytest_runtest_teardown": "item",
+    "pytest_runtest_logreport": "report",
+    "pytest_sessionfinish": "session",
+    "pytest_audiobench_result_ready": "item, result",
+    "pytest_audiobench_update_run": "config, run",
+    "pytest_terminal_summary": "terminalreporter",
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("hook", RAISING_HOOKS)
+def test_a_run_in_which_a_hook_raises_is_not_green(tones, hook, workers):
+    conftest = tones.path / "conftest.py"
+    body = f"\ndef {hook}({RAISING_HOOKS[hook]}):\n    raise RuntimeError('a broken hook')\n"
+    conftest.write_text(conftest.read_text() + body)
+    result = tones.run(workers)
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR)
+    assert "a broken hook" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_subtest_that_skips_leaves_the_record_of_what_it_skipped(suite):
+    suite.tones()
+    call = ABSENT.format(name=', name="b"')
+    suite.write(
+        test_tones="import pytest\nfrom pytest_audiobench import dataset, manifest, multiple_choice\n\n"
+        "def test_tones(evaluate, subtests):\n"
+        '    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")\n'
+        f"    with subtests.test():\n        {call}\n"
+    )
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    outcomes = {item["eval"]: item["outcome"] for item in suite.last()[0]["items"]}
+    assert outcomes["tones:b"] == "skipped"
