@@ -139,7 +139,7 @@ def test_what_a_baseline_without_texts_knows_is_shown_as_an_answer_in_all_that_p
     folder = suite.last()[1]
     subprocess.run([*command, "comment", folder, "--out", "comment.md"], check=True, capture_output=True)
     comment = (suite.path / "comment.md").read_text()
-    assert "<code>zero</code> | <code>three</code>" in comment
+    assert "<code>zero</code> (*text not stored*) | <code>three</code>" in comment
     page = (folder / "report.html").read_text()
     for text in (result.stdout.str(), comment, (suite.path / "summary.md").read_text(), page):
         assert not STATISTIC.search(text), STATISTIC.search(text)
