@@ -393,3 +393,35 @@ def test_a_subtest_that_skips_leaves_the_record_of_what_it_skipped(suite):
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     outcomes = {item["eval"]: item["outcome"] for item in suite.last()[0]["items"]}
     assert outcomes["tones:b"] == "skipped"
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    "ending", ["raise SystemExit(0)", "pytest.exit('enough', returncode=0)", "request.session.shouldstop = 'enough'"]
+)
+def test_a_test_that_ends_the_run_as_if_all_were_well_does_not_make_it_green(suite, ending, workers):
+    suite.tones()
+    body = f"def test_ends(request):\n    {ending}\n\ndef test_two"
+    written = TWO.format(second="two", body=MEASURED).replace("def test_two", body)
+    suite.write(test_tones=written)
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    assert suite.run(workers, "--dist=loadfile").ret != 0
+
+
+def test_a_worker_that_dies_is_no_expected_failure_and_no_green_where_none_may_take_its_place(suite):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark="@pytest.mark.xfail", body=CALL))
+    result = suite.run("-n2", "--max-worker-restart=0", die="tone-17", how="kill")
+    assert result.ret not in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def test_a_module_that_cannot_be_imported_is_not_passed_over(tones):
+    tones.write(test_broken="import nothing_of_this_name\n")
+    assert tones.run().ret == pytest.ExitCode.INTERRUPTED
+    assert tones.run("--continue-on-collection-errors").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_threshold_for_a_model_that_is_not_run_is_said_not_to_be_checked(tones):
+    (tones.path / "audiobench.toml").write_text(THRESHOLD.replace("require", 'model = "other*"\nrequire'))
+    result = tones.run()
+    result.stdout.fnmatch_lines(["note: not checked: *matches eval = 'tones[*]', model = 'other[*]'*"])
