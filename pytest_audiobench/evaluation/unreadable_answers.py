@@ -16,7 +16,12 @@ from pytest_audiobench.records.run import ALARM, PerturbationRecord
 _UNREADABLE = "could not be read ("
 _EXAMPLES, _LONGEST_EXAMPLE = 3, 40
 _MOST_LABELS, _LONGEST_LABEL = 12, 30
-_FORMS = {"words": "a transcript", "all_words": "the transcripts", "option": "one of the options"}
+_FORMS = {
+    "words": "a transcript",
+    "all_words": "the transcripts",
+    "option": "one of the options",
+    "events": "a list of events",
+}
 
 
 def is_readable(status: str, scores: Statistics | None) -> bool:

@@ -65,7 +65,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         shared = session_of(config)
         shared.check_models()
         _check_rules_files(shared, items)
-        _ = shared.rules, shared.gate, shared.prompts, shared.data_folders
+        _ = shared.rules, shared.encoder, shared.gate, shared.prompts, shared.data_folders
         if shared.options.scorers or shared.options.required or shared.data_folders[0]:
             from pytest_audiobench.plugin.given_names import check_names
 

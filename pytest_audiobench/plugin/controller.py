@@ -13,7 +13,7 @@ from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
-from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, LOOKED_UP, REQUIRED, UNAVAILABLE
+from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, STARTED, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ class Controller:
         self.baseline: BaselineRecord | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
+        self.other_encoder = False
+        """Whether an eval's figures in the baseline are by another text encoder."""
         self.internal_error = False
         """Whether pytest, or a worker's, broke in its own code."""
         self.trouble = ""
@@ -159,6 +161,8 @@ class Controller:
         for name, value in report.user_properties:
             if name == LOOKED_UP:
                 self.lookups.add(str(value))
+            elif name == OTHER_ENCODER:
+                self.other_encoder = True
             elif name == UNAVAILABLE:
                 self.unavailable.setdefault(report.nodeid, set()).add(str(value))
             self._required = self._required or name == REQUIRED

@@ -19,6 +19,7 @@ from pytest_audiobench.errors import (
     DataNotFound,
     InfrastructureError,
     NotComparable,
+    OtherEncoder,
     UnsuitableModel,
     UsageError,
     disk_errors,
@@ -37,7 +38,7 @@ from pytest_audiobench.plugin.error_mapping import harmless, test_errors
 from pytest_audiobench.plugin.eval_items import STYLE, EvalItem
 from pytest_audiobench.plugin.requirements import Requirements, Violation, asking_failure
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import LOOKED_UP, REQUIRED, UNAVAILABLE
+from pytest_audiobench.plugin.stash import LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import ErrorRecord, ItemRecord, MetricRecord, NoiseMeasurement, Outcome
 from pytest_audiobench.report.item_lines import lines_of
@@ -183,6 +184,8 @@ class Evaluator:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
             if isinstance(error, DataNotFound):
                 self._item.user_properties.append((UNAVAILABLE, error.name or dataset.name))
+            if isinstance(error, OtherEncoder):
+                self._item.user_properties.append((OTHER_ENCODER, dataset.name))
             if not skipped:
                 self._unmeasured = self._unmeasured or harmless(str(error))
             if not isinstance(error, InfrastructureError):

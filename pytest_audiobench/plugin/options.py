@@ -55,6 +55,12 @@ _VALUES = {
         "SET[:N]",
         "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
     ),
+    "encoder": (
+        "static|minilm|folder:PATH",
+        "the text encoder of every eval that compares meanings by one (docs/scoring-again.md)",
+    ),
+    "scenes": ("N", "how many soundscapes each eval of them takes (default 40)"),
+    "pools": ("FOLDER", "what soundscapes are put together from: speech, sounds, music (default: the bundled pools)"),
     "max-cost": ("USD", "the most that this run may spend on models whose prices are known"),
     "max-requests": ("N", "the most requests that this run may send to remote servers"),
     "baseline": (
@@ -112,6 +118,9 @@ class Options(NamedTuple):
     required: tuple[str, ...]
     scorers: tuple[str, ...]
     prompts: str
+    encoder: str
+    scenes: int | None
+    pools: Path | None
     stores: tuple[Path, ...]
     limit: int | None
     epochs: int
@@ -143,6 +152,7 @@ def read_options(config: pytest.Config) -> Options:
     stores = _list(config, "store")
     file = _value(config, "config")
     reports = _value(config, "reports")
+    pools = _value(config, "pools")
     return Options(
         models=models_of(config),
         judges=_list(config, "judge"),
@@ -151,6 +161,9 @@ def read_options(config: pytest.Config) -> Options:
         required=_list(config, "require"),
         scorers=_list(config, "scorer"),
         prompts=_value(config, "prompts"),
+        encoder=_value(config, "encoder"),
+        scenes=_whole_number(config, "scenes", least=1),
+        pools=base(config, "pools") / Path(pools).expanduser() if pools else None,
         stores=tuple(base(config, "store") / store for store in stores) or (root / ".audiobench" / "store.sqlite",),
         limit=_whole_number(config, "limit", least=1),
         epochs=_whole_number(config, "epochs", least=1) or 1,

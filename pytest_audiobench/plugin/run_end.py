@@ -88,6 +88,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    if session.exitstatus == INSTRUMENT_FAILED and controller.other_encoder:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
     if broken:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
     begun = any(model.is_mere_name for model in models) or read_options(session.config).refresh

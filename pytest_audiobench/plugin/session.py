@@ -105,7 +105,7 @@ class EvalSession:
         baseline = baseline_from(source, options.reports, folder, self.place.run, options.limit)
         for alias in self.specs:
             baseline.of(alias)
-        return Gate(baseline, options, self.rules)
+        return Gate(baseline, options, self.rules, self.encoder)
 
     @cached_property
     def prompts(self) -> PromptSet | None:
@@ -115,6 +115,24 @@ class EvalSession:
         from pytest_audiobench.protocols.prompt_sets import chosen_set
 
         return chosen_set(self.options.prompts, base(self.config, "prompts"))
+
+    @cached_property
+    def encoder(self) -> str:
+        """The spec of ``--ab-encoder``, a folder as a whole path; "" without one.
+
+        Raises UsageError for an encoder that there is not, and for one whose parts are not installed.
+        """
+        spec = self.options.encoder
+        if not spec:
+            return ""
+        from pytest_audiobench.protocols.text_encoders import encoder
+
+        name, _, path = spec.partition(":")
+        if path:
+            spec = f"{name}:{base(self.config, 'encoder') / Path(path).expanduser()}"
+        if missing := encoder(spec).missing:
+            raise UsageError(f"--ab-encoder={spec}: {missing}")
+        return spec
 
     def style(self, alias: str) -> StyleName | None:
         """The style that a model's spec names, None without one. Raises UsageError for one that there is not."""
@@ -157,6 +175,7 @@ class EvalSession:
             epochs=self.options.epochs,
             scorers=self.options.scorers,
             prompts=self.prompts,
+            encoder=self.encoder,
             judges=self.judges,
             reuse=self.reuse,
         )
@@ -307,7 +326,15 @@ class EvalSession:
             from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
             mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
-        return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
+        return Places(
+            here,
+            by_name,
+            [*shelves, self.config.rootpath / "data"],
+            mixes,
+            scenes=self.options.scenes,
+            pools=self.options.pools,
+            cache=self.options.stores[0].parent,
+        )
 
     def close(self) -> None:
         for handle in self._all_handles:

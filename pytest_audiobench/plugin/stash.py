@@ -30,5 +30,8 @@ INSTRUMENT = "eval.instrument"
 LOOKED_UP = "eval.data"
 """The property of a test's report that names a folder of ``--ab-data=NAME=FOLDER`` that its evaluations looked up."""
 
+OTHER_ENCODER = "eval.encoder"
+"""The property of a test's report that names a data set whose figures in the baseline are by another text encoder."""
+
 UNAVAILABLE = "eval.unavailable"
 """The property of a test's report that names a data set of its evaluations that is not on this machine."""

@@ -57,10 +57,12 @@ def refuses(text: str) -> bool:
     return False
 
 
-Expects: TypeAlias = Literal["words", "all_words", "option", "open"]
-"""What an answer should be: the words of a reference, those of all references, an option or label, or anything."""
+Expects: TypeAlias = Literal["words", "all_words", "option", "events", "open"]
+"""What an answer should be: the words of a reference, those of all references, an option or label, a list of events, or
+anything.
+"""
 
-WORDINGS = ("wrong_task", "wrong_script", "loop", "runaway")
+WORDINGS = ("wrong_task", "wrong_script", "loop", "runaway", "example_copied")
 """The classes that only the text shows."""
 
 FAILURES = (*WORDINGS, "refused", "empty", "truncated", "out_of_range")
@@ -71,6 +73,7 @@ _STRESS = re.compile(r"(?<=[a-z])[0-2]$")
 _UNSPACED = frozenset({"HAN", "THAI", "LAO", "KHMER", "MYANMAR"})
 _LONGEST_CYCLE, _FEWEST_CYCLES = 20, 4
 _RUN = bytes([True] * _FEWEST_CYCLES)
+_COPIES = 3
 _LOOKED_AT = 20_000
 """Characters of an answer that are looked at."""
 
@@ -88,7 +91,7 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     classes = []
     if in_words and _is_phones(text) and not any(map(_is_phones, sample.truths)):
         classes.append("wrong_task")
-    if expects != "open" and _is_foreign(text, "\n".join(_expected_texts(sample, expects))):
+    if expects not in ("events", "open") and _is_foreign(text, "\n".join(_expected_texts(sample, expects))):
         classes.append("wrong_script")
     tokens = _tokens(text)
     if _loops(tokens) and not any(_loops(_tokens(truth)) for truth in sample.truths):
@@ -96,11 +99,19 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     wanted = [len(_tokens(truth)) for truth in sample.truths]
     if in_words and len(tokens) > 3 * (sum(wanted) if expects == "all_words" else max(wanted)) + 5:
         classes.append("runaway")
+    if expects == "events" and _copies_example(text):
+        classes.append("example_copied")
     if response.finish == "refusal" or (refuses(text) and not any(map(refuses, (*sample.truths, *sample.choices)))):
         classes.append("refused")
     if response.finish == "length":
         classes.append("truncated")
     return tuple(classes)
+
+
+def _copies_example(text: str) -> bool:
+    from pytest_audiobench.protocols.soundscape.prompts import EXAMPLE_TEXTS
+
+    return sum(example in text for example in EXAMPLE_TEXTS) >= _COPIES
 
 
 def _expected_texts(sample: Sample, expects: Expects) -> tuple[str, ...]:

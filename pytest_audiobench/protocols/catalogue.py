@@ -28,6 +28,7 @@ OWN_FAMILIES: Mapping[str, str] = {
     "presence": "Whether a sound is there, yes or no",
     "reasoned_choice": "One option of a list, after reasoning; alone or compared with the clean clip's",
     "slot_filling": "The value of a spoken command's slot",
+    "soundscape": "Everything that is heard, and when",
     "spoken_questions": "The answer to a spoken question",
     "story": "A story about the audio",
     "tagging": "Every label of the task's list that applies to a clip, or none",
@@ -38,6 +39,9 @@ OWN_FAMILIES: Mapping[str, str] = {
     "verification": "Whether it is one and the same speaker",
 }
 """The families of this package: a family's name, which is also its function's, and what it asks for."""
+
+ENCODER = "encoder"
+"""The option of a family that takes the spec of a text encoder."""
 
 FAMILIES: dict[str, str] = dict(OWN_FAMILIES)
 """These and the registered ones."""
@@ -119,6 +123,11 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
 def options_of(name: str) -> dict[str, tuple[Any, ...]]:
     """The family's options that can be written down, each with the types or literals that it takes."""
     return _options(inspect.unwrap(function_of(name)))
+
+
+def takes_encoder(name: str) -> bool:
+    """Whether the protocols of a family compare meanings by a text encoder that can be exchanged."""
+    return name in FAMILIES and ENCODER in options_of(name)
 
 
 @cache

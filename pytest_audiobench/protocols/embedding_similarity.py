@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +14,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions.captions import cosines
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.stats.intervals import Floats
+from pytest_audiobench.protocols.text_encoders import Encoder, check_folder, finite_vectors, folder_digest, load_folder
 
-Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
-"""Texts to vectors: n texts give an array of shape (n, d)."""
 Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to the probability that each is ill-formed: n texts give an array of shape (n,)."""
 
@@ -93,23 +87,11 @@ def _each_cosine(encode: Encoder, scored: _Scored) -> list[list[float]]:
     if not pairs:
         return rows
     texts = list(dict.fromkeys(text for _, answer_text, truth in pairs for text in (answer_text, truth)))
-    vectors = dict(zip(texts, _vectors(encode, texts), strict=True))
+    vectors = dict(zip(texts, finite_vectors(encode, texts), strict=True))
     values = cosines([vectors[answer_text] for _, answer_text, _ in pairs], [vectors[truth] for _, _, truth in pairs])
     for (number, _, _), value in zip(pairs, values.tolist(), strict=True):
         rows[number].append(value)
     return rows
-
-
-def _vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
-    vectors = np.asarray(encode(texts), dtype=np.float64)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise UsageError(f"an encoder gives one row for each text: {len(texts)} texts gave an array of {vectors.shape}")
-    if not np.isfinite(vectors).all():
-        worst = texts[int(np.argmin(np.isfinite(vectors).all(axis=1)))]
-        raise UsageError(
-            f"the encoder gave a vector that is not finite for the text {worst[:60]!r}; see to the encoder"
-        )
-    return vectors
 
 
 def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
@@ -117,31 +99,5 @@ def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
     if callable(encoder):
         return encoder, name
     folder = Path(encoder)
-    if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder: name one that holds a sentence-transformers or model2vec model")
-    return lambda texts: _load(folder)(texts), f"{name}|files:{_digest(folder)}"
-
-
-@lru_cache(maxsize=2)
-def _load(folder: Path) -> Encoder:
-    is_sentence = (folder / "modules.json").is_file()
-    package = "sentence_transformers" if is_sentence else "model2vec"
-    if importlib.util.find_spec(package) is None:
-        raise UsageError(f"{folder} holds a model of {package}, which is not installed: pip install {package}")
-    library: Any = importlib.import_module(package)
-    if is_sentence:
-        model = library.SentenceTransformer(str(folder), local_files_only=True)
-    else:
-        model = library.StaticModel.from_pretrained(str(folder))
-    return lambda texts: np.asarray(model.encode(list(texts)))
-
-
-def _digest(folder: Path) -> str:
-    """A digest of the folder's files that hold weights or settings, 12 characters."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in (".safetensors", ".json", ".txt", ".model"):
-            digest.update(path.relative_to(folder).as_posix().encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-    return digest.hexdigest()[:12]
+    check_folder(folder)
+    return lambda texts: load_folder(folder)(texts), f"{name}|files:{folder_digest(folder)}"

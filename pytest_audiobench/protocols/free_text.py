@@ -21,7 +21,7 @@ def free_stage(
     words: Callable[[Sample], str],
     system: str | None,
     max_new_tokens: int,
-    task: Literal["choice", "transcription", "open"] = "open",
+    task: Literal["choice", "transcription", "events", "open"] = "open",
 ) -> Stage:
     """One request: the sample's clips, and behind them what ``words`` makes of the sample."""
 

@@ -187,6 +187,8 @@ class Scorer:
     """What is aligned and counted of a reference and an answer's value, where the statistics are such counts."""
     stage: str | None = ""
     """The stage whose text it reads, and failures are looked for in: "" the answering one, None for several."""
+    details: Callable[[Sample, Answer], str] | None = None
+    """What the page shows of one sample beyond numbers, in JSON, where it shows more: which events were matched."""
 
 
 _registered_scorers: dict[str, dict[str, Scorer]] = {}
@@ -398,6 +400,7 @@ def _unscored(scorer: Scorer) -> Scorer:
         together=None,
         sample_problem=no_sample_problem,
         words=None,
+        details=None,
     )
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from pytest_audiobench.datasets.sample import Field
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.catalogue import OWN_FAMILIES
 from pytest_audiobench.protocols.protocol import Scorer
@@ -31,7 +32,7 @@ class Example(NamedTuple):
     question: str = ""
     choices: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
-    metadata: Mapping[str, str] = MappingProxyType({})
+    metadata: Mapping[str, Field] = MappingProxyType({})
     finish: Finish = "stop"
     earlier: Mapping[str, str] = MappingProxyType({})
     """The answers of the stages before, by stage."""

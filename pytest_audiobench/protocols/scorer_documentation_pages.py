@@ -22,7 +22,7 @@ MARK = "<!-- printed by: audiobench scorers --markdown FOLDER -->\n"
 """What stands before it in the index is written by hand, and stays."""
 
 _VERSION = re.compile(
-    r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?)([:-])\d+(?:\.\d+)+"
+    r"\b(version|nltk|pycocoevalcap|rouge_score|sacrebleu|num2words|whisper(?:-[a-z]+)?|wordllama)([:-])\d+(?:\.(?:post)?\d+)+"
 )
 """The version of a library in a signature: the page says which library, a run which version of it."""
 
@@ -128,7 +128,7 @@ def _section(scorer: Scorer, documentation: Documentation) -> Iterator[str]:
     yield _prose(documentation.rule)
     if scorer.companions:
         companions = ", ".join(f"`{name}`" for name in scorer.companions)
-        yield f"It leaves answers out of its score; {companions} is always reported with it."
+        yield f"Always reported with it: {companions}."
     if documentation.defects:
         yield ""
         yield f"**Known defects.** {_prose(documentation.defects)}"

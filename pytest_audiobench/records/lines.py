@@ -146,6 +146,8 @@ class ProcessedRow(ScorerRow, frozen=True, kw_only=True, omit_defaults=True):
     value: str | None
     """What was parsed; None where nothing was."""
     before: EarlierAnswer | None = None
+    details: str | None = None
+    """What the page shows of the sample beyond numbers, in JSON, where the scorer has more to show."""
 
 
 class ScoredRow(ScorerRow, frozen=True, kw_only=True):

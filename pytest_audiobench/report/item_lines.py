@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_audiobench.audio.clip_record import Recipe, recipe_of
@@ -50,6 +50,7 @@ def lines_of(evaluation: Evaluation) -> Lines:
         unchanged=unchanged_stages(evaluation.protocol),
         groups=evaluation.selection.groups,
         cluster=evaluation.selection.dataset.cluster,
+        details=scorer_details(evaluation.protocol),
     )
     return writer.lines(evaluation.answers, evaluation.rows)
 
@@ -83,6 +84,8 @@ class ItemLines:
     groups: Sequence[str]
     """Metadata fields, as ``cluster``."""
     cluster: str | None
+    details: Mapping[str, Callable[[Sample, Answer], str]] = field(default_factory=dict)
+    """By scorer, what the page shows of a sample beyond numbers."""
 
     def lines(self, answered: Sequence[SampleAnswers], rows: Mapping[str, Sequence[ScoredSample]]) -> Lines:
         """The lines of ``answered`` and of ``rows``, the same samples as each scorer saw them."""
@@ -131,7 +134,13 @@ class ItemLines:
                     **self._head_of(scorer, row),
                     value=None if row.answer is None else row.answer.value,
                     before=_before(row.answer),
+                    details=self._details_of(scorer, row),
                 )
+
+    def _details_of(self, scorer: str, row: ScoredSample) -> str | None:
+        if scorer not in self.details or row.answer is None:
+            return None
+        return self.details[scorer](row.answers.selected.sample, row.answer)
 
     def _head_of(self, scorer: str, row: ScoredSample) -> dict[str, Any]:
         status = "error" if row.answer is None else row.answer.status
@@ -155,6 +164,11 @@ class ItemLines:
 def unchanged_stages(protocol: Protocol) -> frozenset[str]:
     """The stages that are played the clips as they were before a perturbation."""
     return frozenset(stage.name for stage in protocol.stages if stage.unchanged)
+
+
+def scorer_details(protocol: Protocol) -> dict[str, Callable[[Sample, Answer], str]]:
+    """By scorer, what the page shows of a sample beyond numbers."""
+    return {scorer.name: scorer.details for scorer in protocol.scorers if scorer.details is not None}
 
 
 def _recipes(sample: Sample) -> list[Recipe] | None:

@@ -31,7 +31,7 @@ from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option
 from pytest_audiobench.records.lines import ScoredRow
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, SuiteRecord
 from pytest_audiobench.report import run_writer
-from pytest_audiobench.report.item_lines import ItemLines, unchanged_stages
+from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
 from pytest_audiobench.rescoring.layouts import Source
@@ -191,6 +191,7 @@ class _Item:
             unchanged=unchanged_stages(protocol),
             groups=first.groups or (),
             cluster=first.cluster,
+            details=scorer_details(protocol),
         )
 
     def scored(self, rows: Iterator[RecordedRow]) -> ItemRecord:

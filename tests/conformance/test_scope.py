@@ -158,12 +158,12 @@ SCOPE = {
         "slu_f1_micro": IN,
     },
     "sound_event": {
-        "event_based": OUT,
+        "event_based": IN,
         "event_based_onset_only": OUT,
         "psds": OUT,
-        "psds_macro_f": OUT,
-        "segment_based_100ms": OUT,
-        "segment_based_1s": OUT,
+        "psds_macro_f": IN,
+        "segment_based_100ms": IN,
+        "segment_based_1s": IN,
     },
     "speaker_verification": {
         "eer_interp": IN,

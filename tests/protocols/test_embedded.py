@@ -9,7 +9,7 @@ import pytest
 from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.protocols import embedding_similarity as home
+from pytest_audiobench.protocols import text_encoders as home
 from pytest_audiobench.protocols.captioning.task import captioning
 from pytest_audiobench.protocols.embedding_similarity import embedded, fense
 from pytest_audiobench.protocols.protocol import Answer
@@ -122,9 +122,9 @@ def test_a_folder_is_loaded_by_the_library_that_made_it(marker, package, kind, t
     setattr(fake, kind, Model)
     fake.__spec__ = home.importlib.util.spec_from_loader(package, None)
     monkeypatch.setitem(sys.modules, package, fake)
-    home._load.cache_clear()
+    home.load_folder.cache_clear()
     assert cosines_of(scorer, pair("dog", "dog")) == [1.0]
-    home._load.cache_clear()
+    home.load_folder.cache_clear()
 
 
 def test_other_weights_in_a_folder_are_another_signature(tmp_path):

@@ -24,7 +24,7 @@ from pytest_audiobench.protocols.protocol import Judging, Stage
 SECRET = "XYZZY"
 READINGS = [judging.scorers[0].name for judging in shipped()]
 CHANGES = ("early", "filler", "truncated", "shuffled", "paraphrased", "mistaken", "inject")
-VOUCHED = {"kept": "0.5", "injected": "B"}
+VOUCHED = {"kept": "0.5", "injected": "B", "duration": 20.0}
 """What the fields that a stage vouches for hold; any other holds a language."""
 OPTIONS = [
     ("bioacoustic", {"task": "classification", "labels": ["a dog", "a cat"], "prompt": "{question} {labels}"}),

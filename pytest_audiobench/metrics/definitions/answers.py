@@ -101,6 +101,8 @@ KINDS = (
             "loop": "The share of answers that repeat up to 20 words (characters, where no spaces are written) four "
             "times or more in a row, where no reference does.",
             "runaway": "The share of answers longer than three times the longest reference and five words more.",
+            "example_copied": "The share of answers with three or more texts of the prompt's example, which no clip "
+            "has.",
         }.items()
     ),
     *estimates.ratio_kinds(
