@@ -395,13 +395,14 @@ class BatchExecutor:
         return responses, wall_s / len(asks)
 
     def _failed_responses(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
+        # What passes is of the way to the model, all else of its code, which its author has to mend.
+        passes = isinstance(error, TransientError)
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:
             batches = f"{_FAILED_BATCHES} batches in a row"
-            # What passes is of the way to the model, all else of its code.
-            kind = InfrastructureError if isinstance(error, TransientError) else FatalError
+            kind = InfrastructureError if passes else FatalError
             raise kind(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
-        return [Response(error=why)] * len(asks)
+        return [Response(error=why, lasting=not passes)] * len(asks)
 
     def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")

@@ -181,10 +181,14 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         evaluator.describe(report)
     if evaluator is not None and call.when == "setup":
         evaluator.setup_outcome = report.outcome
-    if report.failed and call.excinfo is not None:
+    if call.excinfo is not None and (report.failed or hasattr(report, "wasxfail")):
         settled = evaluator is not None and call.when == "call" and evaluator.settled_at_end
         failure = evaluator if settled else call.excinfo.value
         if getattr(failure, "of_instrument", False):
+            if not report.failed:
+                # What was expected (xfail) is that the model fails, and it was not asked.
+                report.outcome = "failed"
+                del report.wasxfail
             # On this report alone: a test's own properties are those of its teardown, and of another try, too.
             report.user_properties.append((INSTRUMENT, "failed"))
     return report

@@ -2,6 +2,8 @@
 
 import pytest
 
+from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
+
 TWO = """
 import pytest
 from pytest_audiobench import dataset, manifest, multiple_choice
@@ -491,3 +493,166 @@ def test_showing_fixtures_is_no_run(tones, option):
     assert result.ret == 0
     result.stdout.no_fnmatch_line("*never reported*")
     assert not tones.runs()
+
+
+RAISES = """
+from pytest_audiobench import errors
+
+def ask(self, batch, answered=ToneModel.ask):
+    self.batches = getattr(self, "batches", 0) + 1
+    if self.batches in {batches}:
+        raise {error}
+    return answered(self, batch)
+
+ToneModel.ask = ask
+"""
+
+
+def raising(suite, batches, error):
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + RAISES.format(batches=batches, error=error))
+    return suite
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("batches", [[2], [2, 5], [2, 3, 4]], ids=["one", "two", "three in a row"])
+def test_code_of_a_model_that_raises_is_for_its_author_to_mend_however_often_it_does(tones, batches, workers):
+    suite = raising(tones, batches, "ZeroDivisionError('in the model')")
+    result = suite.run(workers)
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: in the model*"])
+    assert {item["outcome"] for item in suite.last()[0]["items"]} == {"failed"}
+    allowed = suite.run(workers, "--ab-max-errors=8", "--ab-store=other.sqlite")
+    assert allowed.ret == (0 if len(batches) < 3 else pytest.ExitCode.TESTS_FAILED)
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("error", ["InfrastructureError('its disk is full')", "SampleError('no answer to this one')"])
+def test_a_model_that_says_that_it_was_not_its_doing_ends_in_6(tones, error, workers):
+    result = raising(tones, [2], f"errors.{error}").run(workers)
+    assert result.ret == INSTRUMENT_FAILED
+    result.stdout.fnmatch_lines([f"*{error.split(chr(39))[1]}*"])
+
+
+def test_a_model_on_a_device_of_its_own_that_raises_is_for_its_author_to_mend(tones):
+    suite = raising(tones, [2], "ZeroDivisionError('in the model')")
+    result = suite.run("-n2", "--ab-devices=cpu", shared="yes")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*ZeroDivisionError: in the model*"])
+
+
+EXPECTED = """
+import pytest
+from pytest_audiobench import manifest, multiple_choice
+
+@pytest.mark.parametrize("number", range(2))
+{mark}
+def test_tones(evaluate, number):
+    {body}
+"""
+CALL = 'evaluate(manifest("data/tones.jsonl"), multiple_choice())'
+SWALLOWED = f"""try:
+        {CALL}
+    except BaseException:
+        pytest.xfail("known")"""
+XFAILS = [
+    ("@pytest.mark.xfail", CALL),
+    ("@pytest.mark.xfail(strict=True)", CALL),
+    ("", SWALLOWED),
+]
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(("mark", "body"), XFAILS, ids=["marked", "strict", "in the test"])
+def test_an_instrument_that_fails_is_no_expected_failure(suite, mark, body, workers):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark=mark, body=body))
+    # Port 9 is that of nothing on this machine.
+    result = suite.run(workers, model="one=http:http://127.0.0.1:9,retry_s=0.3")
+    assert result.ret == INSTRUMENT_FAILED
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(["*http://127.0.0.1:9 cannot be asked*"])
+    result.stdout.no_fnmatch_line("*failed as expected*")
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("mark", ["@pytest.mark.xfail", "@pytest.mark.xfail(strict=True)"])
+def test_a_threshold_that_is_missed_stays_an_expected_failure(suite, mark, workers):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark=mark, body=CALL))
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run(workers, deaf="yes")
+    assert result.ret == 0
+    result.assert_outcomes(xfailed=2)
+    result.stdout.fnmatch_lines(["*failed as expected (xfail), which the exit code does not show: *"])
+
+
+RAISING_HOOKS = {
+    "pytest_collection_modifyitems": "items",
+    "pytest_runtest_setup": "item",
+    "pytest_runtest_teardown": "item",
+    "pytest_runtest_logreport": "report",
+    "pytest_sessionfinish": "session",
+    "pytest_audiobench_result_ready": "item, result",
+    "pytest_audiobench_update_run": "config, run",
+    "pytest_terminal_summary": "terminalreporter",
+}
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize("hook", RAISING_HOOKS)
+def test_a_run_in_which_a_hook_raises_is_not_green(tones, hook, workers):
+    conftest = tones.path / "conftest.py"
+    body = f"\ndef {hook}({RAISING_HOOKS[hook]}):\n    raise RuntimeError('a broken hook')\n"
+    conftest.write_text(conftest.read_text() + body)
+    result = tones.run(workers)
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERNAL_ERROR)
+    assert "a broken hook" in result.stdout.str() + result.stderr.str()
+
+
+def test_a_subtest_that_skips_leaves_the_record_of_what_it_skipped(suite):
+    suite.tones()
+    call = ABSENT.format(name=', name="b"')
+    suite.write(
+        test_tones="import pytest\nfrom pytest_audiobench import dataset, manifest, multiple_choice\n\n"
+        "def test_tones(evaluate, subtests):\n"
+        '    evaluate(manifest("data/tones.jsonl"), multiple_choice(), name="a")\n'
+        f"    with subtests.test():\n        {call}\n"
+    )
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    result = suite.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    outcomes = {item["eval"]: item["outcome"] for item in suite.last()[0]["items"]}
+    assert outcomes["tones:b"] == "skipped"
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    "ending", ["raise SystemExit(0)", "pytest.exit('enough', returncode=0)", "request.session.shouldstop = 'enough'"]
+)
+def test_a_test_that_ends_the_run_as_if_all_were_well_does_not_make_it_green(suite, ending, workers):
+    suite.tones()
+    body = f"def test_ends(request):\n    {ending}\n\ndef test_two"
+    written = TWO.format(second="two", body=MEASURED).replace("def test_two", body)
+    suite.write(test_tones=written)
+    (suite.path / "audiobench.toml").write_text(THRESHOLD)
+    assert suite.run(workers, "--dist=loadfile").ret != 0
+
+
+def test_a_worker_that_dies_is_no_expected_failure_and_no_green_where_none_may_take_its_place(suite):
+    suite.tones()
+    suite.write(test_tones=EXPECTED.format(mark="@pytest.mark.xfail", body=CALL))
+    result = suite.run("-n2", "--max-worker-restart=0", die="tone-17", how="kill")
+    assert result.ret not in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
+
+
+def test_a_module_that_cannot_be_imported_is_not_passed_over(tones):
+    tones.write(test_broken="import nothing_of_this_name\n")
+    assert tones.run().ret == pytest.ExitCode.INTERRUPTED
+    assert tones.run("--continue-on-collection-errors").ret == pytest.ExitCode.TESTS_FAILED
+
+
+def test_a_threshold_for_a_model_that_is_not_run_is_said_not_to_be_checked(tones):
+    (tones.path / "audiobench.toml").write_text(THRESHOLD.replace("require", 'model = "other*"\nrequire'))
+    result = tones.run()
+    result.stdout.fnmatch_lines(["note: not checked: *matches eval = 'tones[*]', model = 'other[*]'*"])
