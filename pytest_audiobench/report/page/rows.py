@@ -15,7 +15,6 @@ from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.joined_samples import Joined, played
 from pytest_audiobench.report.label_tables import answer_label
-from pytest_audiobench.report.page.scene_cards import scene_card
 from pytest_audiobench.report.page.word_diff import word_diff, words_of
 from pytest_audiobench.report.scenes import Scene, scene_of
 
@@ -115,7 +114,7 @@ class RowMaker:
             None
             if before is None or scene is not None
             else self._diff(first.reference, before.before.text, before.before.scores),
-            None if scene is None else scene_card(scene, self._longest),
+            None if scene is None else self._scene_card(scene),
         ]
         return PageRow(
             _name(first.sample_id),
@@ -155,6 +154,12 @@ class RowMaker:
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
+
+    def _scene_card(self, scene: Scene) -> dict[str, Any]:
+        # Few runs have scenes, and what compares their words takes time to load.
+        from pytest_audiobench.report.page.scene_cards import scene_card
+
+        return scene_card(scene, self._longest)
 
     def _orders(self, sample: Joined, scene: Scene | None) -> Iterator[tuple[str, float]]:
         scores = sample.scored[0].scores if sample.scored else None
