@@ -67,7 +67,6 @@ SMALLEST = 80
 SMALL = {
     "models.judge_scores.wire": "a contract of its own, which is read and tested without a server",
     "plugin.root_folder": "a run whose command line names no option of ours does not import it",
-    "report.page.scene_cards": "what scenes.js is sent, apart from what a scene is",
     "plugin.shortfalls": "what exit code 0 promises, which is read apart from how a run ends",
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
