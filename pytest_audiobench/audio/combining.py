@@ -12,18 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.audio import signals
+from pytest_audiobench.audio import edits, signals
 from pytest_audiobench.audio.clip import Clip, CombinedSource, Parameters, Samples, decimal, number, registered
 from pytest_audiobench.audio.signals import Wave, convolved
 from pytest_audiobench.audio.sound_file import HIGHEST_RATE_HZ, LOWEST_RATE_HZ
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
+if TYPE_CHECKING:
+    from pytest_audiobench.audio.scene import Placement, Spans
+
 RATE_HZ = 16_000
+MINUS_9_DB = "0.35481338923357547"
 MOST_CLIPS = 100
 """All clips of a combination are in memory together."""
 
@@ -137,6 +141,41 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
     return _combination("overlaid", (clip, by), rate_hz, (("level_db", decimal("level_db", level_db)),))
 
 
+def in_scene(
+    clips: Sequence[Clip],
+    placements: Sequence[Placement],
+    frames: int,
+    ducked: Spans = (),
+    floor: str = MINUS_9_DB,
+) -> Clip:
+    """The clips at their ``placements`` in a scene of ``frames`` at 16 kHz: :mod:`pytest_audiobench.audio.scene`.
+
+    Beds are multiplied by ``floor`` during the spans ``ducked``. Not defined where what sounds of a clip is silent.
+    Raises UsageError for a placement that leaves the scene.
+    """
+    if not clips or len(clips) != len(placements):
+        raise UsageError(f"a scene of {len(clips)} clips has {len(placements)} placements; give one a clip")
+    from pytest_audiobench.audio.scene import scene_parameters  # few runs play scenes
+
+    return _combination("scene", clips, RATE_HZ, scene_parameters(frames, placements, ducked, floor))
+
+
+def moves_time(before: Clip, after: Clip) -> bool:
+    """Whether what sounds at a time of ``before`` sounds at another one of ``after``, which may be made of it."""
+    if after.source == before.source:
+        return edits.move_time(after.edits[len(before.edits) :])
+    if not isinstance(after.source, CombinedSource):
+        return False
+    parts = [clip for clip in after.source.clips if _holds(clip, before)]
+    keeps_time = rule_of(after.source).length_s in (_first, _longest) and not edits.move_time(after.edits)
+    return bool(parts) and (not keeps_time or any(moves_time(before, part) for part in parts))
+
+
+def _holds(clip: Clip, part: Clip) -> bool:
+    source = clip.source
+    return source == part.source or (isinstance(source, CombinedSource) and any(_holds(c, part) for c in source.clips))
+
+
 def rule_of(source: CombinedSource) -> Rule:
     """The registered rule of ``source``. Raises UsageError, which names what is known."""
     return registered("rule", _RULES, source.rule, source.version)
@@ -221,6 +260,12 @@ def _overlay(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, see
     return signals.within_full_scale(total)
 
 
+def _scene(clips: Sequence[Samples], rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    from pytest_audiobench.audio.scene import scene
+
+    return scene(clips, parameters)
+
+
 def _at_level(by: Samples, clip: Samples, parameters: Parameters) -> Wave:
     levels = signals.rms(clip), signals.rms(by)
     if not all(levels):
@@ -260,5 +305,6 @@ _RULES = {
         Rule("babble", 1, _babble, _longest),
         Rule("preceded", 1, _sequence, lambda lengths_s, parameters: sum(lengths_s) + number(parameters, "gap_s")),
         Rule("overlaid", 1, _overlay, _longest),
+        Rule("scene", 1, _scene, lambda lengths_s, parameters: round(number(parameters, "frames")) / RATE_HZ),
     )
 }

@@ -23,6 +23,8 @@ LOADERS: dict[str, str | Loader | Dataset | Path] = {
     "faithfulness_study": "compat.faithfulness_study.manifest:faithfulness_study",
     "non_speech": "datasets.non_speech:non_speech",
     "non_speech_recordings": "datasets.non_speech:non_speech_recordings",
+    "soundscape": "datasets.soundscape.published:soundscape",
+    "soundscape_scenes": "datasets.soundscape.scenes:soundscape_scenes",
     "sound_id": "datasets.packs.sound_id:sound_id",
 }
 """What reads each data set: a function of this package by its place, a declaration, or what was registered."""
@@ -51,7 +53,7 @@ PERTURBATIONS = {
 
 def folder_names() -> set[str]:
     """The names under which this package and what is registered look for folders, but for names that callers give."""
-    defaults = {"faithfulness", "faithfulness-audio", "injection", "non-speech", "packs"}
+    defaults = {"faithfulness", "faithfulness-audio", "injection", "non-speech", "packs", "soundscape"}
     return defaults | {name for name, loader in LOADERS.items() if isinstance(loader, Path) or name not in OWN}
 
 
@@ -63,9 +65,9 @@ def dataset(name: str | Path, *arguments: Any, **options: Any) -> Dataset:
 
     Of this package are ``bundled`` (always there), ``air_bench``, ``common_voice``, ``esc50``, ``fleurs``,
     ``gigaspeech``, ``librispeech``, ``mmar``, ``mmau``, ``nsynth``, ``sakura``, ``speech_commands``, ``non_speech``,
-    ``non_speech_recordings``, ``sound_id`` and ``faithfulness_study``; extensions add others, and a conftest.py those
-    that tests ask for while they run. Nothing is read before an eval runs. Raises UsageError for a name that is not
-    there, and for arguments that its loader does not take.
+    ``non_speech_recordings``, ``sound_id``, ``soundscape``, ``soundscape_scenes`` and ``faithfulness_study``;
+    extensions add others, and a conftest.py those that tests ask for while they run. Nothing is read before an eval
+    runs. Raises UsageError for a name that is not there, and for arguments that its loader does not take.
     """
     loader = lookup(LOADERS, name, "data set") if isinstance(name, str) else name
     if isinstance(loader, Dataset):

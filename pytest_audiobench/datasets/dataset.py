@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from pytest_audiobench.audio.combining import moves_time
 from pytest_audiobench.datasets.perturbations.perturbation import Perturbation
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
@@ -58,6 +59,8 @@ class Dataset:
 
     withheld: bool = False
     """Whether its publisher keeps the references: every ``reference`` is empty, and no answer is right or wrong."""
+    is_timed: bool = False
+    """Whether references say when something sounds, so that nothing may be done to clips that moves time."""
     submission: Submission | None = None
     """None where its clips are no longer those that were published, too."""
 
@@ -80,6 +83,8 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
     def read(places: Places) -> Sequence[Sample]:
         samples = dataset.read(places)
         perturbed = perturbation.prepare(places)(samples)
+        if dataset.is_timed:
+            _refuse_moved_time(perturbation, samples, perturbed)
         return [
             replace(
                 sample, recordings=before.clips if before.recordings is None else before.recordings, before=before.clips
@@ -89,3 +94,12 @@ def perturb(dataset: Dataset, perturbation: Perturbation) -> Dataset:
 
     name = f"{dataset.name}+{perturbation.name}"
     return replace(dataset, name=name, read=read, perturbation=perturbation, submission=None)
+
+
+def _refuse_moved_time(perturbation: Perturbation, samples: Sequence[Sample], perturbed: Sequence[Sample]) -> None:
+    for before, after in zip(samples, perturbed, strict=True):
+        if any(moves_time(*clips) for clips in zip(before.clips, after.clips, strict=False)):
+            raise UsageError(
+                f"{perturbation} moves what sounds in {before.id!r} to other times than its reference says; perturb it "
+                "by what leaves lengths alone, such as noise, a room or a codec"
+            )

@@ -41,6 +41,10 @@ class Places:
     """Folders that hold data sets by name (``--ab-data=/data``), in order."""
     mixes: Sequence[str] = ()
     """The mixtures of sounds that the run asks for, in a line or by a file (``--ab-mix``)."""
+    scenes: int | None = None
+    """How many soundscapes an eval takes (``--ab-scenes``)."""
+    pools: Path | None = None
+    """The folder of what soundscapes are put together from (``--ab-pools``)."""
     cache: Path | None = None
     """A folder for what is made for the data, from run to run: that of the answer store."""
 

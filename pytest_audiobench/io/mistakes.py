@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
 
@@ -29,8 +29,13 @@ class Mistakes:
         self._sentences: list[str] = []
         self._count = 0
 
-    def __bool__(self) -> bool:
-        return self._count > 0
+    @property
+    def sentences(self) -> Sequence[str]:
+        """The first ten."""
+        return tuple(self._sentences)
+
+    def __len__(self) -> int:
+        return self._count
 
     def add(self, sentence: str, name: str | None = None, known: Iterable[str] = (), otherwise: str = "") -> None:
         """Adds ``sentence``; with a ``name``, it ends with what :func:`nearest` says of it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -43,8 +44,8 @@ class EvalSession:
     def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
-        self.collected: list[str] = []
-        """The names of all evals that were collected, whatever is selected of them."""
+        self.collected: list[pytest.Item] = []
+        """All evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
@@ -326,11 +327,23 @@ class EvalSession:
             from pytest_audiobench.datasets.packs.recipes import absolute_mixes
 
             mixes = absolute_mixes(base(self.config, "mix"), self.options.mixes)
-        return Places(here, by_name, [*shelves, self.config.rootpath / "data"], mixes, self.options.stores[0].parent)
+        return Places(
+            here,
+            by_name,
+            [*shelves, self.config.rootpath / "data"],
+            mixes,
+            scenes=self.options.scenes,
+            pools=self.options.pools,
+            cache=self.options.stores[0].parent,
+        )
 
     def close(self) -> None:
         for handle in self._all_handles:
-            handle.close()
+            try:
+                handle.close()
+            except (Exception, SystemExit) as error:
+                # The run is judged by now: a model that cannot end must not change its exit code.
+                print(f"the model {handle.alias} cannot be closed: {error!r}", file=sys.stderr)
         if "bench" in vars(self):
             self.bench.store.close()
             self.bench.locks.close()

@@ -27,6 +27,8 @@ from pytest_audiobench.audio import combining, edits, espeak, synthesis
 from pytest_audiobench.audio.clip import ArraySource, Clip, Edit
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.edits import codecs
+from pytest_audiobench.audio.scene import Placement
+from pytest_audiobench.audio.synthesis.sounds import MAKERS
 from pytest_audiobench.audio.wav import wav_bytes
 
 TABLE = Path(__file__).with_name("golden.json")
@@ -63,6 +65,9 @@ RECIPES = {
     "cafe": synthesis.cafe(0.7, "a"),
     "music_bed": synthesis.music_bed(0.7, "a"),
     "events": synthesis.events(2.7, "a"),
+    "arpeggio": synthesis.arpeggio(0.7, "a"),
+    "arpeggio minor": synthesis.arpeggio(2.7, "a", 110, 120, "minor"),
+    **{f"everyday {sound}": synthesis.everyday(sound, 0.7, "a") for sound in MAKERS},
 }
 EDITS = {
     "gain": edits.gain(-3.3),
@@ -93,6 +98,19 @@ EVERYWHERE = {
     "rule preceded": (combining.preceded(SPEECH, OTHER, 0.1, -3), RATE_HZ),
     "rule overlaid": (combining.overlaid(SPEECH, OTHER), RATE_HZ),
     "rule overlaid loud": (combining.overlaid(SPEECH.edited(edits.gain(12)), THIRD, 6), RATE_HZ),
+    "rule scene": (
+        combining.in_scene(
+            [THIRD, SPEECH, OTHER],
+            [
+                Placement(0, 40_000, 100, 14_000, "0.045", is_bed=True),
+                Placement(9_000, 9_000, 200, 9_000, "0.11"),
+                Placement(15_000, 9_000, 0, 9_000, "0.4"),
+            ],
+            40_000,
+            [(9_000, 18_000)],
+        ),
+        RATE_HZ,
+    ),
     "rule noise of a babble": (
         combining.with_noise(SPEECH.edited(edits.gain(-6)), combining.babble([OTHER, THIRD], 1), 0, 2),
         RATE_HZ,

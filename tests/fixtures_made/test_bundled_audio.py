@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 import soundfile
 
+from pytest_audiobench.audio.decode import decode
+from pytest_audiobench.audio.scene import pcm16
+from pytest_audiobench.datasets.soundscape.bundled_pools import bundled_pools
+
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 BUNDLED = FIXTURES / "bundled"
 MULTIPLE_CHOICE = {"digits": 4, "emotion": 3, "language": 4, "mixtures": 4, "sounds": 4, "speech_presence": 2}
@@ -34,6 +38,15 @@ def all_clips() -> list[Path]:
 def make_audio(*arguments: str) -> subprocess.CompletedProcess:
     command = [sys.executable, str(FIXTURES / "make_audio.py"), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def train_split(tmp_path_factory):
+    """An eighth of what the listener learns from."""
+    folder = tmp_path_factory.mktemp("train")
+    done = make_audio("train", "--out", str(folder), "--scale", "1")
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 def test_there_are_enough_items_and_few_enough_bytes():
@@ -134,18 +147,15 @@ def test_the_scripts_make_the_same_bytes_again():
 
 
 @needs_espeak
-def test_train_and_test_share_no_recording_voice_or_rate(tmp_path):
-    done = make_audio("train", "--out", str(tmp_path), "--scale", "1")
-    assert done.returncode == 0, done.stderr
-
+def test_train_and_test_share_no_recording_voice_or_rate(train_split):
     def spoken(folder):
         return [item["metadata"] for item in items_of("digits", folder)]
 
     ours = {hashlib.sha256(path.read_bytes()).hexdigest() for path in all_clips() if "background" not in path.name}
-    theirs = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (tmp_path / "audio").glob("*.flac")}
+    theirs = {hashlib.sha256(path.read_bytes()).hexdigest() for path in (train_split / "audio").glob("*.flac")}
     assert not ours & theirs
     for fact in (lambda facts: facts["voice"].split("+")[1], lambda facts: facts["rate_wpm"]):
-        assert not {fact(facts) for facts in spoken(BUNDLED)} & {fact(facts) for facts in spoken(tmp_path)}
+        assert not {fact(facts) for facts in spoken(BUNDLED)} & {fact(facts) for facts in spoken(train_split)}
 
 
 @needs_espeak
@@ -162,3 +172,11 @@ def test_check_names_the_first_file_that_differs(tmp_path):
     command = [sys.executable, "-c", program, str(FIXTURES), str(tmp_path / "ours"), str(tmp_path / "theirs")]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said == "vocabulary.json differs from what the scripts make now.\n"
+
+
+@needs_espeak
+def test_nothing_that_a_listener_learns_from_is_in_a_soundscape(train_split):
+    learnt = {soundfile.read(path, dtype="int16")[0].tobytes() for path in (train_split / "audio").glob("*.flac")}
+    pieces = [piece for pieces in bundled_pools().layers.values() for piece in pieces]
+    assert len(learnt) > 400
+    assert not learnt & {pcm16(decode(piece.clip, 16_000, None).samples).tobytes() for piece in pieces}

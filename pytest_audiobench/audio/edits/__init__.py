@@ -21,7 +21,7 @@ from pytest_audiobench.audio.edits.channels import codec as codec
 from pytest_audiobench.audio.edits.channels import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.channels import reverb as reverb
 from pytest_audiobench.audio.edits.channels import white_noise as white_noise
-from pytest_audiobench.audio.edits.kind import EditKind
+from pytest_audiobench.audio.edits.kind import EditKind, same_length
 from pytest_audiobench.audio.edits.level_and_length import gain as gain
 from pytest_audiobench.audio.edits.level_and_length import pad as pad
 from pytest_audiobench.audio.edits.level_and_length import silence as silence
@@ -48,6 +48,11 @@ def length_s(edits: tuple[Edit, ...], duration_s: float) -> float:
     for edit in edits:
         duration_s = kind_of(edit).length_s(duration_s, edit.parameters)
     return duration_s
+
+
+def move_time(edits: tuple[Edit, ...]) -> bool:
+    """Whether what sounds at a time sounds at another one after ``edits``: those of another length move it."""
+    return any(kind_of(edit).length_s is not same_length for edit in edits)
 
 
 def reach_s(edits: tuple[Edit, ...], window_s: float) -> float | None:

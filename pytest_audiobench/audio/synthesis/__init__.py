@@ -15,7 +15,7 @@ import soxr
 
 from pytest_audiobench.audio import espeak, signals, utterances
 from pytest_audiobench.audio.clip import Parameters, Samples, SynthesisSource, number, registered
-from pytest_audiobench.audio.synthesis import scenes
+from pytest_audiobench.audio.synthesis import scenes, sounds
 from pytest_audiobench.audio.synthesis.recipe import level, recipe
 from pytest_audiobench.audio.synthesis.scenes import cafe as cafe
 from pytest_audiobench.audio.synthesis.scenes import chirp as chirp
@@ -28,6 +28,8 @@ from pytest_audiobench.audio.synthesis.scenes import silence as silence
 from pytest_audiobench.audio.synthesis.scenes import silence_floor as silence_floor
 from pytest_audiobench.audio.synthesis.scenes import tone as tone
 from pytest_audiobench.audio.synthesis.scenes import white_noise as white_noise
+from pytest_audiobench.audio.synthesis.sounds import arpeggio as arpeggio
+from pytest_audiobench.audio.synthesis.sounds import everyday as everyday
 from pytest_audiobench.errors import FatalError
 
 
@@ -72,4 +74,4 @@ def _speech(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return signals.scaled_to_rms(fitted, level(parameters)).astype(np.float32)
 
 
-_RENDERS = {**scenes.RENDERS, ("speech", 1): _speech}
+_RENDERS = {**scenes.RENDERS, **sounds.RENDERS, ("speech", 1): _speech}

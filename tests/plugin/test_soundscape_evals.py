@@ -1,0 +1,53 @@
+"""The suite of soundscapes as it ships: what runs when nothing is asked for by name, and what its options do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+EVALS = Path(__file__).parents[2] / "evals" / "test_soundscape.py"
+
+
+@pytest.fixture
+def soundscapes(suite):
+    (suite.path / "conftest.py").write_text("")
+    (suite.path / "test_soundscape.py").write_text(EVALS.read_text())
+    return suite
+
+
+def counts(suite) -> dict[str, int]:
+    return {item["eval"]: item["n"] for item in suite.last()[0]["items"]}
+
+
+def test_a_plain_run_takes_twelve_scenes(soundscapes) -> None:
+    soundscapes.run(model="baseline:listener").assert_outcomes(passed=1, deselected=13)
+    assert counts(soundscapes) == {"soundscape_brief/brief": 12}
+
+
+def test_further_scenes_are_asked_for_by_name_and_share_the_answers(soundscapes) -> None:
+    run = soundscapes.run("-k", "soundscape and (brief or published)", "--ab-scenes=15", model="baseline:listener")
+    run.assert_outcomes(passed=2, deselected=12)
+    assert counts(soundscapes) == {"soundscape_brief/brief": 12, "soundscape/scenes[published]": 15}
+    run.stdout.fnmatch_lines(["*answers: 15 asked now*"])
+
+
+def test_clips_of_ones_own_are_asked_about_in_the_same_words(soundscapes, tmp_path: Path) -> None:
+    from pytest_audiobench.cli import main
+
+    main(["soundscape", "make", "--scenes", "2", "--shortest", "5", "--longest", "6", "--out", str(tmp_path / "made")])
+    run = soundscapes.run("-k", "recordings", f"--ab-data=soundscape={tmp_path / 'made'}", model="baseline:listener")
+    run.assert_outcomes(passed=1, deselected=13)
+    keys = [json.loads((tmp_path / "made" / f"clip_{n:03d}.json").read_text(encoding="utf-8")) for n in range(2)]
+    (item,) = soundscapes.last()[0]["items"]
+    (truths,) = [
+        m["value"] for m in item["metrics"] if (m["name"], m["scorer"], m["group"]) == ("events_true", "lenient", {})
+    ]
+    assert truths == sum(len(key["events"]) for key in keys) / 2
+
+
+def test_a_mistaken_number_of_scenes_ends_the_run(soundscapes) -> None:
+    run = soundscapes.run("--ab-scenes=none", model="baseline:listener")
+    assert run.ret == pytest.ExitCode.USAGE_ERROR
+    run.stderr.fnmatch_lines(["*--ab-scenes takes a whole number from 1 up*"])
