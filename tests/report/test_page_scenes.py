@@ -106,7 +106,7 @@ def details(truths: Any = TRUTHS, guesses: Any = GUESSES, pairs: Any = PAIRS, **
 
 _EVENTS = [[AudioEvent(**event) for event in events] for events in (TRUTHS, GUESSES)]
 STATISTICS = {
-    **clip_statistics(*_EVENTS, 1, SECONDS, lambda first, second: 0.5)[1],
+    **clip_statistics(*_EVENTS, 1, SECONDS, lambda first, second: 0.5),
     **other_statistics(*_EVENTS, SECONDS, lambda first, second: 0.1),
 }
 METRICS = soundscape().scorers[0].metrics

@@ -36,11 +36,11 @@ _ROUNDING = 1e-9
 
 def clip_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], invalid: int, duration: float, cosine: Cosine
-) -> tuple[Matching, dict[str, float]]:
-    """How guesses, of which ``invalid`` more are no events, were matched, and all that is counted of it."""
+) -> dict[str, float]:
+    """All that is counted of guesses, of which ``invalid`` more are no events."""
     matching = match(truths, guesses, cosine)
     within = list(clipped(matching.guesses, duration))
-    return matching, {
+    return {
         **_scores(matching, len(guesses) + invalid),
         **_contents(matching),
         **_words(matching),

@@ -22,7 +22,7 @@ from pytest_audiobench.protocols.soundscape.columns import (
 )
 from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
 from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
-from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
+from pytest_audiobench.protocols.soundscape.matching import Cosine, caption_pairs, match
 from pytest_audiobench.protocols.soundscape.meeting import missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
 from pytest_audiobench.protocols.soundscape.reading import Reading, read_lenient, read_strict
@@ -149,7 +149,7 @@ class _Clip:
         self.reading = Reading.of_text(answer.value)
         self.guesses = self.reading.events
 
-    def matched(self, cosine: Cosine) -> tuple[Matching, dict[str, float]]:
+    def statistics(self, cosine: Cosine) -> dict[str, float]:
         return clip_statistics(self.truths, self.guesses, self.reading.invalid.total(), self.duration, cosine)
 
 
@@ -171,7 +171,7 @@ class _Comparison:
             for captions in (*needed_captions(clip.truths, clip.guesses), *caption_pairs(other.truths, clip.guesses))
         )
         return [
-            {**clip.matched(self._cosine)[1], **self._beside(other, clip)}
+            {**clip.statistics(self._cosine), **self._beside(other, clip)}
             for clip, other in zip(clips, others, strict=True)
         ]
 
@@ -183,8 +183,8 @@ class _Comparison:
     def details(self, sample: Sample, answer: Answer) -> str:
         """Both lists of events, and what was matched, as JSON."""
         clip = _Clip(sample, answer)
-        self._encode(needed_captions(clip.truths, clip.guesses))
-        matching, _ = clip.matched(self._cosine)
+        self._encode(caption_pairs(clip.truths, clip.guesses))
+        matching = match(clip.truths, clip.guesses, self._cosine)
         document = {
             "duration": clip.duration,
             "truths": [event.document() for event in matching.truths],

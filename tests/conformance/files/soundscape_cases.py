@@ -83,7 +83,7 @@ def _statistics(clip: Json, similarity: Mapping[str, float]) -> dict[str, float]
     truths, guesses = _events(clip["truth"]), _events(clip["guesses"])
     ends = [event.end_time for event in (*truths, *guesses)]
     invalid = clip.get("invalid_guesses", 0)
-    return clip_statistics(truths, guesses, invalid, max(ends, default=_LONG), _cosine(similarity))[1]
+    return clip_statistics(truths, guesses, invalid, max(ends, default=_LONG), _cosine(similarity))
 
 
 def _events(documents: Sequence[Json]) -> list[AudioEvent]:

@@ -100,6 +100,12 @@ def test_any_number_of_labels_is_scored(labels, caplog):
 
 
 @needs_words
+def test_of_an_answer_of_countless_words_all_are_errors():
+    endless = [speech(0.0, 4.0, "a", f"{FIRST} " * 100) for _ in range(30)]
+    assert timed_errors(TRUTHS, endless) == 8 + 4 * 100 * 30
+
+
+@needs_words
 def test_neither_order_nor_names_of_labels_move_a_rate():
     guesses = [speech(number, number + 2.0, f"s{number % 3}", f"{FIRST} {number}") for number in range(8)]
     values = meeting.meeting_statistics(TRUTHS, guesses, 10.0)
@@ -112,8 +118,8 @@ def test_a_package_that_is_missing_is_named_and_its_rates_have_no_value(monkeypa
     meeting.missing_packages.cache_clear()
     try:
         assert meeting.missing_packages() == [
-            "tcpwer needs meeteval: pip install 'pytest-audiobench[meeting]'",
-            "der and jer needs pyannote.metrics: pip install 'pytest-audiobench[meeting]'",
+            "meeteval, which computes tcpwer, is not installed: pip install 'pytest-audiobench[meeting]'",
+            "pyannote.metrics, which computes der and jer, is not installed: pip install 'pytest-audiobench[meeting]'",
         ]
     finally:
         meeting.missing_packages.cache_clear()
@@ -124,7 +130,7 @@ def test_a_package_that_is_missing_is_named_and_its_rates_have_no_value(monkeypa
 
 def test_words_of_the_wrong_speaker_are_errors_of_cpwer():
     def cpwer(guesses):
-        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)[1]
+        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)
         return value_of(metric_kind("cpwer"), [statistics])
 
     one_label = [replace(event, speaker_id="x") for event in TRUTHS]
