@@ -10,7 +10,6 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.user_documents import toml_tables
 
 if TYPE_CHECKING:
     from pytest_audiobench.gate.thresholds import Line, Threshold
@@ -151,8 +151,8 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
 def read_rules(file: Path) -> Rules:
     """The rules of one TOML file; a file called ``pyproject.toml`` holds them under ``[tool.audiobench]``."""
     try:
-        table: Any = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        table: Any = toml_tables(file.read_bytes())
+    except ValueError as error:
         raise UsageError(f"{file.name} is not TOML in UTF-8: {error}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None

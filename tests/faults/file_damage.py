@@ -25,6 +25,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from pytest_audiobench import manifest
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.cli import main as audiobench
@@ -49,7 +51,9 @@ LONGEST_S, HANG_S = 10.0, 90.0
 MOST_BYTES = 1_000_000_000
 _ROOT = Path(__file__).parents[2]
 _LINES = {"predictions": PredictionRow, "processed": ProcessedRow, "scored": ScoredRow}
-_COVERED = ("index", "eval", "suite", "model", "dataset", "n", "epochs", "metrics", "hashes", "scorers")
+_HASHES = ("answers", "audio", "data", "model", "prompts", "protocols", "seeds", "settings")
+_HASHES += ("input_hash", "run_hash", "score_hash")
+_COVERED = ("index", "eval", "suite", "model", "dataset", "n", "epochs", "metrics", "scorers")
 """What of an item's record a hash or the numbers made anew cover."""
 
 _DECLARED = """
@@ -144,7 +148,7 @@ def make_files(folder: Path) -> None:
         for row in rows
     ]
     (folder / "data" / "tones.csv").write_text("\n".join(["id,audio,a,b,answer,parity,speaker", *cells]) + "\n")
-    (folder / "data" / "own.csv").write_text("\n".join(["id,audio,question,answer,parity,speaker,take"] + cells) + "\n")
+    (folder / "data" / "own.csv").write_text("\n".join(["id,audio,question,answer,parity,speaker,take", *cells]) + "\n")
     (folder / "tones.audiobench.toml").write_text(_DECLARED)
     (folder / "rules").mkdir()
     (folder / "rules" / "audiobench.toml").write_text(_RULES)
@@ -234,8 +238,18 @@ def _unpacked(folder: Path, end: str) -> bool:
 
 def _run_rows(folder: Path) -> list[Any]:
     run = folder / "reports" / "run"
-    items = [[getattr(item, name) for name in _COVERED] for item in read_run(run / "run.json").items]
-    return [items, *(list(read_lines(run / LINE_FILES[kind], row)) for kind, row in _LINES.items())]
+    items = []
+    for item in read_run(run / "run.json").items:
+        # A hash of another name says nothing of anything.
+        hashes = {name: text for name, text in item.hashes.items() if name in _HASHES}
+        items.append([*(getattr(item, name) for name in _COVERED), hashes])
+    lines = {kind: list(read_lines(run / LINE_FILES[kind], row)) for kind, row in _LINES.items()}
+    # Where a file lay is for people; its content has a key.
+    lines["predictions"] = [
+        structs.replace(row, audio=[structs.replace(clip, source="") for clip in row.audio])
+        for row in lines["predictions"]
+    ]
+    return [items, *lines.values()]
 
 
 def _verified(folder: Path, whole: list[Any]) -> bool:
