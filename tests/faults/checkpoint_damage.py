@@ -86,7 +86,8 @@ def hostile(folder: Path, canary: Path, seed: int) -> str:
     for _ in range(drawn.choice([1, 1, 1, 2])):
         change = drawn.choice(_CHANGES)
         names.append(change.__name__.strip("_"))
-        with contextlib.suppress(FileNotFoundError, ValueError):
+        # What was done before may leave nothing that this could change.
+        with contextlib.suppress(OSError, ValueError, RecursionError, TypeError, AttributeError, struct.error):
             change(folder, canary, drawn)
     return ", ".join(names)
 

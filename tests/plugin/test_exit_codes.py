@@ -260,3 +260,19 @@ def test_a_test_that_swallows_the_skip_of_its_only_evaluation_says_that_it_evalu
     call = ABSENT.format(name="")
     body = f"try:\n        {call}\n    except pytest.skip.Exception:\n        pass"
     two(body=body).run().stdout.fnmatch_lines(["*tones/two asked for `evaluate` and evaluated nothing*"])
+
+
+def test_a_failure_in_no_valid_text_loses_no_measurement(tones):
+    tones.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    raise AssertionError("half \\ud800 a pair")
+"""
+    )
+    assert tones.run().ret == 1
+    (item,) = tones.last()[0]["items"]
+    assert "half \ufffd a pair" in item["message"]
+    assert item["metrics"][0]["value"] == 1.0

@@ -69,7 +69,12 @@ class Checkpoint:
         With ``download`` a name is fetched when the cache lacks it, its code only ``with_code``.
         Raises UsageError when it is nowhere.
         """
-        return cls(folder_of(target, revision, download, [*_NEEDED, _CODE] if with_code else _NEEDED))
+        folder = folder_of(target, revision, download, [*_NEEDED, _CODE] if with_code else _NEEDED)
+        for entry in (*folder.glob("*"), *folder.glob("*/*")):
+            if entry.exists() and not (entry.is_file() or entry.is_dir()):
+                # Opening a pipe waits for whoever writes into it, and a device may have no end.
+                raise UsageError(f"{entry} is a pipe or a device, which no checkpoint holds; remove it")
+        return cls(folder)
 
     def config(self) -> dict[str, Any]:
         """``config.json``. Raises UsageError when it is absent or no JSON."""
@@ -103,7 +108,10 @@ class Checkpoint:
         single = self.folder / "model.safetensors"
         names = {single.name}
         if not single.is_file() and (self.folder / _INDEX).is_file():
-            names = set(self._json(_INDEX).get("weight_map", {}).values())
+            weight_map = self._json(_INDEX).get("weight_map")
+            if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+                raise UsageError(f"{self.folder / _INDEX} names no files by weight; is the checkpoint complete?")
+            names = set(weight_map.values())
         files = [self.folder / name for name in sorted(names)]
         if files and all(file.parent == self.folder and file.is_file() for file in files):
             return files
