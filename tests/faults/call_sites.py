@@ -40,7 +40,7 @@ _CALLS = {
     **dict.fromkeys(("mmap", "chmod", "fchmod", "utimensat"), ("EACCES", "ENOMEM")),
 }
 """What may fail, and how it does on real systems."""
-_WRITES = ("openat", "write", "pwrite64", "fsync", "fdatasync", "ftruncate", "mkdir", "rename")
+_WRITES = ("write", "pwrite64", "fsync", "fdatasync", "ftruncate", "mkdir", "rename")
 _LINE = re.compile(r"^(?P<task>\d+) +(?P<call>\w+)\((?P<rest>.*)$")
 _RUN_ID = re.compile(r"\d{8}-\d{6}-[0-9a-f]+|tmp\w{8}|[0-9a-f]{12,}|(?<=tone)\d")
 
@@ -78,10 +78,10 @@ _attach()
 
 
 class Site(NamedTuple):
-    """A call, on a file whose name is the same in each run, and which of the process's calls of this kind it is."""
+    """A call, and which of its task's calls of this kind it is: on ``path``, or of all where that is None."""
 
     call: str
-    file: str
+    path: str | None
     number: int
 
 
@@ -126,22 +126,27 @@ def _listed(forks: Forks, folder: Path) -> Sites:
     command = ["strace", "-f", "-y", "-s", "0", "-o", str(log), "-e", f"trace={','.join(_CALLS)}"]
     status, _, output = _start(forks, folder, "listed", command)
     assert status == 0, output
-    numbers: dict[tuple[str, str], int] = Counter()
+    numbers: dict[tuple[str, ...], int] = Counter()
     sites: dict[tuple[str, str], list[Site]] = defaultdict(list)
-    for line in log.read_text(errors="replace").splitlines():
-        if match := _LINE.match(line):
-            key = match["task"], match["call"]
-            numbers[key] += 1
-            if file := _file(match["rest"], folder, "listed"):
-                sites[match["call"], file].append(Site(match["call"], file, numbers[key]))
-    return sites
+    calls = list(filter(None, map(_LINE.match, log.read_text(errors="replace").splitlines())))
+    for match in calls:
+        task, call, path = match["task"], match["call"], _path(match["rest"], folder, "listed")
+        numbers[task, call] += 1
+        numbers[task, call, path] += 1
+        file = _RUN_ID.sub("*", path)
+        if "*" not in file or path.startswith("data"):
+            sites[call, file].append(Site(call, path, numbers[task, call, path]))
+        elif task == calls[0]["task"]:
+            # What is called otherwise in each run is known by its number alone, which counts in each thread.
+            sites[call, file].append(Site(call, None, numbers[task, call]))
+    return {key: places for key, places in sites.items() if key[1]}
 
 
-def _file(rest: str, folder: Path, name: str) -> str:
-    """Which of the run's own files the arguments of a call name, without what is another in each run."""
+def _path(rest: str, folder: Path, name: str) -> str:
+    """Which of the run's own files the arguments of a call name, with RUN for the folder of this run."""
     match = re.search(rf'[<"](?:{re.escape(str(folder))}/)((?:{name}|data)(?:/[^>"]*)?)[>"]', rest)
     match = match or re.search(rf'"((?:{name}|data)(?:/[^>"]*)?)"', rest)
-    return _RUN_ID.sub("*", match[1].replace(name, "RUN", 1)) if match else ""
+    return match[1].replace(name, "RUN", 1) if match else ""
 
 
 def _tried(
@@ -156,9 +161,12 @@ def _tried(
     log = folder / f"{name}.calls"
     command = ["strace", "-f", "-y", "-s", "0", "-o", str(log), "-e", f"trace={site.call}"]
     command += ["-e", f"inject={site.call}:error={error}:when={when}"]
+    if site.path is not None:
+        path = site.path.replace("RUN", name, 1)
+        command += ["-P", path, "-P", str(folder / path)]
     status, results, output = _start(forks, folder, name, command)
     injected = [line for line in log.read_text(errors="replace").splitlines() if "(INJECTED)" in line]
-    hit = sorted({_file(line, folder, name) or "elsewhere" for line in injected}) or ["nothing"]
+    hit = sorted({_path(line, folder, name) or "elsewhere" for line in injected}) or ["nothing"]
     where = f"seed {seed}: {site.call} {when} of {', '.join(hit)} with {error}"
     tally.notes.append(f"exit {status}" if hit != ["nothing"] else "not reached")
     if status == -14:
@@ -181,7 +189,8 @@ def _tried(
     asked = Counter((folder / f"{name}.log").read_text().split())
     asked.pop("load", None)
     tally.asked_twice = sum(asked.values()) - 2 * SAMPLES
-    in_flight = BATCH * (2 if lasts else 1)  # of each eval, where the disk stays full
+    # Of each eval, where the disk stays full; and a batch is asked as a whole, so one without its sound is too.
+    in_flight = 2 * SAMPLES if any(file.startswith("data") for file in hit) else BATCH * (2 if lasts else 1)
     if tally.asked_twice > in_flight:
         tally.lost += tally.asked_twice - in_flight
         tally.mistakes.append(f"{where}: exit {status}, {tally.asked_twice} answers asked twice")

@@ -28,6 +28,12 @@ PROMISE = (
 RAN = "window.ran=1"
 HANG_MS = 60_000
 
+_FOREIGN = """[...document.querySelectorAll("*")].flatMap((each) =>
+  ["IFRAME", "OBJECT", "EMBED", "BASE", "IMG", "TEXTAREA", "MGLYPH"].includes(each.tagName) ? [each.tagName] :
+  [...each.attributes].filter((own) => own.name.startsWith("on") || /^\\s*(javascript|data):/i.test(own.value)
+    && ["href", "src", "action"].includes(own.name)).map((own) => own.name))"""
+"""The elements and attributes of a page that none of its own has."""
+
 _PAYLOADS = [
     f"<script>{RAN}</script>",
     f"</script><script>{RAN}</script>",
@@ -144,7 +150,7 @@ def _page(folder: Path, drawn: random.Random) -> Path:
         return amended
 
     def name(text: str, share: float) -> str:
-        # Of a test or an option: Python lets no half of a surrogate pair into either.
+        # Of a test, an option or an error: no half of a surrogate pair gets into these.
         return hostile(text, share).encode(errors="replace").decode()
 
     runs = Runs(folder)
@@ -165,13 +171,13 @@ def _page(folder: Path, drawn: random.Random) -> Path:
                 groups=groups,
                 amend=amend(number),
                 question=question,
-                message=hostile("why", 0.5),
+                message=name("why", 0.5),
                 clusters=[hostile("c", 0.3) for _ in answers],
             )
         )
-    changes: dict[str, Any] = {"notes": [hostile("a note")], "command": ["pytest", hostile("evals")]}
+    changes: dict[str, Any] = {"notes": [name("a note", 0.7)], "command": ["pytest", name("evals", 0.7)]}
     changes["models"] = [
-        runs.model(item.model, spec=hostile("hf:x")) for item in {item.model: item for item in items}.values()
+        runs.model(item.model, spec=name("hf:x", 0.7)) for item in {item.model: item for item in items}.values()
     ]
     return runs.page(*items, **changes)
 
@@ -201,10 +207,8 @@ def _mistakes(browser: Any, path: Path) -> list[str]:
         mistakes = [text[:300] for text in opened.complaints]
         if page.evaluate("[window.ran, window.violated].some((value) => value !== undefined && value !== false)"):
             mistakes.append("a script ran, or was stopped by the policy")
-        if tags := page.evaluate(
-            "[...document.querySelectorAll('iframe, object, embed, base, form, [onload], [onerror]')].length"
-        ):
-            mistakes.append(f"{tags} elements came from a text")
+        if tags := page.evaluate(_FOREIGN):
+            mistakes.append(f"elements and attributes came from a text: {tags}")
         if page.url != path.as_uri() and not page.url.startswith(path.as_uri() + "#"):
             mistakes.append(f"it went to {page.url[:200]}")
         text = "\n".join(cards)
