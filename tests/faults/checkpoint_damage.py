@@ -498,6 +498,7 @@ def outcome(folder: Path, canary: Path, good: dict[str, str], ask: Callable[[], 
     """What became of a checkpoint: loaded, refused in a sentence with its path, or a mistake of ours."""
     from pytest_audiobench.errors import AudiobenchError
     from pytest_audiobench.models.hf.model import HfModel
+    from pytest_audiobench.models.messages import Response
 
     touched.clear()
     result = "loaded"
@@ -510,7 +511,12 @@ def outcome(folder: Path, canary: Path, good: dict[str, str], ask: Callable[[], 
         if fingerprint == good and {name: after.get(name) for name in before} != before:
             return "silent: it has the fingerprint of the one that it was"
         model.load()
-        (response,) = model.ask([ask()])
+        try:
+            (response,) = model.ask([ask()])
+        except AudiobenchError:
+            raise
+        except Exception as error:  # a run records it as the failure of that answer
+            response = Response(error=" ".join(str(error).split()) or type(error).__name__)
         if response.error is not None and (not response.error.strip() or "\n" in response.error):
             result = f"raw: no sentence: {response.error[:300]!r}"
     except AudiobenchError as error:

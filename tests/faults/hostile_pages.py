@@ -150,7 +150,7 @@ def _page(folder: Path, drawn: random.Random) -> Path:
         return amended
 
     def name(text: str, share: float) -> str:
-        # Of a test, an option or an error: no half of a surrogate pair gets into these.
+        # Of a test, an option, an error or a field of the data: no half of a surrogate pair gets into these.
         return hostile(text, share).encode(errors="replace").decode()
 
     runs = Runs(folder)
@@ -159,7 +159,7 @@ def _page(folder: Path, drawn: random.Random) -> Path:
     for number in range(2):
         answers = [("x", drawn.choice(statuses), drawn.random() < 0.5) for _ in range(drawn.randint(2, 8))]
         answers = [(text, status, right and status == "parsed") for text, status, right in answers]
-        groups = {hostile("hop"): hostile("single")}
+        groups = {name("hop", 0.7): name("single", 0.7)}
         names = {"model": name("model", 0.3), "suite": name("suite", 0.3), "dataset": name("set", 0.3)}
         question = hostile("Which animal?")
         items.append(

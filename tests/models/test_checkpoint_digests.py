@@ -121,3 +121,27 @@ def test_an_index_that_names_no_files_is_refused_in_a_sentence(copied, weights):
     (copied / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
     with pytest.raises(UsageError, match=r"index\.json names no files by weight"):
         Checkpoint.find(str(copied)).digests()
+
+
+@pytest.mark.parametrize("value", ["16000", [1], {"a": 1}])
+def test_a_front_end_that_is_no_number_is_refused_with_its_file(copied, value):
+    path = copied / "processor_config.json"
+    path.write_text(
+        json.dumps({"feature_extractor": {"sampling_rate": 16_000, "n_samples": value, "chunk_length": value}})
+    )
+    with pytest.raises(UsageError, match=re.escape(f"the rate and window in {path} are none")):
+        Checkpoint(copied).front_end()
+
+
+@pytest.mark.parametrize("spoil", ["deep", "folder", "loop"])
+def test_a_configuration_that_cannot_be_read_is_named(copied, spoil):
+    path = copied / "config.json"
+    path.unlink()
+    if spoil == "deep":
+        path.write_text('{"a":' * 100_000)
+    elif spoil == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path)
+    with pytest.raises(UsageError, match=re.escape(str(path))):
+        Checkpoint(copied).config()

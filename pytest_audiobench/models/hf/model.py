@@ -208,13 +208,16 @@ class HfModel:
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
         self.load()
+        from pytest_audiobench.models.hf.loading import sealed
+
         answers = [Response(error=why) if (why := self._refusal(ask)) else None for ask in batch]
         groups: dict[Settings, list[int]] = {}
         for position, ask in enumerate(batch):
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._responses([batch[position] for position in positions], settings)
+            with sealed(self._trusted):
+                replies = self._responses([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]
