@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.audio.long_sound import pieces
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
@@ -203,7 +203,12 @@ class HfModel:
         )
         engine = family.hook("engine")
         assert engine is not None
-        self._engine = engine(setup)
+        try:
+            self._engine = engine(setup)
+        except AudiobenchError:
+            raise
+        except Exception as error:  # what its files say may break it where it is tried
+            raise load.failed("checkpoint", error) from error
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
