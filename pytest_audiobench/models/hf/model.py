@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.audio.long_sound import pieces
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
@@ -230,18 +230,26 @@ class HfModel:
         )
         engine = family.hook("engine")
         assert engine is not None
-        self._engine = engine(setup)
+        try:
+            self._engine = engine(setup)
+        except AudiobenchError:
+            raise
+        except Exception as error:  # what its files say may break it where it is tried
+            raise load.failed("checkpoint", error) from error
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
         self.load()
+        from pytest_audiobench.models.hf.loading import sealed
+
         answers = [Response(error=why, lasting=True) if (why := self._refusal(ask)) else None for ask in batch]
         groups: dict[Settings, list[int]] = {}
         for position, ask in enumerate(batch):
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._responses([batch[position] for position in positions], settings)
+            with sealed(self._trusted):
+                replies = self._responses([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]
