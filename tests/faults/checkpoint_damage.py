@@ -87,7 +87,9 @@ def hostile(folder: Path, canary: Path, seed: int) -> str:
         change = drawn.choice(_CHANGES)
         names.append(change.__name__.strip("_"))
         # What was done before may leave nothing that this could change.
-        with contextlib.suppress(OSError, ValueError, RecursionError, TypeError, AttributeError, struct.error):
+        with contextlib.suppress(
+            OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError, struct.error
+        ):
             change(folder, canary, drawn)
     return ", ".join(names)
 
