@@ -91,6 +91,8 @@ def hostile(folder: Path, canary: Path, seed: int) -> str:
             OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError, struct.error
         ):
             change(folder, canary, drawn)
+        if change in (_link, _pipe):  # which the next would wait for, or read without end
+            break
     return ", ".join(names)
 
 
