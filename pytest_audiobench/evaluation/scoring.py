@@ -13,7 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
@@ -201,6 +204,40 @@ def _metrics(
                 for name in scorer.metrics
                 for value in sorted(values)
             )
+    yield from _metrics_of_parts(scorer, rows, clustered)
+
+
+def _metrics_of_parts(scorer: Scorer, rows: Sequence[ScoredSample], clustered: bool) -> Iterator[MetricRecord]:
+    """The ratios that can be made of what is counted of parts of samples, such as their events of one type."""
+    names = sorted(name for name in set().union(*(row.scores or () for row in rows)) if "@" in name)
+    parts: dict[str, list[ScoredSample]] = {}
+    for part, of_part in groupby(sorted(names, key=_part), _part):
+        statistics = list(of_part)
+        parts[part] = [
+            row._replace(scores={name.partition("@")[0]: row.scores[name] for name in statistics})
+            for row in rows
+            if row.scores is not None and statistics[0] in row.scores
+        ]
+    for part, members in parts.items():
+        field, _, value = part.partition("=")
+        for metric in scorer.metrics:
+            if (count := _count_of(metric_kind(metric), members)) is not None:
+                record = estimate_metric(metric, scorer, members, clustered, {field: value})
+                yield replace(record, n=round(count), method=f"{record.method}; n counts what the ratio is over")
+
+
+def _part(name: str) -> str:
+    return name.partition("@")[2]
+
+
+def _count_of(kind: MetricKind, rows: Sequence[ScoredSample]) -> float | None:
+    """How many there are of what the metric is a ratio of; None where it cannot be made of these rows."""
+    if kind.parts is None:
+        return None
+    try:
+        return math.fsum(kind.parts(row.scores or {})[1] for row in rows)
+    except KeyError:
+        return None
 
 
 def estimate_metric(

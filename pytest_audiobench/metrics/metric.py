@@ -52,7 +52,10 @@ def span(unit: str) -> float:
 
 
 Statistics: TypeAlias = Mapping[str, float]
-"""What a scorer's ``score`` makes of one answer, by name: ``{"correct": 1}``."""
+"""What a scorer's ``score`` makes of one answer, by name: ``{"correct": 1}``.
+
+Those of a part of the sample are named ``reward@type=speech``: metrics that can be made of them are given by part, too.
+"""
 Clusters: TypeAlias = Sequence[Hashable] | None
 """The cluster of each sample, in their order, where clips repeat; else None."""
 Floats: TypeAlias = npt.NDArray[np.float64]

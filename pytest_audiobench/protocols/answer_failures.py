@@ -14,7 +14,6 @@ from typing import Literal, TypeAlias
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.token_errors import PHONES
 from pytest_audiobench.models.messages import Response
-from pytest_audiobench.protocols.soundscape.prompts import EXAMPLE_TEXTS
 
 # Words in quotation marks are what was heard, not what the model says.
 _QUOTED = re.compile(r'"[^"\n]{0,300}"|“[^”\n]{0,300}”')
@@ -100,13 +99,19 @@ def failures(sample: Sample, response: Response, expects: Expects) -> tuple[str,
     wanted = [len(_tokens(truth)) for truth in sample.truths]
     if in_words and len(tokens) > 3 * (sum(wanted) if expects == "all_words" else max(wanted)) + 5:
         classes.append("runaway")
-    if expects == "events" and sum(example in text for example in EXAMPLE_TEXTS) >= _COPIES:
+    if expects == "events" and _copies_example(text):
         classes.append("example_copied")
     if response.finish == "refusal" or (refuses(text) and not any(map(refuses, (*sample.truths, *sample.choices)))):
         classes.append("refused")
     if response.finish == "length":
         classes.append("truncated")
     return tuple(classes)
+
+
+def _copies_example(text: str) -> bool:
+    from pytest_audiobench.protocols.soundscape.prompts import EXAMPLE_TEXTS
+
+    return sum(example in text for example in EXAMPLE_TEXTS) >= _COPIES
 
 
 def _expected_texts(sample: Sample, expects: Expects) -> tuple[str, ...]:

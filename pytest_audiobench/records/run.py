@@ -51,7 +51,7 @@ class MetricRecord(Record, frozen=True):
     """None for a number that a test recorded itself."""
     signature: str | None = None
     group: Mapping[str, str] = field(default_factory=dict)
-    """The metadata that the samples share; empty for all samples."""
+    """The metadata that the samples share, or the kind of what is counted in them; empty for all samples."""
 
 
 class VerdictRecord(Record, frozen=True):

@@ -5,11 +5,29 @@ The statistics are those of ``protocols/soundscape/columns.py``. Every number ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from pytest_audiobench.audio.events import EVENT_TYPES
-from pytest_audiobench.metrics.estimates import mean_kinds, quotient, ratio_kind, ratio_kinds, summed_kind, sums_of
-from pytest_audiobench.metrics.metric import CHARACTER_ERRORS, POINTS, SHARE, WORD_ERRORS, MetricKind
+from pytest_audiobench.metrics.estimates import (
+    mean_kinds,
+    of_form,
+    quotient,
+    ratio_kind,
+    ratio_kinds,
+    summed_kind,
+    sums_of,
+)
+from pytest_audiobench.metrics.metric import (
+    CHARACTER_ERRORS,
+    POINTS,
+    SHARE,
+    WORD_ERRORS,
+    Clusters,
+    Estimate,
+    MetricKind,
+    Statistics,
+)
 from pytest_audiobench.records.fields import Direction
 
 _REWARD = "overlap in time (IoU) times agreement of content (the cosine of captions; of speech, half of that and half "
@@ -36,6 +54,9 @@ _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], st
     ("reward_other", "lower", SHARE, ("other_reward",), ("other_truths",), "there is no other clip"): (
         "Reward of the same answers for the next clip's events (in the order of hashes, times cut to that clip): what "
         "this encoder and these clips give to whoever does not listen."
+    ),
+    ("found", "higher", SHARE, ("matched",), ("truths",), "there are no true events"): (
+        "The share of true events that are matched: of all types, and of kinds of events."
     ),
     ("matched_wer", "lower", SHARE, ("rate",), ("matched_speech",), "no speech was matched"): (
         "The mean word error rate of matched speech, each at most 1; of characters where the language is written "
@@ -158,17 +179,30 @@ _BOTH = sums_of(
     lambda sums: quotient(sums[:, 0], sums[:, 1]) - quotient(sums[:, 2], sums[:, 3]),
 )
 
+_estimate_added = of_form(_BOTH)
+
+
+def _added(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
+    estimate = _estimate_added(statistics, clusters)
+    if estimate.lower is not None and estimate.lower > 0.0:
+        return estimate
+    return estimate._replace(method=f"not shown to listen; {estimate.method}")
+
+
 KINDS = (
     *ratio_kinds(_EVENTS),
     *_kinds_of_types(),
     *mean_kinds(_CLIPS),
-    summed_kind(
-        "adds_over_other",
-        "higher",
-        POINTS,
-        _BOTH,
-        "reward less reward_other, paired by clip: what listening adds. Not shown to be above 0 where the interval's "
-        "lower bound is not.",
-        lambda sample: sample["reward"] - sample["other_reward"],
+    replace(
+        summed_kind(
+            "adds_over_other",
+            "higher",
+            POINTS,
+            _BOTH,
+            "reward less reward_other, paired by clip: what listening adds. Not shown to listen, as its method then "
+            "says, is who has no interval above 0.",
+            lambda sample: sample["reward"] - sample["other_reward"],
+        ),
+        estimate=_added,
     ),
 )

@@ -19,6 +19,7 @@ from pytest_audiobench.protocols.soundscape.matching import (
     is_unspaced,
     match,
     ordered,
+    overlap,
     same_language,
     total_reward,
     unit_errors,
@@ -46,6 +47,7 @@ def clip_statistics(
         **_inventions(matching, invalid, cosine),
         **_speakers(matching),
         **_detections(matching, within),
+        **_parts(matching, duration),
         **cp_errors(talker_words(matching.truths), talker_words(matching.guesses)).statistics,
         **meeting_statistics(matching.truths, within, duration),
     }
@@ -229,6 +231,38 @@ def covered_events(
     relevant = [guess for guess in guesses if _is_covered(guess, true, least)]
     claimed = spans(relevant)
     return sum(_is_covered(truth, claimed, least) for truth in truths), len(guesses) - len(relevant)
+
+
+def _parts(matching: Matching, duration: float) -> dict[str, float]:
+    """What is counted of true events of one kind: by type, language, loudness, length and what sounds meanwhile."""
+    counts: dict[str, float] = {}
+    matched = {pair.truth for pair in matching.pairs}
+    for number, truth in enumerate(matching.truths):
+        others = [other for other in matching.truths if other is not truth and overlap(truth, other) > 0.0]
+        reward = matching.best[number].reward if number in matching.best else 0.0
+        for part in _parts_of(truth, others, duration):
+            for name, value in (("truths", 1.0), ("matched", float(number in matched)), ("reward", reward)):
+                key = f"{name}@{part}"
+                counts[key] = counts.get(key, 0.0) + value
+    return counts
+
+
+def _parts_of(truth: AudioEvent, others: Sequence[AudioEvent], duration: float) -> Iterator[str]:
+    """The kinds of a true event, during which others sound; a bed is a sound or music that fills the clip."""
+    seconds = truth.end_time - truth.start_time
+    over_speech = any(other.type == "speech" for other in others)
+    over_bed = any(
+        other.type in ("music", "sound_event") and other.end_time - other.start_time > duration - SEGMENT_S
+        for other in others
+    )
+    yield f"type={truth.type}"
+    yield f"over_speech={'yes' if over_speech else 'no'}"
+    yield f"over_bed={'yes' if over_bed else 'no'}"
+    yield f"event_length={'below-1s' if seconds < 1.0 else 'above-5s' if seconds > 5.0 else '1-to-5s'}"
+    if truth.loudness:
+        yield f"loudness={truth.loudness}"
+    if truth.language:
+        yield f"language={truth.language}"
 
 
 def spans(events: Iterable[AudioEvent]) -> list[tuple[float, float]]:

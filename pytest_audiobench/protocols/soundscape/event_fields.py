@@ -87,8 +87,8 @@ def _number(value: Json) -> float | None:
 
 
 _UNIT = re.compile(r"\s*(?:s|secs?|seconds?)\.?\Z")
-_DECIMAL = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)", re.ASCII)
-_CLOCK = re.compile(r"(?:(\d{1,2}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d+)?)", re.ASCII)
+_DECIMAL = re.compile(r"[+-]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
+_CLOCK = re.compile(r"(?:(\d{1,2}):)?(\d{1,3}):(\d{1,2}(?:[.,]\d+)?)")
 _RANGE = re.compile(r"\s*(?:-|–|—|to|\.\.)\s*")
 
 

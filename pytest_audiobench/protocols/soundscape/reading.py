@@ -149,11 +149,14 @@ def _listed(value: Json) -> list[Json] | None:
         return [value]
     if isinstance(value.get("events"), list):
         return list(value["events"])
-    lists = {key: each for key, each in value.items() if isinstance(each, list)}
+    lists = {
+        key: each
+        for key, each in value.items()
+        if isinstance(each, list) and (not each or any(isinstance(item, dict) for item in each))
+    }
     if typed := [(type_, each) for key, each in lists.items() if (type_ := _type_of_list(key))]:
         return [{"type": type_, **item} if isinstance(item, dict) else item for type_, each in typed for item in each]
-    of_objects = [each for each in lists.values() if not each or any(isinstance(item, dict) for item in each)]
-    return of_objects[0] if len(of_objects) == 1 else None
+    return next(iter(lists.values())) if len(lists) == 1 else None
 
 
 def _type_of_list(key: str) -> str | None:

@@ -35,7 +35,17 @@ _OF_TYPES = ("found", "claimed", "activity_f1", "event_f1", "intersection_f1")
 _METRICS = (
     *("reward", "scene_f1", "scene_precision", "scene_recall", "iou", "iou_cos", "matched_wer", "how"),
     *("snd", "burst", "spk_acc", "halluc", "events_guessed", "events_true"),
-    *("reward_1to1", "reward_other", "adds_over_other", "halluc_pooled", "no_overlap", "repeats", "wer_all", "cer_all"),
+    *(
+        "reward_1to1",
+        "reward_other",
+        "adds_over_other",
+        "found",
+        "halluc_pooled",
+        "no_overlap",
+        "repeats",
+        "wer_all",
+        "cer_all",
+    ),
     *("cpwer", "tcpwer", "der", "jer", "speakers_error", "language_right"),
     *(f"{name}_{type_}" for name in _OF_TYPES for type_ in EVENT_TYPES),
 )

@@ -140,6 +140,8 @@ def test_answers_for_another_clip_add_nothing_over_another_clip(value, rows):
     kind = metric_kind("adds_over_other")
     listening, deaf = (kind.estimate(rows[name], None) for name in ("strong", "next clip"))
     assert deaf.lower <= 0.0 < listening.lower
+    assert "not shown to listen" in deaf.method
+    assert "not shown to listen" not in listening.method
 
 
 def test_a_grid_of_vague_sounds_raises_reward_and_ruins_f1(value):
