@@ -1,11 +1,13 @@
-"""Models that come with the package: a trained listener, and two that hear nothing."""
+"""Models that come with the package: a trained listener, and four that hear nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Literal
 
+from pytest_audiobench.audio.events import AudioEvent, EventType, events_text
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest, seed
 from pytest_audiobench.io.mistakes import nearest
@@ -13,6 +15,9 @@ from pytest_audiobench.models.bundled.trained import normalised, read_descriptio
 from pytest_audiobench.models.messages import Ask, Request, Response, choice_text
 from pytest_audiobench.models.model import Limits, Model
 from pytest_audiobench.models.spec import check_options
+
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?) seconds")
+"""How long a clip is, as prompts for its events say it."""
 
 
 def baseline(target: str, options: Mapping[str, str]) -> Model:
@@ -22,9 +27,9 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
         from pytest_audiobench.models.bundled.listener import Listener
 
         return Listener()
-    if target in ("chance", "majority"):
-        return Chance() if target == "chance" else Majority()
-    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, ('chance', 'listener', 'majority'))}")
+    if target in _BLIND:
+        return _BLIND[target]()
+    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, ('listener', *_BLIND))}")
 
 
 class _Blind:
@@ -81,3 +86,38 @@ class Majority(_Blind):
     def _counts(self) -> dict[str, int]:
         counts: dict[str, int] = read_description()["answers"]
         return counts
+
+
+class Bed(_Blind):
+    """The floor under those who list the events of a scene: one piece of music from beginning to end."""
+
+    spec = "baseline:bed"
+    _events: tuple[tuple[EventType, dict[str, str]], ...] = (("music", {"description": "background music"}),)
+
+    def fingerprint(self) -> Mapping[str, str]:
+        return {"baseline": f"{self.spec.partition(':')[2]}/1"}
+
+    def _answer(self, request: Request) -> Response:
+        said = _SECONDS.search(
+            " ".join(part for _, parts in request.messages for part in parts if isinstance(part, str))
+        )
+        if request.task != "events" or said is None:
+            return Response.of("")
+        return Response.of(
+            events_text([AudioEvent(type_, 0.0, float(said[1]), **words) for type_, words in self._events])
+        )
+
+
+class Types(Bed):
+    """A floor that claims everything: one event of each type from beginning to end."""
+
+    spec = "baseline:types"
+    _events = (
+        *Bed._events,
+        ("sound_event", {"description": "a sound"}),
+        ("speech", {"speaker_id": "speaker_1", "language": "en", "emotion": "neutral"}),
+        ("vocal_burst", {"speaker_id": "speaker_1", "vocal_burst": "a breath"}),
+    )
+
+
+_BLIND: Mapping[str, Callable[[], Model]] = {"bed": Bed, "chance": Chance, "majority": Majority, "types": Types}

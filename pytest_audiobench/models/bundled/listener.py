@@ -1,8 +1,8 @@
 """A real listener in numpy: trained on the bundled training split, without torch.
 
 It answers questions of choice whose options it was trained on (digits, delivery, language, sounds and how
-many of them, whether one of them is there, whether anyone speaks), transcribes the bundled vocabulary, and says of
-all else that it cannot tell.
+many of them, whether one of them is there, whether anyone speaks), transcribes the bundled vocabulary, lists the events
+of a scene, and says of all else that it cannot tell.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.bundled.features import RATE_HZ, VERSION, Array, features
+from pytest_audiobench.models.bundled.scenes import VERSION as SCENES
+from pytest_audiobench.models.bundled.scenes import SceneListener
 from pytest_audiobench.models.bundled.trained import Trained, listener_folder
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response, choice_text
 from pytest_audiobench.models.model import Limits
@@ -56,6 +58,7 @@ class Listener:
         return {
             "baseline": "listener/2",
             "features": VERSION,
+            "scenes": SCENES,
             "weights": file_digest(folder / "listener.safetensors"),
             "description": file_digest(folder / "listener.json"),
             **self._sphinx.fingerprint(),
@@ -83,6 +86,8 @@ class Listener:
             return Response.of(UNKNOWN)
         if ask.request.task == "transcription":
             return Response.of(self._sphinx.transcript(ask.audio[0].samples))
+        if ask.request.task == "events":
+            return Response.of(SceneListener(trained, self._sphinx.transcript).answer(ask.audio[0].samples))
         choices = ask.request.choices
         if len(choices) == 2 and choices[1] == SOMETHING_ELSE:
             if not trained.knows(choices[0]):

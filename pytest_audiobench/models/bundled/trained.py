@@ -137,16 +137,16 @@ class Trained:
 
     def knows(self, sound: str) -> bool:
         """Whether it was trained to hear ``sound``: one of its ten, or speech."""
-        return normalised(sound) == _SPEECH or normalised(sound) in self._head("sounds").labels
+        return normalised(sound) == _SPEECH or normalised(sound) in self.head("sounds").labels
 
     def hears(self, sound: str, vector: Array) -> bool:
         """Whether a sound that it ``knows`` is in a clip with these features, whatever else is."""
         if normalised(sound) == _SPEECH:
-            return self.choose(self._head(_SPEECH), ("yes", "no"), vector) == 0
-        head = self._head("sounds")
+            return self.choose(self.head(_SPEECH), ("yes", "no"), vector) == 0
+        head = self.head("sounds")
         return bool(self.scores(head, vector)[head.labels.index(normalised(sound))] > 0.0)
 
-    def _head(self, name: str) -> Head:
+    def head(self, name: str) -> Head:
         return next(head for head in self.heads if head.name == name)
 
     def choose(self, head: Head, choices: Sequence[str], vector: Array) -> int:
