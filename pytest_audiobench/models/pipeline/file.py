@@ -16,8 +16,8 @@ STEPS = ("segment", "transcribe", "describe", "fuse")
 """In the order in which they run."""
 
 PLACES = ("clip", "speech", "overlaps", "gaps", "music")
-"""Where a part is asked: the whole clip, each segment, each that another voice overlaps, what lies between segments, and
-what an earlier report calls music."""
+"""Where a part is asked: the whole clip, each segment, each that another voice overlaps, what lies between segments,
+and what an earlier report calls music."""
 
 SEGMENTERS = ("energy", "silero", "pyannote", "sortformer")
 SHORT = {"sphinx": "baseline:listener", "listener": "baseline:listener"}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple, get_args
 
-from pytest_audiobench.audio.events import EventType, events_text
 from pytest_audiobench.audio.events import AudioEvent as Event
+from pytest_audiobench.audio.events import EventType, events_text
 from pytest_audiobench.models.pipeline.file import PartDeclaration
 
 FUSION = (
@@ -22,6 +23,14 @@ _TIMES = ("start_time", "end_time")
 _TEXTS = ("transcription", "speaker_id", "language", "emotion", "speaking_style", "vocal_burst", "description")
 
 
+class Window(NamedTuple):
+    """A span of the clip that a part is played; ``whole`` is the place that it was cut out of."""
+
+    start: float
+    end: float
+    whole: tuple[float, float]
+
+
 class Report(NamedTuple):
     """What a part says of a span of the clip; times in seconds."""
 
@@ -29,6 +38,8 @@ class Report(NamedTuple):
     start: float
     end: float
     text: str
+    whole: tuple[float, float] | None = None
+    """The place of which the span is a window, where it is one."""
 
     @property
     def line(self) -> str:
@@ -53,21 +64,21 @@ def fused_by_template(reports: Sequence[Report]) -> str:
     """Each segment with its words as speech, and all else that was described: nothing is weighed or left out.
 
     Of several transcripts of a segment the last counts, which is that of the most special part. How it is said is taken
-    from the described speech that overlaps it most.
+    from the described speech that overlaps it most. Without segments the words of a place are one event.
     """
     described = [event for report in reports if report.part.step == "describe" for event in report.events]
     voices = [event for event in described if event.type == "speech"]
-    words = {(report.start, report.end): report.text for report in reports if report.part.step == "transcribe"}
-    speech = [
-        _speech(report, words.get((report.start, report.end), ""), voices)
-        for report in reports
-        if report.part.step == "segment"
-    ]
+    segments = [report for report in reports if report.part.step == "segment"]
+    transcripts = [report for report in reports if report.part.step == "transcribe" and report.text.strip()]
+    if not segments:
+        wholes = dict.fromkeys(transcript.whole for transcript in transcripts if transcript.whole)
+        segments = [Report(transcripts[0].part, start, end, "", (start, end)) for start, end in wholes]
+    speech = [_speech(segment, _words(segment, transcripts), voices) for segment in segments]
     others = [event for event in described if event.type != "speech" or not speech]
     return events_text([*speech, *others])
 
 
-def places(only: str, duration: float, reports: Sequence[Report], window_s: float | None) -> list[tuple[float, float]]:
+def places(only: str, duration: float, reports: Sequence[Report], window_s: float | None) -> list[Window]:
     """The spans of a clip that a part is asked about, cut into windows of ``window_s``."""
     segments = sorted({(report.start, report.end, report.text) for report in reports if report.part.step == "segment"})
     spans: list[tuple[float, float]]
@@ -96,13 +107,19 @@ def _gaps(segments: Sequence[tuple[float, float, str]], duration: float) -> Iter
         end = max(end, last)
 
 
-def _windows(span: tuple[float, float], window_s: float | None) -> Iterator[tuple[float, float]]:
+def _windows(span: tuple[float, float], window_s: float | None) -> Iterator[Window]:
     start, end = span
     while window_s is not None and end - start > window_s:
-        yield start, start + window_s
+        yield Window(start, start + window_s, span)
         start += window_s
     if end > start:
-        yield start, end
+        yield Window(start, end, span)
+
+
+def _words(segment: Report, transcripts: Sequence[Report]) -> str:
+    """Those of the last part that was asked about it, in as many windows as it was cut into."""
+    about = [transcript for transcript in transcripts if transcript.whole == (segment.start, segment.end)]
+    return " ".join(transcript.text.strip() for transcript in about if transcript.part == about[-1].part)
 
 
 def _speech(segment: Report, words: str, voices: Sequence[Event]) -> Event:
@@ -134,10 +151,15 @@ def _listed(report: Report) -> Iterator[Event]:
     for value in values if isinstance(values, list) else []:
         if not isinstance(value, dict) or value.get("type") not in get_args(EventType):
             continue
-        start, end = (value.get(key) for key in _TIMES)
-        if not all(isinstance(time, int | float) and not isinstance(time, bool) for time in (start, end)):
-            continue
-        first, last = (min(max(report.start + time, report.start), report.end) for time in (start, end))
+        first, last = (_time(value.get(key), report) for key in _TIMES)
         texts = {key: text for key in _TEXTS if isinstance(text := value.get(key), str)}
         if first < last:
             yield Event(value["type"], round(first, 3), round(last, 3), **texts)
+
+
+def _time(value: object, report: Report) -> float:
+    """Of the clip, within the report's span; not a number where ``value`` is none."""
+    with suppress(TypeError, ValueError, OverflowError):
+        seconds = float(value) if isinstance(value, int | float) else math.nan
+        return min(max(report.start + seconds, report.start), report.end) if math.isfinite(seconds) else math.nan
+    return math.nan

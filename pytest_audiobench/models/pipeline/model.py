@@ -20,7 +20,7 @@ from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, 
 from pytest_audiobench.models.model import Limits, Model
 from pytest_audiobench.models.pipeline import segmenters
 from pytest_audiobench.models.pipeline.file import PYTHON, TEMPLATE, PartDeclaration, read_pipeline
-from pytest_audiobench.models.pipeline.fusion import Report, fused_by_template, fusion_prompt, places
+from pytest_audiobench.models.pipeline.fusion import Report, Window, fused_by_template, fusion_prompt, places
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import check_options, parse_spec
 
@@ -53,8 +53,7 @@ class PartStore(Protocol):
 class _Question(NamedTuple):
     """What a part is asked: a span of the clip, or a text."""
 
-    start: float
-    end: float
+    window: Window
     samples: Samples
     messages: tuple[Message, ...]
 
@@ -70,7 +69,7 @@ class Part:
         """Raises UsageError for a function or model that cannot be."""
         self.declaration = declaration
         self.model: Model | None = make(parse_spec(declaration.spec)) if declaration.spec else None
-        self._function: Callable[..., Any] | None = None
+        self._function: Callable[[Any], Any] | None = None
         self._source = ""
         if declaration.use.startswith(PYTHON):
             self._function, self._source = segmenters.python_function(declaration.use, folder)
@@ -111,13 +110,16 @@ class Part:
             if not self._loaded:
                 self.model.load()
                 self._loaded = True
-            return self.model.ask([Ask(request, (_played(question.samples),) if request.clips else ())])[0]
+            return self.model.ask(
+                [Ask(request, () if self.declaration.step == "fuse" else (_played(question.samples),))]
+            )[0]
         if self._function is None:
             self._function = segmenters.segmenter(self.declaration.use, self.declaration.model)
         if self.declaration.step == "segment":
-            return Response.of(json.dumps([list(span) for span in self._function(question.samples)]))
-        given = question.samples if self.declaration.step != "fuse" else question.messages[0].parts[0]
-        return Response.of(str(self._function(given)))
+            spans = [[float(start), float(end), str(voice)] for start, end, voice in self._function(question.samples)]
+            return Response.of(json.dumps(spans))
+        hears = self.declaration.step != "fuse"
+        return Response.of(str(self._function(question.samples if hears else question.messages[0].parts[0])))
 
     def close(self) -> None:
         if self.model is not None and self._loaded:
@@ -206,21 +208,23 @@ class Pipeline:
             if fusion.declaration.use == TEMPLATE:
                 return Response.of(fused_by_template(reports))
             text = fusion_prompt(_text_of(ask.request.messages), fusion.declaration.prompt, reports)
-            question = _Question(0.0, 0.0, audio.samples[:0], (Message("user", (text,)),))
+            question = _Question(Window(0.0, 0.0, (0.0, 0.0)), audio.samples[:0], (Message("user", (text,)),))
             return self._responses(fusion, ask.request, [question], "open")[0]
         except _PartError as error:
             return Response(error=str(error))
 
     def _reports(self, part: Part, request: Request, audio: PlayedAudio, earlier: Sequence[Report]) -> list[Report]:
         declaration = part.declaration
-        spans = places(declaration.only, audio.duration_s, earlier, part.window_s)
         questions = [
-            _Question(start, end, samples, self._messages(declaration, request))
-            for start, end in spans
-            if len(samples := audio.samples[round(start * audio.rate_hz) : round(end * audio.rate_hz)])
+            _Question(window, samples, self._messages(declaration, request))
+            for window in places(declaration.only, audio.duration_s, earlier, part.window_s)
+            if len(samples := audio.samples[round(window.start * audio.rate_hz) : round(window.end * audio.rate_hz)])
         ]
         responses = self._responses(part, request, questions, declaration.task)
-        reports = [Report(declaration, q.start, q.end, r.text) for q, r in zip(questions, responses, strict=True)]
+        reports = [
+            Report(declaration, window.start, window.end, response.text, window.whole)
+            for (window, *_), response in zip(questions, responses, strict=True)
+        ]
         if declaration.step != "segment":
             return reports
         return [
@@ -267,7 +271,7 @@ def _check_limits(limits: Limits, task: str, spec: str) -> None:
 
 def _key(part: Part, request: Request, question: _Question, task: str) -> bytes:
     settings = request.settings
-    payload = {
+    payload: dict[str, Any] = {
         "part": dict(part.identity),
         "step": part.declaration.step,
         "pcm": hashlib.sha256(question.samples.tobytes()).hexdigest(),

@@ -118,7 +118,7 @@ _LOADERS: Mapping[str, Callable[[str], Segmenter]] = {
 }
 
 
-def python_function(use: str, folder: Path) -> tuple[Callable[..., Any], str]:
+def python_function(use: str, folder: Path) -> tuple[Callable[[Any], Any], str]:
     """The function of ``python:MODULE:FUNCTION`` and a digest of its source; modules beside the file come first.
 
     Raises UsageError where there is none.
@@ -129,9 +129,13 @@ def python_function(use: str, folder: Path) -> tuple[Callable[..., Any], str]:
         unique = f"audiobench_pipeline_{digest(str(beside))[:16]}"
         if unique not in sys.modules:
             spec = importlib.util.spec_from_file_location(unique, beside)
-            assert spec is not None and spec.loader is not None
+            if spec is None or spec.loader is None:
+                raise UsageError(f"{beside} is no Python module")
             module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            try:
+                spec.loader.exec_module(module)
+            except Exception as error:
+                raise UsageError(f"{beside} cannot be run: {type(error).__name__}: {error}") from error
             sys.modules[unique] = module
         module = sys.modules[unique]
     else:
