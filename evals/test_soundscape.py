@@ -24,9 +24,12 @@ def test_brief(evaluate):
 
 
 @study
-@pytest.mark.parametrize("profile", ["published", "large"])
+@pytest.mark.parametrize("profile", ["published", "large", "spoken"])
 def test_scenes(evaluate, profile):
-    """One to three turns of speech and other sounds over a bed, as SoundScape-Bench is made; in large, at any level."""
+    """One to three turns of speech and other sounds over a bed, as SoundScape-Bench is made.
+
+    In ``large`` at any level; in ``spoken`` whole sentences in six languages, by espeak-ng (the extra ``tts``).
+    """
     asked(evaluate, profile)
 
 

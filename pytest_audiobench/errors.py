@@ -6,6 +6,7 @@ AudiobenchError
 │   ├── DataNotFound         a data set or file is not on this machine: the eval is skipped
 │   ├── UnsuitableModel      the model cannot do what the eval asks for: the eval is skipped
 │   ├── NotComparable        the baseline is of another task than the eval: the eval fails before it asks anything
+│   │   └── OtherEncoder     the baseline's figures are by another text encoder (pytest exit code 4)
 │   └── InfrastructureError  a server is away or breaks every request, a process died, a disk is full: the eval fails,
 │                            which says nothing of the model, and may be tried again (pytest exit code 6)
 ├── SampleError              one sample failed: recorded and counted, the run goes on
@@ -55,6 +56,10 @@ class UnsuitableModel(FatalError):
 
 class NotComparable(FatalError):
     """An eval and its counterpart in the baseline are of different tasks, so that no difference would mean anything."""
+
+
+class OtherEncoder(NotComparable):
+    """The baseline's figures are by another text encoder than the eval's; the run ends with pytest's exit code 4."""
 
 
 class InfrastructureError(FatalError):

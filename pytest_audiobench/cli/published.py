@@ -9,7 +9,9 @@ HELP = "list published figures and how they were measured, or say which of them 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("filter", metavar="FILTER", nargs="*", help="parts of names, such as faithfulness/af3/emotion")
-    parser.add_argument("--lint", action="store_true", help="impossible fractions, copied values, wrong differences")
+    parser.add_argument(
+        "--lint", action="store_true", help="fractions, copies, differences and ranks that cannot be right"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

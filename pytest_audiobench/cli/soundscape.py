@@ -44,10 +44,10 @@ def _count(text: str) -> int:
 
 
 def _make(args: argparse.Namespace) -> int:
-    from pytest_audiobench.datasets.soundscape.bundled_pools import bundled_pools
-    from pytest_audiobench.datasets.soundscape.folder_pools import cleanly_licensed, folder_pools
+    from pytest_audiobench.datasets.soundscape.folder_pools import cleanly_licensed
     from pytest_audiobench.datasets.soundscape.making import write_scenes
     from pytest_audiobench.datasets.soundscape.plans import Planner, profile_of
+    from pytest_audiobench.datasets.soundscape.scenes import pools_of
     from pytest_audiobench.errors import UsageError
 
     profile = profile_of(args.profile)
@@ -56,7 +56,7 @@ def _make(args: argparse.Namespace) -> int:
         raise UsageError(f"clips of {shortest_s:g} to {longest_s:g} s are none: give 1 to 600 s")
     if args.out.exists() and any(args.out.iterdir()):
         raise UsageError(f"{args.out} is there and not empty; name a new folder")
-    pools = folder_pools(args.pools.resolve()) if args.pools else bundled_pools()
+    pools = pools_of(profile, args.pools)
     pools = cleanly_licensed(pools) if args.clean_licences else pools
     planner = Planner(pools, profile, args.seed, shortest_s, longest_s)
     write_scenes(planner, args.scenes, args.out, "mp3" if args.mp3 else "flac")

@@ -11,11 +11,12 @@ from pytest_audiobench.comparison import comparison_lines
 from pytest_audiobench.comparison.alignment import aligned
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.curve_comparison import CurveLine, curve_lines
-from pytest_audiobench.comparison.mismatches import COMPONENTS, Mismatch, mismatches
+from pytest_audiobench.comparison.mismatches import COMPONENTS, ENCODER, Mismatch, mismatches
 from pytest_audiobench.compat.thenirock_audiobench.artifact import run_hash
 from pytest_audiobench.compat.thenirock_audiobench.comparison import asking_differences, caution
 from pytest_audiobench.compat.thenirock_audiobench.figures import figure_notes
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.evaluation.comparable_eval import NEVER_COMPARED
 from pytest_audiobench.gate.thresholds import ALPHA, MARGIN
 from pytest_audiobench.verifier.differences import Difference
 
@@ -156,6 +157,9 @@ def _evals(first: Contender, other: Contender) -> str:
 
 
 def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) -> str:
+    for other, mismatch in refused:
+        if mismatch.component == ENCODER:
+            return f"{mismatch.says(first.name, other.name)}, and {NEVER_COMPARED}"
     other, mismatch = refused[0]
     components = [name for name in COMPONENTS if any(name == each.component for _, each in refused)]
     counts = Counter(each.component for _, each in refused)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from pytest_audiobench.comparison.contenders import Contender
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, other_encoders
 from pytest_audiobench.evaluation.hashes import ABSENT
 from pytest_audiobench.models.messages import Settings
 from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, Prompt
@@ -25,6 +25,8 @@ Samples: TypeAlias = dict[str, dict[str, Any]]
 
 _DATA = ("question", "choices", "reference", "references", "metadata")
 
+ENCODER = "encoder"
+"""A component that no user can allow to differ."""
 COMPONENTS = ("data", "audio", "prompts", "settings", "seeds", "protocols")
 """In the order in which they are looked at."""
 
@@ -49,6 +51,8 @@ class Mismatch(NamedTuple):
         if self.difference is None:
             return f"{head} differs; {self.why}"
         path, before, after = self.difference
+        if self.component == ENCODER:
+            return f"{self.eval}: the encoder of {path} is {before} in {first} and {after} in {other}"
         return (
             f"{head}: {path} is {json_excerpt(before, after)} in {first} and {json_excerpt(after, before)} in {other}"
         )
@@ -147,6 +151,10 @@ def _unshared_sample(before: ComparableEval, after: ComparableEval) -> Differenc
 
 
 def _scorer_mismatch(before: ComparableEval, after: ComparableEval, scorers: Sequence[str]) -> Iterator[Mismatch]:
+    for name in scorers:
+        if encoders := other_encoders(before.scorers.get(name, ""), after.scorers.get(name, "")):
+            yield Mismatch(before.eval, ENCODER, Difference(name, *encoders))
+            return
     signatures = [{name: side.scorers[name] for name in scorers if name in side.scorers} for side in (before, after)]
     if (difference := first_difference(signatures[0], signatures[1], "protocols")) is not None:
         yield Mismatch(before.eval, "protocols", difference)

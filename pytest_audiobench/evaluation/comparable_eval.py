@@ -25,6 +25,8 @@ from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationR
 DIGITS = 16
 """Hexadecimal digits of a sample's digests: 64 bits tell a changed clip from the same one."""
 
+NEVER_COMPARED = "figures by different encoders are never compared: name one for both by --ab-encoder"
+
 
 class ComparableSample(NamedTuple):
     """One sample in one epoch."""
@@ -90,6 +92,18 @@ class ComparableEval:
     def headline(self) -> str:
         """The name of the first scorer."""
         return next(iter(self.scorers))
+
+
+def encoder_of(signature: str) -> str:
+    """The encoder that a scorer's signature names, with its files; "" for a scorer without one."""
+    parts = [part for part in signature.split("|") if part.startswith(("encoder:", "files:"))]
+    return "|".join(parts).removeprefix("encoder:")
+
+
+def other_encoders(first: str, other: str) -> tuple[str, str] | None:
+    """The encoders of two scorers' signatures where each has one and they are not the same."""
+    encoders = encoder_of(first), encoder_of(other)
+    return encoders if all(encoders) and encoders[0] != encoders[1] else None
 
 
 def comparable_eval(

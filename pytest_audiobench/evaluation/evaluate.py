@@ -45,6 +45,7 @@ class RunContext:
     epochs: int = 1
     scorers: tuple[str, ...] = ()
     prompts: PromptSet | None = None
+    encoder: str = ""
     judges: Mapping[str, ModelHandle] = field(default_factory=dict)
     reuse: Reuse = field(default_factory=Reuse)
 
@@ -165,6 +166,10 @@ def evaluate(
 
 def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Protocol, Sequence[str]]:
     """``protocol`` with the run's wordings, scorers and judges, and what a reader must know of these."""
+    if context.encoder:
+        from pytest_audiobench.protocols.prompt_variants import with_other_encoder
+
+        protocol = with_other_encoder(protocol, context.encoder)
     if context.prompts is not None:
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 

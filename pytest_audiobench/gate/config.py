@@ -9,6 +9,7 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes, near, nearest
 
 if TYPE_CHECKING:
     from pytest_audiobench.gate.thresholds import Line, Threshold
@@ -27,7 +28,7 @@ _FORM = (
     'with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or max_drop = "2pp" '
     "or both"
 )
-RULES_FILE = "audiobench.toml"
+_RULES_FILE = "audiobench.toml"
 _PYPROJECT = "pyproject.toml"
 _KEYS = ("eval", "model", "require", "max_drop")
 
@@ -139,13 +140,23 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
                 f"there is no threshold file {given}; --ab-config names a TOML file with {_form(given.name)}"
             )
         return read_rules(given)
-    files = [file for name in (RULES_FILE, _PYPROJECT) if (file := folder / name).is_file()]
+    # A link to nothing is no file, and yet somebody's thresholds.
+    files = [file for name in (_RULES_FILE, _PYPROJECT) if os.path.lexists(file := folder / name)]
     declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(
             f"thresholds are declared twice, in audiobench.toml and in pyproject.toml of {folder}: keep one place"
         )
     return declared[0] if declared else Rules()
+
+
+def rules_file(folder: Path) -> Path | None:
+    """The file of ``folder`` that declares thresholds, or seems to."""
+    if os.path.lexists(file := folder / _RULES_FILE):
+        return file
+    file = folder / _PYPROJECT
+    is_ours = file.is_file() and b"tool.audiobench" in file.read_bytes()
+    return file if is_ours and read_rules(file) else None
 
 
 def read_rules(file: Path) -> Rules:
@@ -159,6 +170,8 @@ def read_rules(file: Path) -> Rules:
     where = file.name
     if file.name == _PYPROJECT:
         tool = table.get("tool", {})
+        if isinstance(tool, dict) and "audiobench" not in tool and (likely := near("audiobench", [*tool])):
+            raise UsageError(f"{file.name} has [tool.{likely[0]}]; did you mean [tool.audiobench]?")
         table, where = (tool.get("audiobench", {}) if isinstance(tool, dict) else {}), f"{file.name}, [tool.audiobench]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_form(where)}")

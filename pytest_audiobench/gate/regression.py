@@ -21,7 +21,13 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, statistics_of
+from pytest_audiobench.evaluation.comparable_eval import (
+    NEVER_COMPARED,
+    ComparableEval,
+    ComparableSample,
+    other_encoders,
+    statistics_of,
+)
 from pytest_audiobench.evaluation.scoring import SHARES, WITHOUT, finite
 from pytest_audiobench.gate.pairing import ERRORS, Pairs, pair_samples
 from pytest_audiobench.gate.regression_text import noise_text, pairs_text, sentence
@@ -210,6 +216,8 @@ def mismatch(baseline: ComparableEval, here: ComparableEval, scorer: str) -> str
             return f"{what} is {before} in the baseline and {now} here"
     if scorer not in baseline.scorers:
         return f"the baseline has no scorer {scorer}: it has {', '.join(baseline.scorers)}"
+    if encoders := other_encoders(baseline.scorers[scorer], here.scorers[scorer]):
+        return f"the encoder of {scorer} is {encoders[0]} in the baseline and {encoders[1]} here, and {NEVER_COMPARED}"
     if baseline.scorers[scorer] != here.scorers[scorer]:
         return f"the scorer is {baseline.scorers[scorer]} in the baseline and {here.scorers[scorer]} here"
     if baseline.hashes.get("settings") != here.hashes.get("settings"):

@@ -69,7 +69,7 @@ class Model(Protocol):
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
     ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``missing_parts`` (a function:
-    which library is not installed that asking needs, and how to install it, or "").
+    what asking lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).
     """
 
     spec: str

@@ -13,6 +13,7 @@ from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.evaluation.evaluate import check_scorers, with_named_scorers
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM
 from pytest_audiobench.plugin.session import EvalSession
+from pytest_audiobench.protocols.prompt_variants import with_other_encoder
 
 
 def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
@@ -72,6 +73,8 @@ def _check_protocol(shared: EvalSession, item: pytest.Item) -> None:
     """Refuses a scorer whose libraries are lacking, where the model can do what is asked."""
     protocol = item.stash[DECLARED].protocol()
     if protocol is not None:
+        if shared.encoder:
+            protocol = with_other_encoder(protocol, shared.encoder)
         protocol = with_named_scorers(protocol, shared.options.scorers)
         tasks = shared.handle(item.stash[ITEM].alias).limits.tasks
         if all(stage.task in tasks for stage in protocol.stages if stage.role == "subject"):

@@ -12,17 +12,20 @@ at most alpha (Bonferroni).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from pytest_audiobench.comparison.baseline_sources import Baseline, source_text
-from pytest_audiobench.errors import NotComparable, UsageError
+from pytest_audiobench.errors import NotComparable, OtherEncoder, UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.evaluation.comparable_eval import (
+    NEVER_COMPARED,
     ComparableEval,
     comparable_ahead,
     comparable_eval,
     comparable_rows,
+    encoder_of,
+    other_encoders,
 )
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle, stored_noise
@@ -36,6 +39,7 @@ from pytest_audiobench.gate.thresholds import MARGIN, NO_MARGIN, Line, Terms
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.plugin.options import Options
 from pytest_audiobench.protocols.answer_failures import FAILURES
+from pytest_audiobench.protocols.catalogue import takes_encoder
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.records.run import RegressionRecord
 
@@ -43,8 +47,8 @@ from pytest_audiobench.records.run import RegressionRecord
 class Gate:
     """The baseline that all evals of a process are compared with."""
 
-    def __init__(self, baseline: Baseline, options: Options, rules: Rules) -> None:
-        self.baseline, self._options, self._rules = baseline, options, rules
+    def __init__(self, baseline: Baseline, options: Options, rules: Rules, encoder: str = "") -> None:
+        self.baseline, self._options, self._rules, self._encoder = baseline, options, rules, encoder
         self.lines = 1
         """m, set once the evals are collected."""
         self.policy = options.inconclusive
@@ -103,7 +107,8 @@ class Gate:
 
         An eval that was ``collected`` is left out where the command line is ``deselecting`` evals, another one where it
         ``leaves_out`` its name: all else is renamed, removed or in none of the paths. ``aliases`` are the run's models.
-        Raises UsageError where the baseline holds no selected eval.
+        Raises UsageError where the baseline holds no selected eval, and where one of them is by another encoder than
+        the run's.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
         tests = {
@@ -114,6 +119,7 @@ class Gate:
                 f"{baseline} holds none of the {len(chosen)} selected evals "
                 f"({_some(sorted(chosen))}): it holds {_some(list(tests)) or 'none'}"
             )
+        self._check_encoders(chosen)
         unselected = [eval_ for eval_, test in tests.items() if test not in chosen]
         gone = {e for e in unselected if not (deselecting if tests[e] in all_ else leaves_out(e))}
         notes = [f"{baseline} is not whole: {reason}" for reason in self._gaps]
@@ -133,6 +139,23 @@ class Gate:
             evals, were = ("eval", "was") if len(rest) == 1 else ("evals", "were")
             notes.append(f"{len(rest)} {evals} of {baseline} {were} not selected: {_some(rest)}")
         return notes, missing
+
+    def _check_encoders(self, tests: Collection[str]) -> None:
+        if not self._encoder:
+            return
+        from pytest_audiobench.protocols.text_encoders import encoder
+
+        here = encoder(self._encoder).identity
+        for side in (side for contents in self.baseline.models.values() for side in contents.sides.values()):
+            if side.eval.partition(":")[0] in tests and takes_encoder(side.protocol):
+                for name, signature in side.scorers.items():
+                    if encoder_of(signature) not in ("", here):
+                        baseline = source_text(self.baseline.source)
+                        before = encoder_of(signature)
+                        raise UsageError(
+                            f"{side.eval}: the encoder of {name} is {before} in {baseline} and {here} here, and "
+                            f"{NEVER_COMPARED}"
+                        )
 
     @property
     def _gaps(self) -> Iterable[str]:
@@ -170,7 +193,8 @@ class BaselineComparison:
             verdicts = [not_comparable(baseline, here, line, terms) for line in lines]
             if refusals := [verdict for verdict in verdicts if verdict is not None]:
                 self.refused[eval_] = refusals
-                raise NotComparable(
+                encoders = [other_encoders(baseline.scorers.get(name, ""), here.scorers[name]) for name in here.scorers]
+                raise (OtherEncoder if any(encoders) else NotComparable)(
                     f"{eval_} is not comparable with {source_text(baseline.source)}, and nothing was asked: "
                     f"{refusals[0].detail}; to renew it, run without --ab-baseline and make that run the baseline"
                 )

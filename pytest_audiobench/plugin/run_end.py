@@ -53,7 +53,9 @@ def finish(session: pytest.Session, controller: Controller) -> None:
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:
-    stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
+    stopped = session.exitstatus in _STOPPED or (
+        session.exitstatus != pytest.ExitCode.OK and bool(session.shouldstop or session.shouldfail)
+    )
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     broken = controller.internal_error or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
@@ -84,10 +86,15 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     canaries, outdated = _canaries(records, models)
     unmeasured += outdated
     unjudged = session.exitstatus in (pytest.ExitCode.OK, INSTRUMENT_FAILED)
-    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated):
+    # pytest.exit(returncode=0) ends a run in 0 whatever failed before, as does who resets pytest's count of failures.
+    failed = session.testsfailed or "failed" in controller.outcomes.values()
+    hidden = failed and session.exitstatus == pytest.ExitCode.OK
+    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated) or hidden:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+    if session.exitstatus == INSTRUMENT_FAILED and controller.other_encoder:
+        session.exitstatus = pytest.ExitCode.USAGE_ERROR
     if broken:
         session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
     begun = any(model.is_mere_name for model in models) or read_options(session.config).refresh
@@ -111,7 +118,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     if summary:
         from pytest_audiobench.report.markdown import append_summary
 
-        append_summary(Path(summary), run)
+        with disk_errors(Path(summary)):
+            append_summary(Path(summary), run)
     controller.run = run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -43,8 +44,8 @@ class EvalSession:
     def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
-        self.collected: list[str] = []
-        """The names of all evals that were collected, whatever is selected of them."""
+        self.collected: list[pytest.Item] = []
+        """All evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
@@ -105,7 +106,7 @@ class EvalSession:
         baseline = baseline_from(source, options.reports, folder, self.place.run, options.limit)
         for alias in self.specs:
             baseline.of(alias)
-        return Gate(baseline, options, self.rules)
+        return Gate(baseline, options, self.rules, self.encoder)
 
     @cached_property
     def prompts(self) -> PromptSet | None:
@@ -115,6 +116,24 @@ class EvalSession:
         from pytest_audiobench.protocols.prompt_sets import chosen_set
 
         return chosen_set(self.options.prompts, base(self.config, "prompts"))
+
+    @cached_property
+    def encoder(self) -> str:
+        """The spec of ``--ab-encoder``, a folder as a whole path; "" without one.
+
+        Raises UsageError for an encoder that there is not, and for one whose parts are not installed.
+        """
+        spec = self.options.encoder
+        if not spec:
+            return ""
+        from pytest_audiobench.protocols.text_encoders import encoder
+
+        name, _, path = spec.partition(":")
+        if path:
+            spec = f"{name}:{base(self.config, 'encoder') / Path(path).expanduser()}"
+        if missing := encoder(spec).missing:
+            raise UsageError(f"--ab-encoder={spec}: {missing}")
+        return spec
 
     def style(self, alias: str) -> StyleName | None:
         """The style that a model's spec names, None without one. Raises UsageError for one that there is not."""
@@ -157,6 +176,7 @@ class EvalSession:
             epochs=self.options.epochs,
             scorers=self.options.scorers,
             prompts=self.prompts,
+            encoder=self.encoder,
             judges=self.judges,
             reuse=self.reuse,
         )
@@ -321,7 +341,11 @@ class EvalSession:
 
     def close(self) -> None:
         for handle in self._all_handles:
-            handle.close()
+            try:
+                handle.close()
+            except (Exception, SystemExit) as error:
+                # The run is judged by now: a model that cannot end must not change its exit code.
+                print(f"the model {handle.alias} cannot be closed: {error!r}", file=sys.stderr)
         if "bench" in vars(self):
             self.bench.store.close()
             self.bench.locks.close()

@@ -18,6 +18,9 @@ CONTROLLER: pytest.StashKey[Any] = pytest.StashKey()
 INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 
+DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""On config: what was deselected, as pytest was told."""
+
 EVALUATOR: pytest.StashKey[Any] = pytest.StashKey()
 """On an item: its ``Evaluator``, once the fixture was set up."""
 
@@ -29,6 +32,9 @@ INSTRUMENT = "eval.instrument"
 
 LOOKED_UP = "eval.data"
 """The property of a test's report that names a folder of ``--ab-data=NAME=FOLDER`` that its evaluations looked up."""
+
+OTHER_ENCODER = "eval.encoder"
+"""The property of a test's report that names a data set whose figures in the baseline are by another text encoder."""
 
 UNAVAILABLE = "eval.unavailable"
 """The property of a test's report that names a data set of its evaluations that is not on this machine."""

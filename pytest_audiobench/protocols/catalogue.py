@@ -40,6 +40,9 @@ OWN_FAMILIES: Mapping[str, str] = {
 }
 """The families of this package: a family's name, which is also its function's, and what it asks for."""
 
+ENCODER = "encoder"
+"""The option of a family that takes the spec of a text encoder."""
+
 FAMILIES: dict[str, str] = dict(OWN_FAMILIES)
 """These and the registered ones."""
 
@@ -120,6 +123,11 @@ def check_options(name: str, options: Mapping[str, object]) -> None:
 def options_of(name: str) -> dict[str, tuple[Any, ...]]:
     """The family's options that can be written down, each with the types or literals that it takes."""
     return _options(inspect.unwrap(function_of(name)))
+
+
+def takes_encoder(name: str) -> bool:
+    """Whether the protocols of a family compare meanings by a text encoder that can be exchanged."""
+    return name in FAMILIES and ENCODER in options_of(name)
 
 
 @cache

@@ -14,7 +14,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions.captions import cosines
 from pytest_audiobench.protocols.free_text import read_text
 from pytest_audiobench.protocols.protocol import Answer, Scorer
-from pytest_audiobench.protocols.text_encoders import Encode, check_folder, finite_vectors, folder_digest, load_folder
+from pytest_audiobench.protocols.text_encoders import Encoder, check_folder, finite_vectors, folder_digest, load_folder
 
 Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to the probability that each is ill-formed: n texts give an array of shape (n,)."""
@@ -22,7 +22,7 @@ Checker: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 _Scored: TypeAlias = Sequence[tuple[Sample, Answer]]
 
 
-def embedded(encoder: Encode | Path, name: str) -> Scorer:
+def embedded(encoder: Encoder | Path, name: str) -> Scorer:
     """A scorer for free answers: the cosine between an answer's vector and the nearest reference's (``cosine``).
 
     ``encoder`` is a function, called once with all texts of an eval, or a local folder of a sentence-transformers or
@@ -45,7 +45,7 @@ def embedded(encoder: Encode | Path, name: str) -> Scorer:
     )
 
 
-def fense(encoder: Encode | Path, checker: Checker, name: str) -> Scorer:
+def fense(encoder: Encoder | Path, checker: Checker, name: str) -> Scorer:
     """FENSE for captions (Zhou et al. 2022), of an encoder and an error checker of the user's: ``fense-<name>``.
 
     The mean cosine of the answer's vector with the references', less nine tenths of it where the checker gives more
@@ -75,7 +75,7 @@ def fense(encoder: Encode | Path, checker: Checker, name: str) -> Scorer:
     )
 
 
-def _each_cosine(encode: Encode, scored: _Scored) -> list[list[float]]:
+def _each_cosine(encode: Encoder, scored: _Scored) -> list[list[float]]:
     """For each answer its cosines with its references; none for an empty answer, or without any reference in words."""
     pairs = [
         (number, answer.value or "", truth)
@@ -94,7 +94,7 @@ def _each_cosine(encode: Encode, scored: _Scored) -> list[list[float]]:
     return rows
 
 
-def _encoder(encoder: Encode | Path, name: str) -> tuple[Encode, str]:
+def _encoder(encoder: Encoder | Path, name: str) -> tuple[Encoder, str]:
     """The function, and how a signature names it: behind a folder's name the digest of its files."""
     if callable(encoder):
         return encoder, name

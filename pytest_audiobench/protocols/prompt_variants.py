@@ -17,7 +17,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.models.messages import Message
-from pytest_audiobench.protocols.catalogue import FAMILIES, family, options_of
+from pytest_audiobench.protocols.catalogue import ENCODER, FAMILIES, family, options_of, takes_encoder
 from pytest_audiobench.protocols.prompt_sets import PromptSet, prompt_set
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Option, Protocol, Scorer, Stage, Status, at_wording
 
@@ -80,6 +80,17 @@ def with_other_prompts(protocol: Protocol, prompts: PromptSet) -> Protocol:
     plain = family(protocol.name, **options)
     names = dict.fromkeys(scorer.name.partition("@")[0] for scorer in protocol.scorers)
     return with_prompt_variants(plain.with_scorers(*names), prompts)
+
+
+def with_other_encoder(protocol: Protocol, spec: str) -> Protocol:
+    """A protocol whose family takes a text encoder, made anew with the one that ``spec`` names; any other as it is."""
+    if not takes_encoder(protocol.name):
+        return protocol
+    other = recorded_protocol(protocol.name, {**protocol.options, ENCODER: spec})
+    available = MappingProxyType({**protocol.available, **other.available})
+    names = [scorer.name for scorer in protocol.scorers]
+    chosen = replace(protocol, stages=other.stages, available=available, options=other.options).with_scorers(*names)
+    return replace(chosen, notes=protocol.notes, swept=protocol.swept)
 
 
 def recorded_protocol(name: str, options: Mapping[str, Option]) -> Protocol:

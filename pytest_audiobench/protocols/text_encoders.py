@@ -26,7 +26,7 @@ from pytest_audiobench.extensions import lookup
 from pytest_audiobench.metrics.definitions.captions import cosines
 from pytest_audiobench.stats.intervals import Floats
 
-Encode: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
+Encoder: TypeAlias = Callable[[Sequence[str]], npt.ArrayLike]
 """Texts to vectors: n texts give an array of shape (n, d)."""
 
 DEFAULT_ENCODER = "static"
@@ -45,7 +45,7 @@ class TextEncoder:
     spec: str
     describe: Callable[[], str]
     """What it is, with the digests of its files; without ``|``, which divides a signature."""
-    load: Callable[[], Encode]
+    load: Callable[[], Encoder]
     decimals: int = 4
     """To what its cosines are rounded: beyond it they are not the same on every machine."""
     missing_parts: Callable[[], str] = str
@@ -106,7 +106,7 @@ def encoder(spec: str) -> TextEncoder:
     return make(target)
 
 
-def finite_vectors(encode: Encode, texts: Sequence[str]) -> Floats:
+def finite_vectors(encode: Encoder, texts: Sequence[str]) -> Floats:
     """The vectors of ``texts``. Raises UsageError where there is not one finite row for each."""
     vectors = np.asarray(encode(texts), dtype=np.float64)
     if vectors.ndim != 2 or len(vectors) != len(texts):
@@ -126,7 +126,7 @@ def check_folder(folder: Path) -> None:
 
 
 @lru_cache(maxsize=2)
-def load_folder(folder: Path, prompt: str | None = None) -> Encode:
+def load_folder(folder: Path, prompt: str | None = None) -> Encoder:
     """The model of a sentence-transformers or model2vec folder, with one of its own prompts before each text."""
     if missing := _folder_lacks(folder):
         raise UsageError(missing)
@@ -189,7 +189,7 @@ def _prompts(folder: Path) -> dict[str, Any]:
 
 
 def _static(_: str) -> TextEncoder:
-    def load() -> Encode:
+    def load() -> Encoder:
         from safetensors.numpy import load_file
         from tokenizers import Tokenizer
 
@@ -214,14 +214,12 @@ def _static(_: str) -> TextEncoder:
         lambda: _description("wordllama", _STATIC_FILES, "pooling:mean"),
         load,
         decimals=6,
-        missing_parts=lambda: _lacks(
-            "static", ("wordllama", "tokenizers"), "'pytest-audiobench[baseline]'", _STATIC_FILES
-        ),
+        missing_parts=lambda: _lacks("static", ("wordllama", "tokenizers"), "wordllama tokenizers", _STATIC_FILES),
     )
 
 
 def _minilm(_: str) -> TextEncoder:
-    def load() -> Encode:
+    def load() -> Encoder:
         import torch
 
         transformers: Any = importlib.import_module("transformers")

@@ -23,8 +23,8 @@ class Finding(NamedTuple):
 
 
 def lint(values: Sequence[Published]) -> list[Finding]:
-    """All findings on ``values``: impossible fractions, copied values, differences that do not add up."""
-    return [*_impossible(values), *_copied_values(values), *_deltas(values)]
+    """All findings on ``values``: impossible fractions, copied values, wrong differences, columns that disagree."""
+    return [*_impossible(values), *_copied_values(values), *_deltas(values), *_soundscapes(values)]
 
 
 def is_possible(value: float, n: int, decimals: int, scale: float = 100.0) -> bool:
@@ -90,6 +90,49 @@ def _deltas(values: Sequence[Published]) -> Iterator[Finding]:
                 f"{parts[0].value:.{decimals}f} - {parts[1].value:.{decimals}f} is {difference:.{decimals}f}"
             )
             yield Finding("wrong difference", (value, parts[0], parts[1]), says)
+
+
+def _soundscapes(values: Sequence[Published]) -> Iterator[Finding]:
+    """What the columns of a table of described scenes say of one another."""
+    scenes = [value for value in values if value.metric in ("reward", "f1", "recall", "halluc")]
+    for _, group in groupby(sorted(scenes, key=_data), key=_data):
+        systems: dict[str, dict[str, Published]] = {}
+        for value in group:
+            systems.setdefault(value.model, {})[value.metric] = value
+        ranked = [system for system in systems.values() if {"reward", "f1"} <= system.keys()]
+        pairs = [(a, b) for a in ranked for b in ranked if a["reward"].value > b["reward"].value]
+        swapped = [(ahead, behind) for ahead, behind in pairs if ahead["f1"].value < behind["f1"].value]
+        if swapped:
+            ahead, behind = max(swapped, key=lambda pair: pair[1]["f1"].value - pair[0]["f1"].value)
+            says = (
+                f"{ahead['f1'].benchmark}: {len(swapped)} of {len(pairs)} pairs of systems stand in another order by "
+                f"f1 than by reward, {ahead['f1'].model} and {behind['f1'].model} furthest ({ahead['reward'].text} and "
+                f"{behind['reward'].text} against {ahead['f1'].text} and {behind['f1'].text}): rank by both"
+            )
+            yield Finding("ranks disagree", (ahead["reward"], behind["reward"], ahead["f1"], behind["f1"]), says)
+        inventing = [(a, b) for a, b in swapped if "halluc" in a and "halluc" in b]
+        inventing = [(a, b) for a, b in inventing if a["halluc"].value > b["halluc"].value]
+        if inventing:
+            ahead, behind = max(inventing, key=lambda pair: pair[0]["halluc"].value - pair[1]["halluc"].value)
+            says = (
+                f"{ahead['f1'].benchmark}: {ahead['f1'].model} is before {behind['f1'].model} by reward though it "
+                f"invents {ahead['halluc'].text} of its events, not {behind['halluc'].text}: reward never charges an "
+                f"invented event, so that it grows with the number of guesses ({len(inventing)} such pairs)"
+            )
+            yield Finding("invented events are free", (ahead["reward"], behind["reward"]), says)
+        above = [system for system in ranked if "recall" in system and system["recall"].value > system["reward"].value]
+        if above:
+            most = max(above, key=lambda system: system["recall"].value - system["reward"].value)
+            says = (
+                f"{most['f1'].benchmark}: the recall of {len(above)} systems lies above their reward "
+                f"({most['f1'].model}: {most['recall'].text} and {most['reward'].text}), which it cannot over the same "
+                "events, each with its best guess: one is a mean over clips, the other over events"
+            )
+            yield Finding("recall above reward", (most["recall"], most["reward"]), says)
+
+
+def _data(value: Published) -> tuple[str, ...]:
+    return value.benchmark, value.source, value.dataset, value.conditions
 
 
 def _percent_decimals(value: Published) -> int:

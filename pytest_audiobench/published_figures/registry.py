@@ -61,7 +61,7 @@ class Published(NamedTuple):
     def text(self) -> str:
         """The figure as its source prints it, with its unit."""
         digits = self.decimals if self.decimals is not None else len(repr(self.value).partition(".")[2])
-        number = f"{self.value:.{digits}f}" if digits <= 2 else f"{self.value:.{digits}g}"
+        number = f"{self.value:.{digits}f}"
         return f"{number} %" if self.unit == "percent" else number
 
 

@@ -220,3 +220,15 @@ def reports(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "reports")
     monkeypatch.chdir(tmp_path)
     return Reports(tmp_path / "reports")
+
+
+@pytest.fixture
+def by_encoder() -> Callable[[str], Protocol]:
+    """Makes a protocol whose scorer says by which text encoder its figures are."""
+
+    def protocol(identity: str) -> Protocol:
+        letters = multiple_choice().scorers[0]
+        scorer = replace(letters, signature=f"{letters.signature}|encoder:{identity}")
+        return replace(multiple_choice(), scorers=(scorer,))
+
+    return protocol

@@ -293,6 +293,18 @@ def test_what_may_be_allowed_is_what_is_looked_at():
     assert _options.COMPONENTS == mismatches.COMPONENTS
 
 
+@pytest.mark.parametrize("arguments", [[], ["--allow-mismatch", "protocols"]])
+def test_figures_by_different_encoders_are_never_compared(lab, audiobench, by_encoder, arguments):
+    lab.run("a", protocol=by_encoder("static(weights:1)"))
+    lab.run("b", protocol=by_encoder("minilm(weights:2)"))
+    lab.run("c", protocol=by_encoder("static(weights:1)"))
+    code, out, err = audiobench("compare", "a", "b", *arguments)
+    assert (code, out) == (4, "")
+    assert "the encoder of letters is static(weights:1) in A (a) and minilm(weights:2) in B (b)" in err
+    assert "figures by different encoders are never compared" in err
+    assert audiobench("compare", "a", "c", *arguments)[0] == 0
+
+
 def test_the_same_answers_read_by_another_version_are_not_called_unchanged(lab, audiobench):
     lab.run("a", model="m")
     folder = lab.run("b", model="m")

@@ -22,13 +22,13 @@ def counts(suite) -> dict[str, int]:
 
 
 def test_a_plain_run_takes_twelve_scenes(soundscapes) -> None:
-    soundscapes.run(model="baseline:listener").assert_outcomes(passed=1, deselected=12)
+    soundscapes.run(model="baseline:listener").assert_outcomes(passed=1, deselected=13)
     assert counts(soundscapes) == {"soundscape_brief/brief": 12}
 
 
 def test_further_scenes_are_asked_for_by_name_and_share_the_answers(soundscapes) -> None:
     run = soundscapes.run("-k", "soundscape and (brief or published)", "--ab-scenes=15", model="baseline:listener")
-    run.assert_outcomes(passed=2, deselected=11)
+    run.assert_outcomes(passed=2, deselected=12)
     assert counts(soundscapes) == {"soundscape_brief/brief": 12, "soundscape/scenes[published]": 15}
     run.stdout.fnmatch_lines(["*answers: 15 asked now*"])
 
@@ -38,7 +38,7 @@ def test_clips_of_ones_own_are_asked_about_in_the_same_words(soundscapes, tmp_pa
 
     main(["soundscape", "make", "--scenes", "2", "--shortest", "5", "--longest", "6", "--out", str(tmp_path / "made")])
     run = soundscapes.run("-k", "recordings", f"--ab-data=soundscape={tmp_path / 'made'}", model="baseline:listener")
-    run.assert_outcomes(passed=1, deselected=12)
+    run.assert_outcomes(passed=1, deselected=13)
     keys = [json.loads((tmp_path / "made" / f"clip_{n:03d}.json").read_text(encoding="utf-8")) for n in range(2)]
     (item,) = soundscapes.last()[0]["items"]
     (truths,) = [

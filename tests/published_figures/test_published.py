@@ -77,11 +77,14 @@ def test_the_known_errors_of_published_tables_are_found():
     assert ("impossible fraction", "faithfulness", "gender") in said
     assert ("copied value", "faithfulness", "animal") in said
     assert ("wrong difference", "faithfulness", "language") in said
-    # Two more, which nobody disputes: means of three tasks, by their size.
-    assert said - {one for one in said if one[1] == "faithfulness"} == {
-        ("impossible fraction", "MMAU-v05.15.25", "test_mini")
+    # Two more of one kind, which nobody disputes: means of three tasks, by their size.
+    assert {finding for finding in said if finding[1] != "faithfulness"} == {
+        ("impossible fraction", "MMAU-v05.15.25", "test_mini"),
+        ("ranks disagree", "SoundScape-Bench", "soundscape"),
+        ("invented events are free", "SoundScape-Bench", "soundscape"),
+        ("recall above reward", "SoundScape-Bench", "soundscape"),
     }
-    assert len(findings) == 5
+    assert len(findings) == 8
     assert next(one for one in findings if one.rule == "copied value").values[0].text == "76.70 %"
 
 
@@ -128,6 +131,21 @@ def test_a_difference_is_held_to_its_two_sides(delta, broken):
     given_as = figure(delta, metric="accuracy_delta", delta_of=("wrong", "right"), conditions="wrong", n=None)
     assert rules(*sides, given_as) == ["wrong difference"] * broken
     assert rules(sides[0], given_as) == []
+
+
+def test_columns_of_described_scenes_are_held_to_one_another():
+    def system(model, **columns):
+        return [figure(value, metric=name, model=model, n=None) for name, value in columns.items()]
+
+    honest = system("listens", reward=0.4, f1=0.4, recall=0.39, halluc=20.0)
+    assert rules(*honest, *system("less", reward=0.3, f1=0.3, recall=0.3, halluc=10.0)) == []
+    assert rules(*honest, *system("sparse", reward=0.3, f1=0.5, halluc=30.0)) == ["ranks disagree"]
+    assert rules(*honest, *system("many", reward=0.5, f1=0.2, halluc=60.0)) == [
+        "ranks disagree",
+        "invented events are free",
+    ]
+    assert rules(*system("clips", reward=0.3, f1=0.3, recall=0.31)) == ["recall above reward"]
+    assert rules(*honest, *system("elsewhere", reward=0.3, f1=0.5)[:1]) == []
 
 
 def test_the_command_lists_and_lints(capsys):

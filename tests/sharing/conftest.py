@@ -58,6 +58,9 @@ def signed_file(keys):
     return encoded
 
 
+by_encoder = runs.by_encoder
+
+
 @pytest.fixture
 def lab(tmp_path, monkeypatch):
     """Makes runs under ``reports`` of the working folder."""

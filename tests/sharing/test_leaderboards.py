@@ -87,6 +87,19 @@ def test_other_data_are_another_table(board):
     assert {row["rank"] for row in board.rows()} == {"1"}
 
 
+def test_figures_by_different_encoders_are_in_different_tables_that_name_them(board, by_encoder):
+    for name, encoder in (("a", "static(weights:1)"), ("b", "minilm(weights:2)"), ("c", "static(weights:1)")):
+        board.submit(name, right(30), protocol=by_encoder(encoder))
+    assert [(row["model"], row["rank"]) for row in board.rows()] in (
+        [("a", "1"), ("c", "1"), ("b", "1")],
+        [("b", "1"), ("a", "1"), ("c", "1")],
+    )
+    code, out, _ = board.say()
+    assert (code, out.count("animals: accuracy by letters")) == (0, 2)
+    assert "encoder:static(weights:1)" in out
+    assert "encoder:minilm(weights:2)" in out
+
+
 def test_only_allowed_signers_count(board):
     board.submit("mine")
     board.submit("strangers", right(20), key="bob")

@@ -50,7 +50,7 @@ def document_of(plan: Plan, pcm: Pcm16) -> dict[str, Any]:
 
 def _provenance(item: Item) -> dict[str, Any]:
     known: dict[str, Any] = {**piece_document(item)}
-    top = {name: known.pop(name) for name in ("label", "bed") if name in known}
+    top: dict[str, Any] = {name: known.pop(name) for name in ("label", "bed") if name in known}
     place = item.place
     sound = pcm16(decode(item.piece.clip, RATE_HZ, None).samples)[place.offset : place.offset + place.extent]
     known["source_sha256"] = hashlib.sha256(sound.astype("<i2").tobytes()).hexdigest()

@@ -67,6 +67,7 @@ PROFILES: Mapping[str, Profile] = {
             bed_levels=tuple(LADDER.values())[:3],
             is_ducked=True,
         ),
+        replace(PUBLISHED, name="spoken"),
         replace(PUBLISHED, name="overlap", turns=(2, 3), overlap=1.0),
         *(
             replace(PUBLISHED, name=f"bed-{name}", music=float(name == "music"), ambience=float(name == "ambience"))

@@ -19,9 +19,12 @@ from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.datasets.soundscape.bundled_pools import NOTE, bundled_pools
 from pytest_audiobench.datasets.soundscape.pieces import Pools
 from pytest_audiobench.datasets.soundscape.plans import Item, Plan, Profile, between, loudness_of, plans, profile_of
+from pytest_audiobench.datasets.soundscape.spoken_pools import NOTE as SPOKEN_NOTE
+from pytest_audiobench.datasets.soundscape.spoken_pools import spoken_pools
 from pytest_audiobench.errors import UsageError
 
 GROUPS = ("languages", "overlap", "bed", "length")
+SPOKEN = "spoken"
 SILENCE = "silence"
 """The profile of clips in which nothing is heard."""
 
@@ -44,9 +47,10 @@ def soundscape_scenes(
     path is read from the test file's folder), else that of ``--ab-pools``, else the bundled ones, which have no vocal
     bursts. ``scenes`` are as many as ``--ab-scenes`` says unless given, 40 by default; more change none of the others.
     Profiles are ``published`` (as SoundScape-Bench was put together), ``published-raw`` (without our checks),
-    ``large``, ``overlap`` (the second voice always begins inside the first), ``bed-music``, ``bed-ambience`` and
-    ``bed-none`` (the same foregrounds over each), and ``silence`` (nothing is heard but faint hiss). ``bed_db`` is the
-    beds' level in dB of full scale; data sets that differ in it alone are the points of a curve.
+    ``large``, ``spoken`` (whole sentences in six languages by espeak-ng, which is the extra ``tts``), ``overlap`` (the
+    second voice always begins inside the first), ``bed-music``, ``bed-ambience`` and ``bed-none`` (the same foregrounds
+    over each), and ``silence`` (nothing is heard but faint hiss). ``bed_db`` is the beds' level in dB of full scale;
+    data sets that differ in it alone are the points of a curve.
 
     A sample's reference is a JSON array of events (:class:`pytest_audiobench.audio.events.AudioEvent`). Metadata:
     duration, languages, speakers, events, overlap, bed, length; ``pieces``, JSON of what is known of each event's
@@ -61,10 +65,9 @@ def soundscape_scenes(
             f"{_MOST_SCENES:,}, of 1 to {_MOST_S:g} s"
         )
     parts = [profile, f"{shortest_s:g}-{longest_s:g}s", *([] if seed == "1" else [f"seed{seed}"])]
+    note = SPOKEN_NOTE if profile == SPOKEN else NOTE if pools is None else ""
     read = partial(_samples, chosen, scenes, seed, pools, shortest_s, longest_s)
-    dataset = Dataset(
-        f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, note=NOTE if pools is None else "", is_timed=True
-    )
+    dataset = Dataset(f"soundscape_scenes/{'/'.join(parts)}", read, groups=GROUPS, note=note, is_timed=True)
     if bed_db is None:
         return dataset
     level = Perturbation(f"bed{bed_db:g}dB", "bed", lambda places: list, bed_db, "dB of full scale", "higher")
@@ -83,18 +86,19 @@ def _samples(
     count = scenes or places.scenes or 40
     if profile is None:
         return [_silent_sample(seed, number, shortest_s, longest_s) for number in range(count)]
-    pools = pools_at(folder, places)
+    pools = pools_of(profile, places.pools if folder is None else places.here / Path(folder).expanduser())
     return [sample_of(plan) for plan in plans(pools, profile, count, seed, shortest_s, longest_s)]
 
 
-def pools_at(folder: str | Path | None, places: Places) -> Pools:
-    """The pools of a folder, else those that the run names, else the bundled ones."""
-    path = places.here / Path(folder).expanduser() if folder is not None else places.pools
-    if path is None:
+def pools_of(profile: Profile, folder: Path | None) -> Pools:
+    """What scenes of the profile are put together from; what lies in ``folder`` where there is one."""
+    if profile.name == SPOKEN:
+        return spoken_pools()
+    if folder is None:
         return bundled_pools()
     from pytest_audiobench.datasets.soundscape.folder_pools import folder_pools
 
-    return folder_pools(path.resolve())
+    return folder_pools(folder.resolve())
 
 
 def clip_of(plan: Plan) -> Clip:

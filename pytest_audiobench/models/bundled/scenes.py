@@ -16,8 +16,6 @@ from pytest_audiobench.audio.events import AudioEvent, EventType, events_text
 from pytest_audiobench.models.bundled.features import RATE_HZ, Array, features
 from pytest_audiobench.models.bundled.trained import Trained
 
-VERSION = "1"
-
 _EXCITED = ("excited", "high and lively, fast")
 _NEUTRAL = ("calm, neutral", "plain even voice at a moderate pace")
 _SUBDUED = ("subdued", "low and soft, slow")

@@ -172,10 +172,47 @@ class Checkpoint:
 
 def template_file(folder: Path) -> Path:
     """The file that transformers takes the chat template of the checkpoint in ``folder`` from."""
-    files = [folder / name for name in (*_PARTS["template"], *_PARTS["processor"])]
-    texts = ((file, file.read_text(encoding="utf-8", errors="replace")) for file in files if file.is_file())
-    holders = (file for file, text in texts if file.suffix != ".json" or '"chat_template"' in text)
-    return next(holders, folder / "tokenizer_config.json")
+    return chat_template(folder)[0]
+
+
+def chat_template(folder: Path) -> tuple[Path, str]:
+    """The checkpoint's chat template, and the file that transformers takes it from; "" where no file has one."""
+    for name in (*_PARTS["template"], *_PARTS["processor"], "tokenizer_config.json"):
+        file = folder / name
+        text = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""
+        if file.suffix != ".json":
+            template: Any = text
+        elif template := _object(text).get("chat_template"):
+            if isinstance(template, list):
+                template = {entry.get("name"): entry.get("template") for entry in map(_mapping, template)}
+            template = template if isinstance(template, str) else _mapping(template).get("default")
+        if template:
+            return file, str(template)
+    return folder / _PARTS["template"][0], ""
+
+
+def special_tokens(folder: Path) -> dict[str, str]:
+    """The texts of the tokenizer's special tokens by name, which a chat template may use."""
+    tokens: dict[str, str] = {}
+    for name in ("tokenizer_config.json", "special_tokens_map.json"):
+        file = folder / name
+        for key, token in _object(file.read_text(encoding="utf-8") if file.is_file() else "").items():
+            text = token.get("content") if isinstance(token, dict) else token
+            if key.endswith("_token") and isinstance(text, str):
+                tokens[key] = text
+    return tokens
+
+
+def _object(text: str) -> dict[str, Any]:
+    """The JSON object that ``text`` is, empty for anything else: whoever needs its file says what is wrong with it."""
+    try:
+        return _mapping(json.loads(text))
+    except ValueError:
+        return {}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def folder_of(target: str, revision: str | None, download: bool, patterns: Sequence[str]) -> Path:

@@ -76,6 +76,7 @@ def verdict_scorers(
     score: Score,
     *,
     metric: str = "accuracy",
+    further: tuple[str, ...] = (),
     norm: str,
     other: str = "",
     published: bool = False,
@@ -83,11 +84,13 @@ def verdict_scorers(
     """Two scorers of one judge's verdicts: ``name`` and ``other`` (by default ``name-kept``).
 
     One leaves out answers whose verdict cannot be read, the other keeps them as wrong, and is shown beside it. The
-    first leaves out, or, where a ``published`` rule keeps them, the second. ``norm`` names the parser in the signature.
+    first leaves out, or, where a ``published`` rule keeps them, the second. ``norm`` names the parser in the signature;
+    ``further`` metrics are means of the statistics of their names.
     """
     other = other or (f"{name}-read" if published else f"{name}-kept")
     leaving, keeping = (other, name) if published else (name, other)
-    nothing = {"points": 0.0} if metric == "judge_score" else {"correct": 0.0}
+    nothing = dict.fromkeys(("points" if metric == "judge_score" else "correct", *further), 0.0)
+    metrics = (metric, *further)
 
     def read(sample: Sample, earlier: Earlier) -> Answer:
         return parse(sample, earlier.get(judging, _NO_VERDICT))
@@ -100,10 +103,8 @@ def verdict_scorers(
 
     signature = f"judge:{name}|v:1|prompt:{prompt_digest(prompt)}|parse:{norm}|unread:"
     scorers = (
-        Scorer(
-            leaving, f"{signature}left-out", read, score_where_read, (metric,), companions=(keeping,), judge=judging
-        ),
-        Scorer(keeping, f"{signature}wrong", read, score_all, (metric,), judge=judging),
+        Scorer(leaving, f"{signature}left-out", read, score_where_read, metrics, companions=(keeping,), judge=judging),
+        Scorer(keeping, f"{signature}wrong", read, score_all, metrics, judge=judging),
     )
     return scorers[::-1] if published else scorers
 

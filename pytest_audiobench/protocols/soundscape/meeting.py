@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -20,6 +21,7 @@ from pytest_audiobench.protocols.spoken_questions.matching import spoken_words
 COLLAR_S = 5.0
 """How far apart words may be that are the same, in tcpWER."""
 
+_MOST_TALKERS = 20
 _MISSING = "{} needs {}: pip install 'pytest-audiobench[meeting]'"
 
 
@@ -70,8 +72,21 @@ def _numbered(events: Sequence[AudioEvent]) -> list[AudioEvent]:
 def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
     true, said = (sum(map(len, talker_words(events))) for events in (truths, guesses))
     # meeteval has no session to score where a side has no words.
-    errors = _timed_errors(truths, guesses) if true and said else true + said
-    return [float(errors), float(true)]
+    if not true or not said:
+        return [float(true + said), float(true)]
+    (leading_truths, missed), (leading_guesses, inserted) = map(_leading_talkers, (truths, guesses))
+    return [float(_timed_errors(leading_truths, leading_guesses) + missed + inserted), float(true)]
+
+
+def _leading_talkers(events: Sequence[AudioEvent]) -> tuple[list[AudioEvent], int]:
+    """What the talkers with the most words say, as many as meeteval takes, and how many words the others say."""
+    words: Counter[str] = Counter()
+    for event in events:
+        words[event.speaker_id] += len(spoken_words(event.transcription))
+    leading = {label for label, _ in words.most_common(_MOST_TALKERS)}
+    return [event for event in events if event.speaker_id in leading], words.total() - sum(
+        words[label] for label in leading
+    )
 
 
 def _timed_errors(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent]) -> int:

@@ -21,6 +21,7 @@ from pytest_audiobench.protocols.soundscape.columns import (
     other_statistics,
 )
 from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
+from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
 from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
 from pytest_audiobench.protocols.soundscape.meeting import missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
@@ -59,15 +60,16 @@ def soundscape(
 
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
     are ``lenient`` (the default: a list is taken wherever and however it is written, every repair counted) and
-    ``strict`` (what was asked for and nothing else); both are reported. ``encoder`` compares captions: ``static``,
+    ``strict`` (what was asked for and nothing else); both are reported. ``rated-with-key`` and ``rated-by-ear`` are of
+    a judge that hears the clip (``--ab-judge``): nine ratings from 0 to 5. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
     stage = free_stage(lambda sample: scene_prompt(duration_of(sample)), system, max_new_tokens, task="events")
     stage = replace(stage, fields=(DURATION,), version=VERSION)
-    protocol = family_protocol("soundscape", (stage,), _scorers(encoder_of(encoder)), scorers, "events")
-    if not scorers:
-        protocol = replace(protocol, scorers=tuple(protocol.available.values()))
-    return replace(protocol, notes=(*protocol.notes, *missing_packages()))
+    judgings, own = scene_judgings(), tuple(_scorers(encoder_of(encoder)))
+    judged = (scorer for judging in judgings for scorer in judging.scorers)
+    protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers or tuple(_READERS), "events")
+    return replace(protocol, notes=(*protocol.notes, *missing_packages()), judgings=judgings)
 
 
 def duration_of(sample: Sample) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from pytest_audiobench import dataset
+from pytest_audiobench.audio.clip_record import recipe_of
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.scene import RATE_HZ, pcm16, rendered
 from pytest_audiobench.datasets.places import Places
@@ -292,6 +293,16 @@ def test_a_level_of_the_beds_is_a_point_of_a_curve() -> None:
     assert [made.perturbation.dose for made in sets if made.perturbation] == [-33, -21]
     loudness = [json.loads(made.read(HERE)[0].reference)[0]["loudness"] for made in sets]
     assert loudness == ["very_quiet", "moderate"]
+
+
+def test_sentences_are_spoken_in_the_six_languages_of_soundscape_bench() -> None:
+    pytest.importorskip("espeakng_loader", reason="voices come with pip install 'pytest-audiobench[tts]'")
+    scenes = samples("spoken", scenes=40)
+    speech = [e for s in scenes for e in json.loads(s.reference) if e["type"] == "speech"]
+    assert {event["language"] for event in speech} == {"en", "de", "fr", "es", "nl", "zh"}
+    assert sum(event["end_time"] - event["start_time"] for event in speech) / len(speech) > 2
+    assert "espeak_ng" in json.dumps(recipe_of(scenes[0].clips[0]))
+    assert len({played(sample) for sample in scenes[:5]}) == 5
 
 
 def test_nothing_is_heard_in_silence() -> None:

@@ -1,89 +1,131 @@
-"""Rates of meetings, of the speech in lists of events."""
+"""The rates of meetings of two lists of events, beside what comes out by hand."""
 
-import logging
+import importlib.util
 import math
+from dataclasses import replace
 
 import pytest
 
 from pytest_audiobench.audio.events import AudioEvent
 from pytest_audiobench.metrics.estimates import value_of
+from pytest_audiobench.metrics.multi_talker_errors import cp_errors
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.protocols.soundscape import meeting
 from pytest_audiobench.protocols.soundscape.columns import clip_statistics
-from pytest_audiobench.protocols.soundscape.task import soundscape
 
-DURATION = 20.0
-TRUTHS = [
-    AudioEvent("speech", 0.0, 4.0, "hello there my friend", "A", "en"),
-    AudioEvent("speech", 5.0, 9.0, "we leave at nine", "B", "en"),
-    AudioEvent("music", 0.0, 20.0, description="piano"),
-]
-SAID = [
-    AudioEvent("speech", 0.0, 4.0, "hello there my friend", "x", "en"),
-    AudioEvent("speech", 5.0, 9.0, "we leave at nine", "y", "en"),
-]
+FIRST, SECOND = "one two three four", "five six seven eight"
 
 
-def value(metric, guesses, truths=TRUTHS):
-    rows = [clip_statistics(truths, guesses, 0, DURATION, lambda first, second: 0.5)[1]]
-    return value_of(metric_kind(metric), rows)
+def speech(start, end, speaker, words=""):
+    return AudioEvent("speech", start, end, transcription=words, speaker_id=speaker)
 
 
-def needs(package):
-    missing = [reason for reason in meeting.missing_packages() if package in reason]
-    return pytest.mark.skipif(bool(missing), reason="".join(missing))
+TRUTHS = [speech(0.0, 4.0, "A", FIRST), speech(5.0, 9.0, "B", SECOND)]
+needs_words = pytest.mark.skipif(not importlib.util.find_spec("meeteval"), reason="tcpWER needs meeteval")
 
 
-def renamed(events, *labels):
-    return [
-        AudioEvent(event.type, event.start_time, event.end_time, event.transcription, label, event.language)
-        for event, label in zip(events, labels, strict=True)
-    ]
+def rates(truths, guesses, duration=10.0):
+    pytest.importorskip("pyannote.metrics", reason="DER and JER need pyannote.metrics")
+    values = meeting.meeting_statistics(truths, guesses, duration)
+    der = values["diarisation_errors"] / values["spoken_seconds"]
+    return der, values["jaccard_errors"] / values["jaccard_speakers"]
 
 
-def test_words_of_the_wrong_speaker_are_errors_of_cpwer():
-    assert value("cpwer", SAID) == 0.0
-    assert value("cpwer", renamed(SAID, "x", "x")) == pytest.approx(8 / 8)
-    assert value("cpwer", []) == 1.0
+def timed_errors(truths, guesses):
+    return meeting.meeting_statistics(truths, guesses, 60.0)["timed_errors"]
 
 
-@needs("meeteval")
-def test_words_at_another_time_are_errors_of_tcpwer_alone():
-    late = [AudioEvent("speech", 15.0, 19.0, "hello there my friend", "x", "en"), SAID[1]]
-    assert (value("tcpwer", SAID), value("cpwer", late)) == (0.0, 0.0)
-    assert value("tcpwer", late) == pytest.approx(8 / 8)
-    assert value("tcpwer", []) == 1.0
+@pytest.mark.parametrize(
+    ("guesses", "der", "jer"),
+    [
+        (TRUTHS, 0.0, 0.0),
+        ([speech(5.0, 9.0, "a"), speech(0.0, 4.0, "b")], 0.0, 0.0),
+        ([], 1.0, 1.0),
+        # One label for both: three seconds of B are A's and one is missed; A and its label share 4 of 7 seconds.
+        ([speech(0.0, 4.0, "x"), speech(5.0, 8.0, "x")], 4 / 8, (3 / 7 + 1) / 2),
+        # One second of silence is called speech, and one of speech missed.
+        ([speech(0.0, 5.0, "a"), speech(6.0, 9.0, "b")], 2 / 8, (1 / 5 + 1 / 4) / 2),
+        # No collar: a tenth of a second at every edge counts.
+        ([speech(0.1, 4.1, "a"), speech(5.1, 9.1, "b")], 0.4 / 8, 0.2 / 4.1),
+        # Two at once where one speaks: four seconds made up, by a label that is nobody's.
+        ([*TRUTHS, speech(0.0, 4.0, "c")], 4 / 8, 0.0),
+    ],
+)
+def test_diarisation_errors_are_those_worked_out_by_hand(guesses, der, jer):
+    assert rates(TRUTHS, guesses) == (pytest.approx(der), pytest.approx(jer))
 
 
-@needs("meeteval")
-def test_what_is_said_twice_at_once_is_scored_without_a_word_in_the_log(caplog):
-    with caplog.at_level(logging.INFO):
-        assert value("tcpwer", [*SAID, SAID[0]]) > 0.0
-    assert not caplog.records
+def test_overlapped_speech_counts_for_each_of_those_who_speak():
+    truths = [speech(0.0, 4.0, "A"), speech(2.0, 4.0, "B")]
+    der, jer = rates(truths, [speech(0.0, 4.0, "a")])
+    assert (der, jer) == (pytest.approx(2 / 6), pytest.approx(1 / 2))
 
 
-@needs("pyannote")
-def test_speech_that_is_missed_made_up_or_given_to_the_wrong_speaker_counts_in_der_and_jer():
-    assert (value("der", SAID), value("jer", SAID)) == (0.0, 0.0)
-    assert value("der", SAID[:1]) == pytest.approx(0.5)
-    assert value("der", renamed(SAID, "x", "x")) == pytest.approx(0.5)
-    made_up = AudioEvent("speech", 10.0, 14.0, "what", "y", "en")
-    assert value("der", [*SAID, made_up]) == pytest.approx(0.5)
-    assert value("jer", SAID[:1]) == pytest.approx(0.5)
+def test_what_lies_behind_the_clip_s_end_is_not_scored():
+    assert rates(TRUTHS, [*TRUTHS, speech(10.0, 20.0, "c")]) == (0.0, 0.0)
 
 
-@needs("pyannote")
-def test_speech_beyond_the_clip_does_not_count_in_der():
-    assert value("der", [*SAID, AudioEvent("speech", 19.0, 90.0, "so", "z", "en")]) == pytest.approx(1 / 8)
+@needs_words
+@pytest.mark.parametrize(
+    ("guesses", "errors"),
+    [
+        (TRUTHS, 0),
+        ([speech(0.0, 4.0, "b", FIRST), speech(5.0, 9.0, "a", SECOND)], 0),
+        ([], 8),
+        # One label for both: the words of one of them are inserted, and missed.
+        ([speech(0.0, 4.0, "x", FIRST), speech(5.0, 9.0, "x", SECOND)], 8),
+        ([speech(0.0, 4.0, "a", "one two too four"), speech(5.0, 9.0, "b", "five six seven eight nine")], 2),
+        # Within the collar of 5 s, and half a minute late: each word is then inserted, and missed.
+        ([speech(3.0, 7.0, "a", FIRST), speech(8.0, 12.0, "b", SECOND)], 0),
+        ([speech(30.0, 34.0, "a", FIRST), speech(35.0, 39.0, "b", SECOND)], 16),
+    ],
+)
+def test_timed_word_errors_are_those_worked_out_by_hand(guesses, errors):
+    assert timed_errors(TRUTHS, guesses) == errors
 
 
-def test_where_a_package_is_missing_its_rates_have_no_value_and_a_note_says_why(monkeypatch):
+@needs_words
+def test_words_at_their_time_have_as_many_errors_as_without_times():
+    guesses = [speech(0.0, 4.0, "x", "one two three"), speech(5.0, 9.0, "y", "five five seven eight eight")]
+    errors = cp_errors(meeting.talker_words(TRUTHS), meeting.talker_words(guesses))
+    assert timed_errors(TRUTHS, guesses) == errors.errors == 3
+
+
+@needs_words
+@pytest.mark.parametrize("labels", [20, 21, 500])
+def test_any_number_of_labels_is_scored(labels, caplog):
+    chatter = [speech(0.01 * number, 0.5 + 0.01 * number, f"x{number}", "so") for number in range(labels - 2)]
+    assert timed_errors(TRUTHS, [*TRUTHS, *chatter]) == labels - 2
+    assert caplog.records == []
+
+
+@needs_words
+def test_neither_order_nor_names_of_labels_move_a_rate():
+    guesses = [speech(number, number + 2.0, f"s{number % 3}", f"{FIRST} {number}") for number in range(8)]
+    values = meeting.meeting_statistics(TRUTHS, guesses, 10.0)
+    renamed = [replace(event, speaker_id=f"z{event.speaker_id}") for event in guesses]
+    assert meeting.meeting_statistics(TRUTHS, renamed, 10.0) == pytest.approx(values)
+
+
+def test_a_package_that_is_missing_is_named_and_its_rates_have_no_value(monkeypatch):
     monkeypatch.setattr(meeting, "_is_installed", lambda package: False)
     meeting.missing_packages.cache_clear()
     try:
-        assert all(math.isnan(value(metric, SAID)) for metric in ("tcpwer", "der", "jer"))
-        notes = " ".join(soundscape().notes)
+        assert meeting.missing_packages() == [
+            "tcpwer needs meeteval: pip install 'pytest-audiobench[meeting]'",
+            "der and jer needs pyannote.metrics: pip install 'pytest-audiobench[meeting]'",
+        ]
     finally:
         meeting.missing_packages.cache_clear()
-    assert notes.count("pip install 'pytest-audiobench[meeting]'") == 2
-    assert value("cpwer", SAID) == 0.0
+    statistics = meeting.meeting_statistics(TRUTHS, TRUTHS, 10.0)
+    assert all(math.isnan(value_of(metric_kind(name), [statistics])) for name in ("tcpwer", "der", "jer"))
+    assert "pip install" in metric_kind("der").estimate([statistics], None).method
+
+
+def test_words_of_the_wrong_speaker_are_errors_of_cpwer():
+    def cpwer(guesses):
+        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)[1]
+        return value_of(metric_kind("cpwer"), [statistics])
+
+    one_label = [replace(event, speaker_id="x") for event in TRUTHS]
+    assert (cpwer(TRUTHS), cpwer(one_label), cpwer([])) == (0.0, 1.0, 1.0)
