@@ -118,8 +118,8 @@ class Part:
         if self.declaration.step == "segment":
             spans = [[float(start), float(end), str(voice)] for start, end, voice in self._function(question.samples)]
             return Response.of(json.dumps(spans))
-        hears = self.declaration.step != "fuse"
-        return Response.of(str(self._function(question.samples if hears else question.messages[0].parts[0])))
+        given: Any = question.samples if self.declaration.step != "fuse" else question.messages[0].parts[0]
+        return Response.of(str(self._function(given)))
 
     def close(self) -> None:
         if self.model is not None and self._loaded:
