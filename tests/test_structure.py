@@ -72,7 +72,7 @@ SMALL = {
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 176
-MOST_LINES = 72_600
+MOST_LINES = 72_700
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
