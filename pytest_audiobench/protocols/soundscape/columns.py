@@ -24,7 +24,7 @@ from pytest_audiobench.protocols.soundscape.matching import (
     total_reward,
     unit_errors,
 )
-from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, talker_words
+from pytest_audiobench.protocols.soundscape.meeting import talker_words
 
 SEGMENT_S = 0.1
 ONSET_COLLAR, OFFSET_SHARE = 0.5, 0.2
@@ -49,7 +49,6 @@ def clip_statistics(
         **_detections(matching, within),
         **_parts(matching, duration),
         **cp_errors(talker_words(matching.truths), talker_words(matching.guesses)).statistics,
-        **meeting_statistics(matching.truths, within, duration),
     }
 
 

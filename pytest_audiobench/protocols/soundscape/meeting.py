@@ -1,6 +1,7 @@
 """Who said what, as meetings are scored: errors of talkers' words, and of who speaks when.
 
-The rates that other packages compute (extra ``meeting``) are there where those are installed.
+They are computed by other packages (extra ``meeting``), and by a scorer of their own: what is installed moves no
+other number.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ _MOST_TALKERS, _MOST_WORDS = 20, 10_000
 _MISSING = "{}, which computes {}, is not installed: pip install 'pytest-audiobench[meeting]'"
 
 
-@cache
-def missing_packages() -> list[str]:
-    """What rates cannot be had on this machine, a sentence for each package."""
-    return [_MISSING.format(package, rates) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
+def missing_packages() -> str:
+    """What rates cannot be had on this machine, in a sentence; "" where all can."""
+    missing = [_MISSING.format(package, rates) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
+    return "; ".join(missing)
 
 
 @cache
@@ -51,15 +52,11 @@ def talker_words(events: Sequence[AudioEvent]) -> list[list[str]]:
 def meeting_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float
 ) -> dict[str, float]:
-    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed.
-
-    Both lists are in order.
-    """
+    """The statistics of the rates. Both lists are in order."""
     statistics: dict[str, float] = {}
     true, said = (_numbered([event for event in events if event.type == "speech"]) for events in (truths, guesses))
-    for package, _, names, function in _PACKAGES:
-        values = function(true, said, duration) if _is_installed(package) else [0.0] * len(names)
-        statistics |= dict(zip(names, values, strict=True))
+    for _, _, names, function in _PACKAGES:
+        statistics |= dict(zip(names, function(true, said, duration), strict=True))
     return statistics
 
 

@@ -17,13 +17,14 @@ from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scor
 from pytest_audiobench.protocols.soundscape.columns import (
     NO_OTHER,
     clip_statistics,
+    clipped,
     needed_captions,
     other_statistics,
 )
 from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
 from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
-from pytest_audiobench.protocols.soundscape.matching import Cosine, caption_pairs, match
-from pytest_audiobench.protocols.soundscape.meeting import missing_packages
+from pytest_audiobench.protocols.soundscape.matching import Cosine, caption_pairs, match, ordered
+from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
 from pytest_audiobench.protocols.soundscape.reading import Reading, read_lenient, read_strict
 from pytest_audiobench.protocols.text_encoders import DEFAULT_ENCODER, TextEncoder
@@ -47,7 +48,7 @@ _METRICS = (
         "wer_all",
         "cer_all",
     ),
-    *("cpwer", "tcpwer", "der", "jer", "speakers_error", "language_right"),
+    *("cpwer", "speakers_error", "language_right"),
     *(f"{name}_{type_}" for name in _OF_TYPES for type_ in EVENT_TYPES),
 )
 
@@ -60,7 +61,8 @@ def soundscape(
 
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
     are ``lenient`` (the default: a list is taken wherever and however it is written, every repair counted) and
-    ``strict`` (what was asked for and nothing else); both are reported. ``rated-with-key`` and ``rated-by-ear`` are of
+    ``strict`` (what was asked for and nothing else); both are reported. ``meeting`` has the
+    rates of meetings, of the same list (extra ``meeting``). ``rated-with-key`` and ``rated-by-ear`` are of
     a judge that hears the clip (``--ab-judge``): nine ratings from 0 to 5. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
@@ -69,7 +71,7 @@ def soundscape(
     judgings, own = scene_judgings(), tuple(_scorers(encoder_of(encoder)))
     judged = (scorer for judging in judgings for scorer in judging.scorers)
     protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers or tuple(_READERS), "events")
-    return replace(protocol, notes=(*protocol.notes, *missing_packages()), judgings=judgings)
+    return replace(protocol, judgings=judgings)
 
 
 def duration_of(sample: Sample) -> float:
@@ -139,6 +141,21 @@ def _scorers(text_encoder: TextEncoder) -> Iterator[Scorer]:
             sample_problem=_problem,
             details=comparison.details,
         )
+    yield Scorer(
+        "meeting",
+        "scene:meeting|v:1|read:lenient|collar:5 s of words, none of speakers|packages:meeteval,pyannote.metrics",
+        partial(_parse, read_lenient),
+        _meeting_scores,
+        ("tcpwer", "der", "jer"),
+        missing_parts=missing_packages,
+        sample_problem=_problem,
+    )
+
+
+def _meeting_scores(sample: Sample, answer: Answer) -> dict[str, float]:
+    clip = _Clip(sample, answer)
+    guesses = list(clipped(ordered(clip.guesses), clip.duration))
+    return meeting_statistics(ordered(clip.truths), guesses, clip.duration)
 
 
 class _Clip:
