@@ -164,8 +164,8 @@ def test_lists_of_events_are_ranked_by_reward_and_by_f1_side_by_side(board, scen
     }
     (table,) = json.loads(board.say("--format", "json")[1])["tables"]
     assert (table["comparisons"], table["second"]) == (2 * 3 * 2, "scene_f1")
-    assert [row["rank"] for row in board.rows("--metric", "scene_f1")] == ["1", "2", "2"]
-    assert [row["rank_reward"] for row in board.rows("--metric", "scene_f1")] == ["1", "1", "3"]
+    by_f1 = [(row["model"], row["rank"], row["rank_reward"]) for row in board.rows("--metric", "scene_f1")]
+    assert by_f1 == [("good", "1", "1"), ("half", "2", "3"), ("inventing", "2", "1")]
 
 
 def test_who_is_not_shown_to_listen_has_no_rank_and_says_so_in_every_format(board, scenes):
