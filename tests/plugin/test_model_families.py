@@ -76,9 +76,9 @@ def test_a_family_from_a_conftest_is_asked_like_any_other(clips, checkpoint):
 
 def test_without_its_row_the_checkpoint_is_refused_in_one_sentence(clips, checkpoint):
     result = clips.run(model=f"hf:{checkpoint},device=cpu")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.assert_outcomes(failed=1)
     assert "holds a 'moonshine' model, which transformers cannot ask with audio and text" in " ".join(
-        result.stderr.str().split()
+        result.stdout.str().split()
     )
 
 

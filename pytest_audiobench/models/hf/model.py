@@ -23,6 +23,7 @@ from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
 from pytest_audiobench.models.hf.families import (
     ALL_TASKS,
+    FAMILIES,
     FLAT,
     GENERATOR,
     OWN_TEMPLATE,
@@ -118,9 +119,11 @@ class HfModel:
         file, template = chat_template(folder)
         remedy = "save that of the model which this one was trained from"
         if not template:
-            # What brings code of its own, or a processor's class that transformers has, may have a template there.
-            has_own = is_added(family) or self._trusted or self._checkpoint.config().get("model_type") in OWN_TEMPLATE
-            return "" if has_own else f"{folder} has no chat template; {remedy}"
+            # What brings code of its own, or a processor's class that transformers has, may have a template there;
+            # and of what is no family of ours more may be lacking, which loading tells.
+            type_ = self._checkpoint.config().get("model_type")
+            may_do = is_added(family) or self._trusted or type_ in OWN_TEMPLATE or type_ not in FAMILIES
+            return "" if may_do else f"{folder} has no chat template; {remedy}"
         why = rendering_error(template, special_tokens(folder), is_text=flat)
         return f"the chat template in {file} cannot be rendered: {why}; correct it, or {remedy}" if why else ""
 
