@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.messages import TASKS, Ask, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Limits:
     """How many clips one request must hold: 1 for a model that cannot be asked without audio."""
     pads_to_s: float | None = None
     """The length to which the front end fills every clip up; None where it fills up to the longest of a batch."""
-    tasks: tuple[str, ...] = ("choice", "transcription", "events", "open")
+    tasks: tuple[str, ...] = TASKS
     """Those that the model can do: evals of others are skipped."""
     chunked_tasks: tuple[str, ...] = ()
     """Tasks for which clips are not cut: the adapter takes them whole and asks piece by piece."""

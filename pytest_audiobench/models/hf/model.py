@@ -22,7 +22,6 @@ from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
 from pytest_audiobench.models.hf.families import (
-    ALL_TASKS,
     FAMILIES,
     FLAT,
     GENERATOR,
@@ -42,7 +41,7 @@ from pytest_audiobench.models.hf.options import (
     label_map,
     split_target,
 )
-from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
+from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Finish, Output, Part, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
@@ -144,7 +143,7 @@ class HfModel:
             max_batch_s=self._max_s,
             rate_hz=front_end.rate_hz,
             max_clip_s=front_end.window_s,
-            min_clips=0 if family.tasks == ALL_TASKS else 1,
+            min_clips=0 if family.tasks == TASKS else 1,
             max_clips=family.max_clips,
             pads_to_s=window_s if family.fills_window else None,
             tasks=family.tasks,
@@ -285,7 +284,7 @@ class HfModel:
         slots = sum(isinstance(part, AudioSlot) for message in request.messages for part in message.parts)
         if slots > limits.max_clips:
             return f"{request.sample_id} plays {slots} clips, and {self.spec} takes {limits.max_clips} at most"
-        if not slots and self._family.tasks != ALL_TASKS:
+        if not slots and self._family.tasks != TASKS:
             return f"{request.sample_id} plays no clip, and {self.spec} can do nothing without one"
         for clip in ask.audio:
             if clip.rate_hz != limits.rate_hz:
