@@ -136,7 +136,8 @@ def _cells(table: Table) -> tuple[Sequence[str], list[Sequence[str]]]:
             cells += [*_value_cells(place.measured), *_behind_cells(place)]
         values = {name: _value_cells(measured) for name, measured in row.columns.items()}
         added = row.columns[listening].estimate
-        cells += [table_cells.amount(added.value, SHARE), table_cells.interval_cell(added, SHARE), _parsed(row)]
+        points = table_cells.value_cell(added, SHARE).removesuffix(" %")
+        cells += [points, table_cells.interval_cell(added, SHARE), _parsed(row)]
         rows.append([*cells, *(values.get(name, ("–",))[0] for name in columns if name != listening)])
     return head, rows
 
