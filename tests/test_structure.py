@@ -71,8 +71,8 @@ SMALL = {
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
-MOST_MODULES = 172
-MOST_LINES = 66_900
+MOST_MODULES = 176
+MOST_LINES = 72_700
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path

@@ -172,10 +172,10 @@ class _StageRun:
                 self._verdicts[i][stage.name] = response
             elif error := _failure(stage, response):
                 self._errors[i] = error
-                if response.lasting:
-                    self._lasting.add(i)
             else:
                 (self._rewritten if stage.role == "rewriter" else self._responses)[i][stage.name] = response
+            if response.lasting:
+                self._lasting.add(i)
 
     def _open(self, stage: Stage) -> Sequence[int]:
         """The positions of those that can be asked: of the others it is said why not."""

@@ -342,7 +342,7 @@ class BatchExecutor:
         answers: _Answers = {}
         for (key, ask), response in zip(playable, responses, strict=True):
             if response.error is not None:
-                failures[key] = (message(response.error), False)
+                failures[key] = (message(response.error) or "the model gave no reason", False)
                 failed[key] = Response(error=failures[key][0], lasting=response.lasting)
                 continue
             truncated_s = tuple(played.truncated_s for played in ask.audio)
@@ -382,6 +382,9 @@ class BatchExecutor:
             except Exception as error:
                 return self._failed_responses(asks, error, f"{type(error).__name__}: {error}"), 0.0
         wall_s = time.perf_counter() - started
+        given = responses if isinstance(responses, Sequence) else [responses]
+        if strange := [type(each).__name__ for each in given if not isinstance(each, Response)]:
+            raise FatalError(f"{self.handle.spec} gave {strange[0]}: ask must return a list of Response")
         # A model that workers share gives each answer's share: the clock counts waiting for other workers' batches too.
         shares_s = [response.share_s for response in responses if response.share_s is not None]
         self.time.model_s += sum(shares_s) if len(shares_s) == len(asks) else wall_s
@@ -392,13 +395,14 @@ class BatchExecutor:
         return responses, wall_s / len(asks)
 
     def _failed_responses(self, asks: Sequence[Ask], error: Exception, why: str) -> list[Response]:
+        # What passes is of the way to the model, all else of its code, which its author has to mend.
+        passes = isinstance(error, TransientError)
         self._failed_in_a_row += 1
         if self._failed_in_a_row >= _FAILED_BATCHES:
             batches = f"{_FAILED_BATCHES} batches in a row"
-            # What passes is of the way to the model, all else of its code.
-            kind = InfrastructureError if isinstance(error, TransientError) else FatalError
+            kind = InfrastructureError if passes else FatalError
             raise kind(f"{self.handle.spec} failed {batches} ({why}); what it had answered is kept") from error
-        return [Response(error=why)] * len(asks)
+        return [Response(error=why, lasting=not passes)] * len(asks)
 
     def _decoded_ahead(self, batches: Iterable[_Batch], eager: bool) -> Generator[tuple[_Batch, _Decoding], None, None]:
         pool = ThreadPoolExecutor(_DECODERS, thread_name_prefix="audiobench-decode")

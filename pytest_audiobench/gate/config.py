@@ -9,8 +9,8 @@ max_drop = "2pp"          # the margin of the headline's metric against a baseli
 
 from __future__ import annotations
 
+import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import Mistakes, nearest
+from pytest_audiobench.io.mistakes import Mistakes, near, nearest
+from pytest_audiobench.io.user_documents import toml_tables
 
 if TYPE_CHECKING:
     from pytest_audiobench.gate.thresholds import Line, Threshold
@@ -27,7 +28,7 @@ _FORM = (
     'with eval = "PATTERN", model = "PATTERN" (optional) and require = ["accuracy >= 0.55", …] or max_drop = "2pp" '
     "or both"
 )
-RULES_FILE = "audiobench.toml"
+_RULES_FILE = "audiobench.toml"
 _PYPROJECT = "pyproject.toml"
 _KEYS = ("eval", "model", "require", "max_drop")
 
@@ -139,7 +140,8 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
                 f"there is no threshold file {given}; --ab-config names a TOML file with {_form(given.name)}"
             )
         return read_rules(given)
-    files = [file for name in (RULES_FILE, _PYPROJECT) if (file := folder / name).is_file()]
+    # A link to nothing is no file, and yet somebody's thresholds.
+    files = [file for name in (_RULES_FILE, _PYPROJECT) if os.path.lexists(file := folder / name)]
     declared = [rules for file in files if (rules := read_rules(file))]
     if len(declared) > 1:
         raise UsageError(
@@ -148,17 +150,28 @@ def find_rules(folder: Path, given: Path | None = None) -> Rules:
     return declared[0] if declared else Rules()
 
 
+def rules_file(folder: Path) -> Path | None:
+    """The file of ``folder`` that declares thresholds, or seems to."""
+    if os.path.lexists(file := folder / _RULES_FILE):
+        return file
+    file = folder / _PYPROJECT
+    is_ours = file.is_file() and b"tool.audiobench" in file.read_bytes()
+    return file if is_ours and read_rules(file) else None
+
+
 def read_rules(file: Path) -> Rules:
     """The rules of one TOML file; a file called ``pyproject.toml`` holds them under ``[tool.audiobench]``."""
     try:
-        table: Any = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        table: Any = toml_tables(file.read_bytes())
+    except ValueError as error:
         raise UsageError(f"{file.name} is not TOML in UTF-8: {error}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     where = file.name
     if file.name == _PYPROJECT:
         tool = table.get("tool", {})
+        if isinstance(tool, dict) and "audiobench" not in tool and (likely := near("audiobench", [*tool])):
+            raise UsageError(f"{file.name} has [tool.{likely[0]}]; did you mean [tool.audiobench]?")
         table, where = (tool.get("audiobench", {}) if isinstance(tool, dict) else {}), f"{file.name}, [tool.audiobench]"
     if not isinstance(table, dict):
         raise UsageError(f"{where} must be a table, not {_value_text(table)}: it holds {_form(where)}")

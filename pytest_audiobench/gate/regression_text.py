@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_audiobench.gate.pairing import AUDIO, ERRORS, ONLY_HERE, ONLY_IN_BASELINE, PROMPT, SKIPPED, TRUTH, Pairs
 from pytest_audiobench.gate.threshold_syntax import group_text
 from pytest_audiobench.metrics.metric import FRACTIONS
+from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.records.run import NoiseRecord, RegressionRecord
 
 
@@ -41,7 +42,7 @@ def amount(record: RegressionRecord, value: float | None) -> str:
         return "an unknown amount"
     if record.unit in FRACTIONS:
         return f"{100.0 * value:.1f} points"
-    return f"{value:.3g} {record.unit}".rstrip()
+    return f"{digits_text(value, 3)} {record.unit}".rstrip()
 
 
 def pairs_text(pairs: Pairs) -> str:

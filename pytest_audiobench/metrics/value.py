@@ -88,13 +88,19 @@ class Metric(float):
         return f"coverage {100.0 * self.coverage.get('parsed', 0) / n:.1f} %" if n else ""
 
 
+def digits_text(value: float, digits: int, sign: str = "") -> str:
+    """A number to ``digits`` significant ones, or to the whole where it has more before the point; ``+``: its sign."""
+    whole = 10**digits - 0.5 <= abs(value) < 1e15
+    return f"{value:{sign}.0f}" if whole else f"{value:{sign}.{digits}g}"
+
+
 def value_text(value: float | None) -> str:
     """A number as people read it: three decimals, or three significant digits far from 1; "–" for None."""
     if value is None:
         return "–"
     if not math.isfinite(value) or value == 0.0 or 0.001 <= abs(value) < 10_000:
         return f"{value:.3f}"
-    return f"{value:.3g}"
+    return digits_text(value, 3)
 
 
 def interval_text(lower: float | None, upper: float | None) -> str:

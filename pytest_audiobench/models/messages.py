@@ -143,7 +143,7 @@ class Response:
     share_s: float | None = None
     """The batch's seconds over its answers, set by whoever asks: shares add up, latencies of a batch do not."""
     lasting: bool = False
-    """Whether its error stays until a user acts: that of audio that cannot be read, or of a budget that is spent."""
+    """Whether its error stays until somebody acts: audio cannot be read, a budget is spent, the model's code raised."""
 
     @property
     def text(self) -> str:

@@ -63,12 +63,13 @@ class Model(Protocol):
     A model may also have, each looked for by name: ``in_process`` (True where its weights fill a device: with workers
     it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
-    spent), ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
+    spent), ``part_store`` (set by the run: opens the store, where a pipeline keeps what its parts answer),
+    ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
     (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),
     ``oom_splits`` (batches halved for want of memory so far), ``peak_memory_bytes``, ``missing_parts`` (a function:
-    which library is not installed that asking needs, and how to install it, or "").
+    what asking lacks, such as a library or a key, with the remedy, or ""; called before anything is asked).
     """
 
     spec: str

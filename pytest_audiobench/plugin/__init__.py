@@ -12,7 +12,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, EVALUATOR, INDEX, INSTRUMENT, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.studies.evaluate import Evaluate
 
 
+_NO_ARGUMENT = "ask for `evaluate` as an argument of the test, not by getfixturevalue"
 _Wrapper: TypeAlias = "Generator[None, pytest.TestReport, pytest.TestReport]"
 
 
@@ -50,6 +51,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from pytest_audiobench.plugin.root_folder import check_root
 
         check_root(config)
+    options.check_names(config)
     given = options.read_options(config)
     if given.models != (options.DEFAULT_MODEL,) or given.judges:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -128,12 +130,17 @@ def pytest_collection_modifyitems(
         return (yield)
 
 
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    if items:
+        items[0].config.stash.setdefault(DESELECTED, []).extend(items)
+
+
 @pytest.hookimpl(tryfirst=True)  # before an xdist worker tells the controller, which then reads what we announce
 def pytest_collection_finish(session: pytest.Session) -> None:
     if INDEX in session.config.stash:
         session.config.stash[INDEX].save()
     has_evals = SESSION in session.config.stash
-    if has_evals or session.config.getoption("--ab-baseline") is not None:
+    if has_evals or any(session.config.getoption(option) is not None for option in options.ASKING):
         from pytest_audiobench.plugin import collection
 
         collection.finish(session, has_evals)
@@ -158,7 +165,10 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
     evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is None:
-        return (yield)
+        result = yield
+        if EVALUATOR in item.stash:  # refused, and the test went on
+            pytest.fail(_NO_ARGUMENT, pytrace=False)
+        return result
     with evaluator.settled():
         return (yield)
 
@@ -169,10 +179,16 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     evaluator: Evaluator | None = item.stash.get(EVALUATOR, None)
     if evaluator is not None and call.when == "call" and report.failed:
         evaluator.describe(report)
-    if report.failed and call.excinfo is not None:
+    if evaluator is not None and call.when == "setup":
+        evaluator.setup_outcome = report.outcome
+    if call.excinfo is not None and (report.failed or hasattr(report, "wasxfail")):
         settled = evaluator is not None and call.when == "call" and evaluator.settled_at_end
         failure = evaluator if settled else call.excinfo.value
         if getattr(failure, "of_instrument", False):
+            if not report.failed:
+                # What was expected (xfail) is that the model fails, and it was not asked.
+                report.outcome = "failed"
+                del report.wasxfail
             # On this report alone: a test's own properties are those of its teardown, and of another try, too.
             report.user_properties.append((INSTRUMENT, "failed"))
     return report
@@ -242,7 +258,8 @@ def _audiobench_evaluator(
     with test_errors():
         handle = _audiobench_session.handle(_audiobench_model)
     if ITEM not in item.stash:
-        pytest.fail("ask for `evaluate` as an argument of the test, not by getfixturevalue", pytrace=False)
+        item.stash[EVALUATOR] = None
+        pytest.fail(_NO_ARGUMENT, pytrace=False)
     shared, eval_item = _audiobench_session, item.stash[ITEM]
     if isinstance(item, pytest.Function) and getattr(item.function, "is_hypothesis_test", False):
         from pytest_audiobench.plugin.drawn_evaluations import drawn_evaluations
@@ -250,8 +267,9 @@ def _audiobench_evaluator(
         with drawn_evaluations(shared, item, eval_item, handle) as item.stash[EVALUATOR]:
             yield item.stash[EVALUATOR]
     else:
-        item.stash[EVALUATOR] = Evaluator(shared, item, eval_item, handle)
-        yield item.stash[EVALUATOR]
+        item.stash[EVALUATOR] = evaluator = Evaluator(shared, item, eval_item, handle)
+        yield evaluator
+        evaluator.end()
     # Items live as long as the session; thousands of answers need not.
     del item.stash[EVALUATOR]
 

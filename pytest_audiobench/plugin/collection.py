@@ -10,28 +10,31 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from _pytest.mark.expression import Expression
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
-from pytest_audiobench.gate.config import RULES_FILE
+from pytest_audiobench.gate.config import rules_file
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
 from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
-from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.options import ASKING, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
-from pytest_audiobench.plugin.stash import INSTRUMENT, SESSION
+from pytest_audiobench.plugin.stash import DESELECTED, INSTRUMENT, SESSION
 from pytest_audiobench.plugin.workers import RUN, STARTED, is_first, process_name, worker_input
 from pytest_audiobench.report.atomic_files import write_text
+from pytest_audiobench.report.formatting import counted
 
 _READ_HERE = {"baseline", "hf", "replay"}
 """The kinds of models whose fingerprint is of what they are made of: other weights are other models."""
 
+_SHOWING = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")
 _LISTING = "AUDIOBENCH_LIST_EVALS_TO"
 """Set for the process that only lists the whole benchmark: the file that it writes the evals' names to."""
 
@@ -74,7 +77,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             _check_rules(shared, evals)
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
             shared.place.check_free()
-        shared.collected = [item.eval for item in evals]
+        shared.collected = [item for item in items if ITEM in item.stash]
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
@@ -92,6 +95,10 @@ def marker_is_no_keyword(config: pytest.Config, items: Sequence[pytest.Item]) ->
         node.own_markers = [mark for mark in marks if mark.name != MARKER]
     try:
         yield
+    except BaseException:
+        # Pytest refused the selection, and finishes the collection all the same.
+        session_of(config).checked = False
+        raise
     finally:
         for node, marks in marked:
             node.own_markers = marks
@@ -99,16 +106,21 @@ def marker_is_no_keyword(config: pytest.Config, items: Sequence[pytest.Item]) ->
 
 def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> None:
     """Raises UsageError for thresholds beside the evals, or where pytest was called, that are not those in force."""
-    config = shared.config
+    root = shared.config.rootpath
     if shared.options.config is not None:
         return
-    for folder in dict.fromkeys([config.invocation_params.dir, *(item.path.parent for item in items)]):
-        file = folder / RULES_FILE
-        if folder != config.rootpath and file.is_file():
-            raise UsageError(
-                f"the thresholds of {file} are not in force: pytest's root is {config.rootpath}, and those are read; "
-                f"move the file there, or name it with --ab-config={file}"
-            )
+    for start in dict.fromkeys([shared.config.invocation_params.dir, *(item.path.parent for item in items)]):
+        for folder in (start, *start.parents):
+            # A project below another one may declare thresholds of its own.
+            if folder == root and shared.rules:
+                break
+            if folder != root and (file := rules_file(folder)):
+                raise UsageError(
+                    f"the thresholds of {file} are not in force: pytest's root is {root}, and those are read; "
+                    f"move the file there, or name it with --ab-config={file}"
+                )
+            if (folder / ".git").exists():
+                break
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
@@ -145,10 +157,11 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         _deselect(session, set(studies))
         notes += [note(studies)] if studies else []
     selected = [item for item in session.items if ITEM in item.stash]
-    idle = config.option.collectonly or config.getoption("setuponly", False)
-    if not selected and not idle and not session.testsfailed and config.getoption("--ab-baseline") is not None:
+    idle = any(config.getoption(name, False) for name in _SHOWING)
+    asking = [option for option in ASKING if config.getoption(option) is not None]
+    if not selected and not idle and not session.testsfailed and asking:
         what = f"the {len(session.items)} tests selected are none" if session.items else "no test is selected"
-        _refuse(config, session.items, UsageError(f"--ab-baseline compares evals, and {what}; name or select evals"))
+        _refuse(config, session.items, UsageError(f"{asking[0]} is about evals, and {what}; name or select evals"))
         return
     if not selected or idle:
         if notes:
@@ -177,7 +190,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
 
         decide(shared, expected, selected)
     left_out = _rules_left_out(shared, expected, studies)
-    cautions, missing, baseline = [*notes, *shared.rules.cautions()], list[str](), None
+    cautions, missing, baseline = [*notes, *shared.rules.cautions()], list(_missing(shared, session)), None
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
@@ -185,13 +198,17 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
-            notes, missing = shared.gate.coverage(selected_evals, shared.collected, shared.specs, *_narrowing(config))
-            cautions += notes
+            notes, uncollected = shared.gate.coverage(
+                selected_evals, [item.stash[ITEM].eval for item in shared.collected], shared.specs, *_narrowing(config)
+            )
+            cautions, missing = cautions + notes, missing + uncollected
         except FatalError as error:
             _refuse(config, session.items, error)
             return
     unknown = shared.unknown_data
-    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, unknown, baseline))
+    by_name = _items_by_name(config, [item for item in session.items if ITEM in item.stash])
+    named = {name: [item.nodeid for item in items] for name, items in by_name.items() if items}
+    _announce(shared, session.items, Announcement(expected, left_out, cautions, missing, unknown, baseline, named))
 
 
 def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Announcement) -> None:
@@ -219,19 +236,66 @@ def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:
         session.items[:] = [item for item in session.items if item not in items]
 
 
+def _missing(shared: EvalSession, session: pytest.Session) -> Iterator[str]:
+    """What the command line names and nothing was collected of; evals that something removed, and left required."""
+    present = {*session.items, *session.config.stash.get(DESELECTED, ())}
+    for name, items in _items_by_name(session.config, present).items():
+        # --lf collects no file without a failure.
+        if not items and not session.config.getoption("lf", False):
+            yield f"nothing of {name} was measured: it holds no test"
+    for item in shared.collected:
+        thresholds = _expected(shared, item).thresholds
+        if thresholds and item not in present:
+            what = counted(thresholds, "threshold")
+            yield f"{what} of {item.stash[ITEM].eval} not checked: something removed it and did not deselect it"
+
+
+def _items_by_name(config: pytest.Config, items: Collection[pytest.Item]) -> dict[str, list[pytest.Item]]:
+    """What each path and node id of the command line means of ``items``: in a folder, a file, a class, or a test's
+    parameters, also by a link, by the name of a package, or outside of pytest's root.
+    """
+    names = map(str, config.args) if config.args_source == pytest.Config.ArgsSource.ARGS else ()
+    places = {item.path: item.path.resolve() for item in items}
+    by_name = {}
+    for name in names:
+        where, _, test = name.partition("::")
+        module = find_spec(where) if config.option.pyargs and not Path(where).exists() else None
+        place = Path(config.invocation_params.dir, (module and module.origin) or where).resolve()
+        place = place.parent if place.name == "__init__.py" else place
+        within = [item for item in items if places[item.path].is_relative_to(place)]
+        by_name[name] = [item for item in within if _is_part(item.nodeid.partition("::")[2], test)]
+    return by_name
+
+
+def _is_part(test: str, name: str) -> bool:
+    return name in ("", test) or test.startswith((f"{name}::", f"{name}["))
+
+
 def _narrowing(config: pytest.Config) -> tuple[bool, Callable[[str], bool]]:
     """Whether the command line deselects evals, other than by naming paths, and whether so with one not collected."""
-    files = any(config.getoption(name, None) for name in ("lf", "ignore", "ignore_glob", "markexpr"))
-    some = files or any(config.getoption(name, None) for name in ("keyword", "deselect", "stepwise"))
+    # -m is no reason why an eval was not collected: what it leaves out was.
+    files = any(config.getoption(name, None) for name in ("lf", "ignore_glob"))
+    ignored = [config.invocation_params.dir / path for path in config.getoption("ignore") or ()]
+    deselecting = ("keyword", "deselect", "stepwise", "markexpr")
+    some = files or bool(ignored) or any(config.getoption(name, None) for name in deselecting)
     keyword = config.option.keyword
 
     def leaves_out(eval_: str) -> bool:
         def is_part(word: str, /, **_: object) -> bool:
             return word.lower() in eval_.lower()
 
-        return files or bool(keyword and not Expression.compile(keyword).evaluate(is_part))
+        if files or any(_may_hold(path, eval_) for path in ignored):
+            return True
+        return bool(keyword and not Expression.compile(keyword).evaluate(is_part))
 
     return some, leaves_out
+
+
+def _may_hold(path: Path, eval_: str) -> bool:
+    """Whether a file at or below ``path`` is called as the suite of an eval, or has its name within."""
+    suite = eval_.partition("/")[0].partition("[")[0]
+    files = [path] if path.is_file() else [*path.rglob("*.py"), *path.rglob("*.audiobench.toml")]
+    return any(suite in file.name or suite.encode() in file.read_bytes() for file in files)
 
 
 def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequence[pytest.Item]) -> list[Expected]:

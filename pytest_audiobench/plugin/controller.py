@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -44,12 +44,16 @@ class Controller:
         self.cautions: Sequence[str] = ()
         self.missing: Sequence[str] = ()
         """What the baseline holds and was not collected, a sentence each."""
+        self.named: Mapping[str, Sequence[str]] = {}
+        """The evals of each path and node id of the command line that has some."""
         self.unknown_data: Sequence[str] = ()
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.lookups: set[str] = set()
         """Those that an evaluation looked up."""
         self.unavailable: dict[str, set[str]] = {}
         """The data sets that are not on this machine, by the tests that wanted them."""
+        self.required: dict[str, int] = {}
+        """How many thresholds the code of a test has declared before it ended."""
         self.repeated: dict[str, list[str]] = {}
         """Why earlier tries of a test failed that was run again, by a plugin that reruns tests."""
         self.baseline: BaselineRecord | None = None
@@ -63,7 +67,6 @@ class Controller:
         """Why the report could not be written."""
         self.run: RunRecord | None = None
         """The run's record, once it is written."""
-        self._required = False
         self._line: WorkersLine | None = None
         self._devices: DevicePool | None = None
         self._workers = 0
@@ -74,7 +77,7 @@ class Controller:
         self.expected.update((expected.nodeid, expected) for expected in collected.expected)
         self.left_out, self.cautions = collected.left_out, collected.cautions
         self.missing, self.baseline = collected.missing, collected.baseline
-        self.unknown_data = collected.unknown_data
+        self.unknown_data, self.named = collected.unknown_data, collected.named
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -131,8 +134,8 @@ class Controller:
     @property
     def gated(self) -> bool:
         """Whether thresholds were declared, in a file or in a test's code, or a baseline given."""
-        declared = self._required or any(expected.thresholds for expected in self.expected.values())
-        return declared or self.baseline is not None
+        declared = any(expected.thresholds for expected in self.expected.values())
+        return declared or bool(self.required) or self.baseline is not None
 
     def write_cautions(self, reporter: Any) -> None:
         """Say them in the terminal where no table does."""
@@ -165,7 +168,8 @@ class Controller:
                 self.other_encoder = True
             elif name == UNAVAILABLE:
                 self.unavailable.setdefault(report.nodeid, set()).add(str(value))
-            self._required = self._required or name == REQUIRED
+            elif name == REQUIRED:
+                self.required[report.nodeid] = int(str(value))
 
     def _is_infrastructure_error(self, report: pytest.TestReport) -> bool:
         """Whether a failure says nothing of the model: its worker or server died, or it measured nothing comparable."""

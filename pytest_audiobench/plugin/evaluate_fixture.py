@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from unittest import SkipTest
 
 import pytest
 from msgspec.structs import replace
@@ -24,13 +25,14 @@ from pytest_audiobench.errors import (
     UsageError,
     disk_errors,
 )
+from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
-from pytest_audiobench.gate.thresholds import parse_threshold
+from pytest_audiobench.gate.thresholds import Threshold, parse_threshold
 from pytest_audiobench.io.strict_json import short_repr
 from pytest_audiobench.metrics.value import Metric, number
 from pytest_audiobench.models.model import Hearing
@@ -83,6 +85,10 @@ class Evaluator:
         """Why an evaluation measured nothing, where that says nothing of the model: refused, or its process died."""
         self._failed_calls: dict[str, None] = {}
         """Why calls of evaluate failed: a test that goes on after one fails all the same."""
+        self._late = ""
+        """What was called once the test's body had returned, in a sentence."""
+        self.setup_outcome: Outcome = "passed"
+        """That of the test's fixtures: where they skip or fail its body never runs, whatever they evaluated."""
 
     @property
     def handle(self) -> ModelHandle:
@@ -240,7 +246,7 @@ class Evaluator:
         group: Mapping[str, str] | None,
     ) -> Metric:
         """A number of the test's own, put beside the metrics of its evals."""
-        with test_errors():
+        with test_errors(), self._failures_noted():
             self._check_open("record a number")
             figure = number(value, name)
         finite = math.isfinite(figure)
@@ -264,10 +270,12 @@ class Evaluator:
 
     def require(self, thresholds: Sequence[str]) -> None:
         """Declare thresholds. Raises UsageError for an unreadable one."""
-        with test_errors():
+        with test_errors(), self._failures_noted():
             self._check_open("require")
-            self._requirements.required += [parse_threshold(text) for text in thresholds]
-            self._item.user_properties.append((REQUIRED, str(len(self._requirements.required))))
+            required = self._requirements.required
+            required += [parse_threshold(text) for text in thresholds]
+            count = sum(isinstance(requirement, Threshold) for requirement in required)
+            self._item.user_properties.append((REQUIRED, str(count)))
 
     @contextmanager
     def settled(self) -> Iterator[None]:
@@ -279,7 +287,7 @@ class Evaluator:
             yield
         except AudiobenchError as error:
             mistake = str(error)
-        except pytest.skip.Exception as skip:
+        except (pytest.skip.Exception, SkipTest) as skip:
             # What was measured before the skip is checked all the same.
             if not self.results and not self._unmeasured:
                 raise
@@ -287,7 +295,8 @@ class Evaluator:
             raise
         except (Exception, pytest.fail.Exception) as error:
             violations = self._settle()
-            refused = bool(self._unmeasured) and str(error) == self._unmeasured
+            expected = isinstance(error, pytest.xfail.Exception)
+            refused = bool(self._unmeasured) and (expected or str(error) == self._unmeasured)
             unmeasured = refused or getattr(error, "of_instrument", False)
             # An assertion on a number that cannot be compared says no more than the number does.
             most = self._session.options.max_errors
@@ -303,6 +312,13 @@ class Evaluator:
             # From nothing, or pytest would print our own error as what its failure happened during.
             raise pytest.fail.Exception(harmless(mistake), pytrace=False) from None
         self._conclude("passed", "")
+
+    def end(self) -> None:
+        """Settle what fixtures evaluated for a body that never ran, and fail for what they call after it returned."""
+        if not self.settled_at_end and (self.results or self._failed_calls or self._unmeasured):
+            self._conclude(self.setup_outcome, "a fixture evaluated, and the test's body did not run")
+        if self._late:
+            pytest.fail(harmless(self._late), pytrace=False)
 
     def _conclude(self, outcome: Outcome, message: str) -> None:
         violations = self._settle()
@@ -352,8 +368,8 @@ class Evaluator:
 
     def _check_open(self, what: str) -> None:
         if self.settled_at_end:
-            why = f"cannot {what} once its test has returned: do it in the test's body"
-            raise UsageError(f"{self._eval_item.eval} {why}")
+            self._late = f"{self._eval_item.eval} cannot {what} once its test has returned: do it in the test's body"
+            raise UsageError(self._late)
 
     def _close(self, outcome: Outcome, message: str, infrastructure: bool = False) -> None:
         """Write the items' records; ``infrastructure``: the test fails for nothing but what could not be compared."""
@@ -388,6 +404,6 @@ class Evaluator:
                 with test_errors():
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
-        record = replace(record, outcome=outcome, message=message, warnings=warnings)
+        record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

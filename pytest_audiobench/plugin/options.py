@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import os
 import re
@@ -11,6 +12,8 @@ from typing import NamedTuple
 import pytest
 
 DEFAULT_MODEL = "baseline:listener"
+ASKING = ("--ab-baseline", "--ab-require", "--ab-scorer", "--ab-config")
+"""The options that ask for something of evals, which a run without any has not done."""
 INCONCLUSIVE = ("pass", "warn", "fail")
 REPORT_AUDIO = ("none", "flips", "all")
 _DIGITS = 18
@@ -194,6 +197,24 @@ def base(config: pytest.Config, name: str) -> Path:
     """Where an option's relative path starts: the root for one from the ini file, else where pytest was called."""
     from_caller = config.getoption(f"--ab-{name}") is not None or os.environ.get(_variable(name))
     return config.invocation_params.dir if from_caller else config.rootpath
+
+
+def check_names(config: pytest.Config) -> None:
+    """Raises pytest.UsageError for an option without its value, and for what is nearly an ini key or variable of ours:
+    nothing would come of it. Pytest itself warns of a key that nothing has.
+    """
+    for option in (*_LISTS, *_VALUES):
+        given = config.getoption(f"--ab-{option}")
+        if given is not None and ("" in given if option in _LISTS else given == ""):
+            why = "has no value, as where a shell's variable is not set: give one, or leave the option out"
+            raise pytest.UsageError(f"--ab-{option}= {why}")
+    strange = [("ini key", name, _ini) for name in config._get_unknown_ini_keys()]
+    for kind, name, written in strange + [("variable", name, _variable) for name in os.environ]:
+        known = {written(option) for option in (*_LISTS, *_VALUES, *_FLAGS)} if name.startswith(written("")) else set()
+        # What all of them begin with would make any two alike.
+        likely = difflib.get_close_matches(name[len(written("")) :], {k[len(written("")) :] for k in known}, 1, 0.75)
+        if likely and name not in known:
+            raise pytest.UsageError(f"there is no {kind} {name}; did you mean {written('')}{likely[0]}?")
 
 
 def _ini(name: str) -> str:

@@ -264,14 +264,15 @@ def asking_failure(result: Result, allowed: int) -> str:
         "when asked again": sum(asking.failed_again for asking in (record.asking, *record.judges.values())),
         "when judged": sum(asking.errors for asking in record.judges.values()),
     }
-    failed = result.errors + sum(repeated.values())
-    if failed <= allowed:
+    failed, asked = result.errors + sum(repeated.values()), result.n * record.epochs
+    if failed <= allowed and result.errors < asked:
         return ""
     further = "".join(f", and {count} more {when}," for when, count in repeated.items() if count)
+    # With no sample left nothing is measured, however many may fail.
+    allow = f", or allow them with --ab-max-errors={failed}" if result.errors < asked else ""
     return (
-        f"{result.errors} of {result.n * record.epochs} samples{further} could not be asked "
-        f"({record.errors[0].sample_id}: {record.errors[0].message}); "
-        f"mend them, or allow them with --ab-max-errors={failed}"
+        f"{result.errors} of {asked} samples{further} could not be asked "
+        f"({record.errors[0].sample_id}: {record.errors[0].message}); mend them{allow}"
     )
 
 

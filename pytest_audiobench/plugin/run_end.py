@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
-from pytest_audiobench.evaluation.answer_store import message
+from pytest_audiobench.evaluation.answer_store import message, repaired
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
@@ -53,7 +53,9 @@ def finish(session: pytest.Session, controller: Controller) -> None:
 
 
 def _finish(session: pytest.Session, controller: Controller) -> None:
-    stopped = session.exitstatus in _STOPPED or bool(session.shouldstop) or bool(session.shouldfail)
+    stopped = session.exitstatus in _STOPPED or (
+        session.exitstatus != pytest.ExitCode.OK and bool(session.shouldstop or session.shouldfail)
+    )
     if session.exitstatus == pytest.ExitCode.USAGE_ERROR:
         return
     broken = controller.internal_error or session.exitstatus == pytest.ExitCode.INTERNAL_ERROR
@@ -84,7 +86,10 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     canaries, outdated = _canaries(records, models)
     unmeasured += outdated
     unjudged = session.exitstatus in (pytest.ExitCode.OK, INSTRUMENT_FAILED)
-    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated):
+    # pytest.exit(returncode=0) ends a run in 0 whatever failed before, as does who resets pytest's count of failures.
+    failed = session.testsfailed or "failed" in controller.outcomes.values()
+    hidden = failed and session.exitstatus == pytest.ExitCode.OK
+    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated) or hidden:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
@@ -113,7 +118,8 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     if summary:
         from pytest_audiobench.report.markdown import append_summary
 
-        append_summary(Path(summary), run)
+        with disk_errors(Path(summary)):
+            append_summary(Path(summary), run)
     controller.run = run
 
 
@@ -242,7 +248,8 @@ def _heading(
         run=controller.place.run,
         started=iso(controller.place.started),
         finished=iso(time.time()),
-        command=["pytest", *session.config.invocation_params.args],
+        # A path need be no valid text.
+        command=["pytest", *(repaired(os.fspath(each))[0] for each in session.config.invocation_params.args)],
         exit_status=int(session.exitstatus),
         limit=options.limit,
         epochs=options.epochs,

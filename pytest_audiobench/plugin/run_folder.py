@@ -6,7 +6,7 @@ import json
 import secrets
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,6 +51,8 @@ class Announcement(Record, frozen=True):
     unknown_data: Sequence[str] = ()
     """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
     baseline: BaselineRecord | None = None
+    named: Mapping[str, Sequence[str]] = msgspec.field(default_factory=dict)
+    """The node ids of the evals of each path and node id of the command line that has some."""
     usage_error: str = ""
 
 

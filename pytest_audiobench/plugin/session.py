@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -43,8 +44,8 @@ class EvalSession:
     def __init__(self, config: pytest.Config, options: Options, place: RunFolder, progress: Progress) -> None:
         self.config, self.options, self.place, self.progress = config, options, place, progress
         self.checked = False
-        self.collected: list[str] = []
-        """The names of all evals that were collected, whatever is selected of them."""
+        self.collected: list[pytest.Item] = []
+        """All evals that were collected, whatever is selected of them."""
         self.unknown_data: list[str] = []
         """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
         self.reuse = Reuse()
@@ -219,6 +220,8 @@ class EvalSession:
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
+        if hasattr(model, "part_store"):
+            model.part_store = lambda: self.bench.store
         if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
             model.hearing = _PLAYED_NOTHING
         return servers.behind(spec, model) if servers else model
@@ -338,7 +341,11 @@ class EvalSession:
 
     def close(self) -> None:
         for handle in self._all_handles:
-            handle.close()
+            try:
+                handle.close()
+            except (Exception, SystemExit) as error:
+                # The run is judged by now: a model that cannot end must not change its exit code.
+                print(f"the model {handle.alias} cannot be closed: {error!r}", file=sys.stderr)
         if "bench" in vars(self):
             self.bench.store.close()
             self.bench.locks.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +21,8 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
     of the environment or the ini file that nothing has.
     """
     expected = controller.expected
-    names = [expected[nodeid].eval for nodeid in controller.xfailed if nodeid in controller.measured]
+    nothing = {nodeid: " (measured nothing)" for nodeid in controller.xfailed if nodeid not in controller.measured}
+    names = [f"{expected[nodeid].eval}{nothing.get(nodeid, '')}" for nodeid in controller.xfailed]
     excused = [f"failed as expected (xfail), which the exit code does not show: {', '.join(names)}"] * bool(names)
     repeated = [
         f"{expected[nodeid].eval} was run again after {len(reasons)} failed {'try' if len(reasons) == 1 else 'tries'}: "
@@ -46,7 +46,7 @@ def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: py
         *controller.missing,
         *_unchecked(controller, records),
         *_hidden_failures(controller, records),
-        *_unmeasured_selections(controller, config),
+        *_unmeasured_selections(controller),
         *(_idle_scorers(records, config) if _typed("scorer", config) else ()),
         *(_idle_folders(controller, config) if _typed("data", config) else ()),
         *_required(controller, records, config),
@@ -63,8 +63,9 @@ def _unchecked(controller: Controller, records: Sequence[ItemRecord]) -> Iterato
         for eval_ in expected.in_baseline:
             if (eval_, expected.alias) not in measured:
                 yield f"{eval_} ({expected.alias}), which the baseline holds, was not measured: {reason}"
-        if expected.thresholds and controller.skipped(nodeid):
-            what = counted(expected.thresholds, "threshold")
+        thresholds = max(expected.thresholds, controller.required.get(nodeid, 0))
+        if thresholds and controller.skipped(nodeid):
+            what = counted(thresholds, "threshold")
             yield f"{what} of {expected.eval} ({expected.alias}) not checked, since it was skipped: {reason}"
 
 
@@ -81,17 +82,10 @@ def _hidden_failures(controller: Controller, records: Sequence[ItemRecord]) -> I
             yield f"{controller.expected[nodeid].eval} failed, and something else in the run reported it as {outcome}"
 
 
-def _unmeasured_selections(controller: Controller, config: pytest.Config) -> Iterator[str]:
+def _unmeasured_selections(controller: Controller) -> Iterator[str]:
     """What the command line names and of which nothing was measured."""
-    names = config.args if config.args_source == pytest.Config.ArgsSource.ARGS else []
-    for name in names:
-        path, *inner = str(name).split("::")
-        try:
-            root = Path(config.invocation_params.dir, path).resolve().relative_to(config.rootpath.resolve())
-        except ValueError:
-            continue
-        nodeids = [nodeid for nodeid in controller.expected if _is_within(nodeid, "::".join([root.as_posix(), *inner]))]
-        if nodeids and all(map(controller.skipped, nodeids)) and not set(nodeids) & set(controller.xfailed):
+    for name, nodeids in controller.named.items():
+        if all(map(controller.skipped, nodeids)) and not set(nodeids) & set(controller.xfailed):
             yield f"nothing of {name} was measured: {message(controller.messages.get(nodeids[0], ''))}"
 
 
@@ -142,8 +136,3 @@ def _required(controller: Controller, records: Sequence[ItemRecord], config: pyt
 def _names(suite: str, sets: Collection[str]) -> set[str]:
     """What an eval may be required by: its suite, its data set, and the benchmark that this is a part of."""
     return {suite, *sets, *(name.partition("/")[0] for name in sets)}
-
-
-def _is_within(nodeid: str, name: str) -> bool:
-    """Whether a node is the one called ``name``, or below it: in a folder, a file, a class, or a test's parameters."""
-    return nodeid == name or name == "." or nodeid.startswith((f"{name}/", f"{name}::", f"{name}["))

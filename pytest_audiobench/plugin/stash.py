@@ -18,6 +18,9 @@ CONTROLLER: pytest.StashKey[Any] = pytest.StashKey()
 INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 
+DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
+"""On config: what was deselected, as pytest was told."""
+
 EVALUATOR: pytest.StashKey[Any] = pytest.StashKey()
 """On an item: its ``Evaluator``, once the fixture was set up."""
 

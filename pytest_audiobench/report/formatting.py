@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, Protocol, TypeAlias
 from msgspec.structs import asdict
 
 from pytest_audiobench.metrics.metric import ERROR_RATES, FRACTIONS, POINTS, SHARE
+from pytest_audiobench.metrics.value import digits_text
 from pytest_audiobench.records.run import CoverageRecord
 
 Tone: TypeAlias = Literal["good", "bad", "warn", "plain"]
@@ -59,7 +60,7 @@ def value_text(value: float | None, unit: str) -> str:
     if unit == POINTS:
         # Adding zero makes 0.0 of -0.0, which a small negative number rounds to.
         return f"{round(100 * value, 1) + 0.0:+.1f} points"
-    return f"{value:.4g} {unit}".rstrip()
+    return f"{digits_text(value, 4)} {unit}".rstrip()
 
 
 def difference_text(difference: float | None, unit: str) -> str:
@@ -68,7 +69,7 @@ def difference_text(difference: float | None, unit: str) -> str:
         return "–"
     if unit in FRACTIONS:
         return value_text(difference, POINTS)
-    return f"{difference:+.4g} {unit}".rstrip()
+    return f"{digits_text(difference, 4, '+')} {unit}".rstrip()
 
 
 def interval_text(figure: Interval, unit: str) -> str:
@@ -80,7 +81,7 @@ def interval_text(figure: Interval, unit: str) -> str:
         return f"{100 * lower:+.1f} to {100 * upper:+.1f}"
     if unit in PERCENT_UNITS:
         return f"{100 * lower:.1f} to {100 * upper:.1f}"
-    return f"{lower:.4g} to {upper:.4g}"
+    return f"{digits_text(lower, 4)} to {digits_text(upper, 4)}"
 
 
 def axis_value(value: float | None, unit: str) -> float | None:

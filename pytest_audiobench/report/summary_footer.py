@@ -10,6 +10,7 @@ from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.formatting import eval_name, value_text
+from pytest_audiobench.report.scene_columns import main_metrics
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, ScorerTable
 
 _SPEED_WORDS = {
@@ -81,11 +82,12 @@ def interval_lines(record: RunRecord) -> list[str]:
     evals_by_reason: dict[str, dict[str, None]] = {}
     for item in record.items:
         headline = item.scorers[0].name if item.scorers and not item.control else None
+        shown = main_metrics(metric.name for metric in item.metrics)
         for metric in item.metrics:
             reason = metric.method.removeprefix("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
             is_headline = headline is not None and metric.scorer == headline and not metric.group
-            if is_headline and reason.endswith(" needed"):
+            if is_headline and metric.name in shown and reason.endswith(" needed"):
                 evals_by_reason.setdefault(f"no interval of {metric.name}: {reason}", {})[item.eval] = None
     return [
         f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"

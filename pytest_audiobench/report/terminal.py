@@ -100,6 +100,8 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
         if folded:
             lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
+    if any(block.columns for item in measured for block in item.blocks):
+        lines.append(("of scenes the main metrics; all of them, with what each tells: report.html", "light"))
     for owner, table, marks in summary_footer.scorer_tables(run):
         lines += [("", ""), (table_title(owner, table), "bold")]
         lines += [(text, "") for text in table_lines(table, marks)]

@@ -122,6 +122,8 @@ def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str,
         return _FAILED._replace(words="nothing measured"), "See why: pytest -rs gives the reasons."
     if not lines and not thresholds:
         advice = "Nothing was required: declare thresholds, or compare with a baseline."
+        if any(note.startswith("not checked: ") for note in record.notes):
+            advice = "What is required was not checked: the notes say why."
         return _PASSED._replace(mark="", tone="plain", words="measured"), advice
     return _PASSED, "Nothing to do."
 

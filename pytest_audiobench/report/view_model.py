@@ -23,6 +23,7 @@ from pytest_audiobench.report.formatting import (
     unparsed_text,
     value_text,
 )
+from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
 from pytest_audiobench.report.scorer_comparison import (
     Owner,
     ScorerComparison,
@@ -69,6 +70,8 @@ class Block:
     """Whether it is in the table of scorers side by side only, and not among the main figures."""
     figures: tuple[Figure, ...]
     groups: tuple[Figure, ...]
+    columns: tuple[Figure, ...] = ()
+    """All figures where these are too many for the main tables, in which only ``figures`` stand then."""
     variant: tuple[str, ...] = ()
     """What its signature says and that of another scorer of its name does not, such as "reasoning:no"."""
 
@@ -209,7 +212,7 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
         tone=tone,
         checks=checks,
         blocks=_blocks(item, [item]),
-        comparisons=scorer_comparisons(item),
+        comparisons=_comparisons(item),
         failures=failure_classes(item),
     )
 
@@ -222,9 +225,15 @@ def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
         model=suite.model,
         evals=suite.evals,
         blocks=_blocks(suite, parts),
-        comparisons=tuple(comparison for part in parts for comparison in scorer_comparisons(part)),
+        comparisons=tuple(comparison for part in parts for comparison in _comparisons(part)),
         fields=frozenset(_fields(suite).difference(*map(_fields, members))),
     )
+
+
+def _comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
+    comparisons = scorer_comparisons(owner)
+    main = main_metrics(metric.name for metric in owner.metrics)
+    return tuple(comparison for comparison in comparisons if comparison.table.metric in main)
 
 
 def _fields(owner: Owner) -> set[str]:
@@ -238,15 +247,25 @@ def _blocks(owner: Owner, parts: Sequence[Owner]) -> tuple[Block, ...]:
     metrics: dict[tuple[str | None, str | None], list[MetricRecord]] = {}
     for metric in owner.metrics:
         metrics.setdefault((metric.scorer, metric.signature), []).append(metric)
-    blocks = []
+    blocks: list[Block] = []
     for scorer in owner.scorers:
         key = (scorer.name, scorer.signature)
         block = _block(scorer, metrics.get(key, []), folded=key not in main)
-        blocks.append(replace(block, variant=_variant(scorer, owner.scorers)))
+        blocks.append(_shortened(replace(block, variant=_variant(scorer, owner.scorers)), is_first=not blocks))
     recorded = [metric for metric in owner.metrics if metric.scorer is None]
     if recorded:
         blocks.append(_block(None, recorded, folded=False))
     return tuple(blocks)
+
+
+def _shortened(block: Block, is_first: bool) -> Block:
+    """A block with few main figures where it is of scenes."""
+    if not is_of_scenes({figure.metric for figure in block.figures}):
+        return block
+    main = sorted((figure for figure in block.figures if figure.metric in MAIN), key=lambda f: MAIN.index(f.metric))
+    few = tuple(figure for figure in main if is_first or figure.metric in OF_OTHERS)
+    groups = tuple(figure for figure in block.groups if is_first and figure.metric in OF_OTHERS)
+    return replace(block, figures=few, groups=groups, columns=block.figures)
 
 
 def _variant(scorer: ScorerRecord, scorers: Sequence[ScorerRecord]) -> tuple[str, ...]:

@@ -75,7 +75,16 @@ def test_a_copy_keeps_the_conditions(copied):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(0.5, "0.500"), (0.0, "0.000"), (12.3456, "12.346"), (1e-5, "1e-05"), (1.5e6, "1.5e+06"), (None, "–")],
+    [
+        (0.5, "0.500"),
+        (0.0, "0.000"),
+        (12.3456, "12.346"),
+        (1e-5, "1e-05"),
+        (12345.6, "12346"),
+        (1.5e6, "1500000"),
+        (1e16, "1e+16"),
+        (None, "–"),
+    ],
 )
 def test_numbers_are_written_for_people(value, text):
     assert value_text(value) == text

@@ -1,8 +1,10 @@
 """A run whose store is damaged, foreign, or on a full disk loses nothing, and says who must act."""
 
+import json
 import os
 import sqlite3
 import subprocess
+import sys
 from contextlib import closing
 
 import pytest
@@ -135,3 +137,74 @@ def test_a_full_disk_of_the_reports_is_the_instruments_failure(suite, disk, size
     disk("16m")
     assert suite.run("--ab-store=s.sqlite", f"--ab-reports={reports}", *workers, log="second").ret == 0
     assert not (suite.path / "second").exists() or size == "4k"
+
+
+def test_two_runs_at_once_on_one_store_ask_everything_once_and_give_the_same(suite):
+    suite.tones()
+    suite.write(test_it=EVAL)
+    command = [sys.executable, "-m", "pytest", "--ab-store=s.sqlite", "--ab-model=tone:one,log=asked,sleepy=0.05"]
+    runs = [
+        subprocess.Popen([*command, f"--ab-run={name}", "-p", "no:cacheprovider"], stdout=subprocess.DEVNULL)
+        for name in ("one", "two")
+    ]
+    assert [run.wait() for run in runs] == [0, 0]
+    asked = [line for line in (suite.path / "asked").read_text().split() if line != "load"]
+    assert sorted(asked) == sorted(f"tone-{number}" for number in range(40))
+    records = [json.loads((suite.path / "reports" / name / "run.json").read_text()) for name in ("one", "two")]
+    assert records[0]["hashes"] == records[1]["hashes"]
+    assert sum(record["answers"]["asked"] for record in records) == 40
+
+
+JUMPS = """
+_clock, _jumps = time.time, 0
+
+def ask(self, batch, answered=ToneModel.ask):
+    global _jumps
+    _jumps += 1
+    # A year back, then two years on, and so forth.
+    offset = (-1) ** _jumps * _jumps * 31_536_000
+    time.time = lambda: _clock() + offset
+    return answered(self, batch)
+
+ToneModel.ask = ask
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_clock_that_jumps_in_a_run_and_before_it_is_resumed_loses_and_changes_nothing(suite, workers):
+    suite.tones()
+    suite.write(test_it=EVAL)
+    assert suite.run("--ab-store=calm.sqlite").ret == 0
+    calm = suite.last()[0]["hashes"]
+    conftest = suite.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + JUMPS)
+    died = suite.run(workers, "--ab-store=s.sqlite", log="asked", die="tone-17", how="kill")
+    assert died.ret != 0
+    answered = [line for line in (suite.path / "asked").read_text().split() if line != "load"]
+    assert 0 < len(answered) < 40
+    assert suite.run(workers, "--ab-store=s.sqlite", log="asked").ret == 0
+    (record, _) = suite.last()
+    assert record["hashes"] == calm
+    asked = [line for line in (suite.path / "asked").read_text().split() if line != "load"]
+    assert set(asked) == {f"tone-{number}" for number in range(40)}
+    # Those of the batch that was on its way when the process died.
+    assert len(asked) - 40 <= 4
+    assert suite.run(workers, "--ab-store=s.sqlite", log="again").ret == 0
+    assert not (suite.path / "again").exists()
+
+
+def test_a_store_with_other_columns_is_refused_once_and_keeps_its_answers(suite):
+    suite.tones()
+    suite.write(test_it=EVAL, test_more=EVAL)
+    assert suite.run("--ab-store=s.sqlite").ret == 0
+    with closing(sqlite3.connect("s.sqlite")) as connection, connection:
+        for (table,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            connection.execute(f'ALTER TABLE "{table}" ADD COLUMN of_another_release TEXT')
+    result = suite.run("--ab-store=s.sqlite", log="asked")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert said.count("s.sqlite cannot be used as a store (") == 1
+    assert "Traceback" not in said
+    assert not (suite.path / "asked").exists()
+    with closing(sqlite3.connect("s.sqlite")) as connection:
+        assert connection.execute("SELECT count(*) FROM answer").fetchone() == (40,)

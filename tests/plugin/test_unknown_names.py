@@ -1,5 +1,9 @@
 """Names that nothing has, and parts that are not installed: one sentence and exit code 4, before anything is asked."""
 
+import json
+import shutil
+from fnmatch import fnmatch
+
 import pytest
 
 BOTH_WAYS = pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -254,8 +258,94 @@ def test_a_model_whose_library_is_lacking_is_refused_once(asked, module, spec, e
     assert f"pip install 'pytest-audiobench[{extra}]'" in line
 
 
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("spec", "variable"),
+    [
+        ("openai:gpt,base_url=http://127.0.0.1:9/v1,key_env=MY_KEY", "MY_KEY"),
+        ("openai:gpt", "OPENAI_API_KEY"),
+        ("http:http://127.0.0.1:9,token_env=MY_TOKEN", "MY_TOKEN"),
+    ],
+)
+def test_a_model_whose_key_is_not_there_is_refused_once(asked, spec, variable, workers, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(asked.path / "empty"))
+    asked.write(test_tones=MANY)
+    result = asked.run(workers, model=spec)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    line = error(result)
+    assert line.startswith(f"ERROR: the model {spec} cannot be asked here: ")
+    assert variable in line.partition("cannot be asked here: ")[2]
+    assert not asked.runs()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["openai:gpt,base_url=http://127.0.0.1:9/v1,key_env=MY_KEY", "judge-scores:http://127.0.0.1:9,token_env=MY_KEY"],
+)
+def test_a_judge_whose_key_is_not_there_is_refused_before_the_model_is_asked(asked, spec):
+    asked.write(test_tones=MANY)
+    line = refused(asked, f"--ab-judge=j={spec}")
+    assert "cannot be asked here: " in line
+    assert "MY_KEY" in line
+
+
+@BOTH_WAYS
+@pytest.mark.parametrize(
+    ("template", "sentence"),
+    [
+        ("{% for m in messages %}\n{{ m.content", "* cannot be rendered: *, line 2; correct it, *"),
+        ("{{ raise_exception('no audio here') }}", "* cannot be rendered: no audio here; correct it, *"),
+        ("{{ '<|im_start|>' + messages[0].content }}", "* cannot be rendered: can only concatenate str *"),
+        ("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "* it takes more than *"),
+        (None, "* has no chat template; save that of the model which this one was trained from"),
+    ],
+    ids=["a syntax error", "no audio", "no list of parts", "no end", "none"],
+)
+def test_a_checkpoint_whose_chat_template_takes_no_sound_is_refused_once(
+    asked, template, sentence, workers, pytestconfig
+):
+    pytest.importorskip("transformers", reason="needs transformers (pip install 'pytest-audiobench[hf]')")
+    copy = shutil.copytree(pytestconfig.rootpath / "fixtures" / "checkpoints" / "good", asked.path / "copy")
+    file = copy / "chat_template.jinja"
+    if template is None:
+        file.unlink()
+        config = json.loads((copy / "config.json").read_text())
+        (copy / "config.json").write_text(json.dumps(config | {"model_type": "audioflamingo3"}))
+    else:
+        file.write_text(template)
+    asked.write(test_tones=MANY)
+    result = asked.run(workers, model=f"hf:{copy},device=cpu")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    line = error(result)
+    assert str(copy if template is None else file) in line
+    assert fnmatch(line, f"ERROR: the model hf:{copy},device=cpu cannot be asked here: {sentence}")
+    assert not asked.runs()
+
+
 def test_collecting_needs_no_library_of_the_model(asked, pytestconfig):
     asked.write(test_tones=MANY)
     lacking(asked, "torch")
     good = pytestconfig.rootpath / "fixtures" / "checkpoints" / "good"
     assert asked.run("--collect-only", "-q", model=f"hf:{good}").ret == 0
+
+
+@pytest.mark.parametrize("option", ["baseline", "config", "data", "limit", "reports", "scorer", "max-drop"])
+def test_an_option_without_its_value_is_a_mistake(asked, option):
+    """A shell writes this where the variable that names the value is not set."""
+    result = asked.run(f"--ab-{option}=")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: --ab-{option}= has no value*"])
+
+
+def test_a_misspelled_key_or_variable_is_a_mistake_and_that_of_another_program_is_none(tones, monkeypatch):
+    monkeypatch.setenv("AUDIOBENCH_THEME", "dark")
+    monkeypatch.setenv("AUDIOBENCH_CACHE", str(tones.path))
+    monkeypatch.setenv("AUDIOBENCH_SERVE_TOKEN", "secret")
+    assert tones.run().ret == 0
+    for args in (["-o", "ab_basline=main"], []):
+        if not args:
+            monkeypatch.setenv("AUDIOBENCH_BASLINE", "main")
+        result = tones.run(*args)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(["ERROR: there is no * did you mean *"])

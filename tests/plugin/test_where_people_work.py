@@ -1,5 +1,9 @@
 """A run with a baseline seen from outside: a GitHub runner's log and summary, JUnit XML, the terminal's last line."""
 
+import json
+import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -77,3 +81,65 @@ def test_the_terminal_summary_fits(gated, monkeypatch, columns):
     start = next(number for number, line in enumerate(lines) if " audiobench " in line)
     # The address of the report is one word, to be copied.
     assert all(len(line) <= columns for line in lines[start:] if not line.startswith("report: "))
+
+
+DIGITS = """
+from pytest_audiobench.models.messages import Response
+from pytest_audiobench.models.model import Limits
+
+class Speller:
+    listens = True
+    device = "cpu"
+    batching = "opaque"
+    limits = Limits(max_batch=4, max_clip_s=2.0)
+
+    def __init__(self, target, options):
+        self.spec = f"spell:{target}"
+
+    def fingerprint(self):
+        return {"spell": self.spec}
+
+    def load(self):
+        pass
+
+    def close(self):
+        pass
+
+    def ask(self, batch):
+        worse = self.spec == "spell:worse"
+        return [Response.of("three" if worse else request.choices[int(request.sample_id) % 3]) for request, _ in batch]
+
+def pytest_audiobench_register(registration):
+    registration.model("spell", Speller)
+"""
+LABELS = """
+from pytest_audiobench import manifest, protocol
+
+def test_digits(evaluate):
+    evaluate(manifest("data/tones.jsonl"), protocol("classification"))
+"""
+STATISTIC = re.compile(r"\b(label_list|labels|correct|said_\d+|true_\d+)\b\s*(?:[=:]|</\w+>)\s*[-+.\d]|e\+\d\d\b")
+
+
+def test_what_a_baseline_without_texts_knows_is_shown_as_an_answer_in_all_that_people_read(suite, monkeypatch):
+    file = suite.tones(20)
+    names = ["zero", "one", "two", "three"]
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    rows = [row | {"id": str(n), "choices": names, "answer": names[n % 3]} for n, row in enumerate(rows)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (suite.path / "conftest.py").write_text(DIGITS)
+    suite.write(test_digits=LABELS)
+    assert suite.run(model="one=spell:good").ret == 0
+    command = [sys.executable, "-m", "pytest_audiobench.cli"]
+    subprocess.run([*command, "baseline", "update", "last"], check=True, capture_output=True)
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite.path / "summary.md"))
+    result = suite.run("-v", "-rA", "--ab-baseline=baselines/main.json", model="one=spell:worse")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    folder = suite.last()[1]
+    subprocess.run([*command, "comment", folder, "--out", "comment.md"], check=True, capture_output=True)
+    comment = (suite.path / "comment.md").read_text()
+    assert "<code>zero</code> (*text not stored*) | <code>three</code>" in comment
+    page = (folder / "report.html").read_text()
+    for text in (result.stdout.str(), comment, (suite.path / "summary.md").read_text(), page):
+        assert not STATISTIC.search(text), STATISTIC.search(text)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.metrics.token_errors import token_errors
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, ScorerRecord
-from pytest_audiobench.report.page.rows import MOST_WORDS, word_diff, words_of
+from pytest_audiobench.report.page.word_diff import MOST_WORDS, word_diff, words_of
 
 
 def transcription(scorer: str, **options: str) -> ItemRecord:

@@ -21,8 +21,6 @@ from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.bundled.features import RATE_HZ, VERSION, Array, features
-from pytest_audiobench.models.bundled.scenes import VERSION as SCENES
-from pytest_audiobench.models.bundled.scenes import SceneListener
 from pytest_audiobench.models.bundled.trained import Trained, listener_folder
 from pytest_audiobench.models.messages import SOMETHING_ELSE, Ask, Message, PlayedAudio, Response, choice_text
 from pytest_audiobench.models.model import Limits
@@ -58,7 +56,7 @@ class Listener:
         return {
             "baseline": "listener/2",
             "features": VERSION,
-            "scenes": SCENES,
+            "scenes": "1",
             "weights": file_digest(folder / "listener.safetensors"),
             "description": file_digest(folder / "listener.json"),
             **self._sphinx.fingerprint(),
@@ -87,6 +85,8 @@ class Listener:
         if ask.request.task == "transcription":
             return Response.of(self._sphinx.transcript(ask.audio[0].samples))
         if ask.request.task == "events":
+            from pytest_audiobench.models.bundled.scenes import SceneListener
+
             return Response.of(SceneListener(trained, self._sphinx.transcript).answer(ask.audio[0].samples))
         choices = ask.request.choices
         if len(choices) == 2 and choices[1] == SOMETHING_ELSE:

@@ -73,6 +73,7 @@ def response_to_json(response: Response) -> dict[str, Any]:
         "error": None if response.error is None else str(response.error),
         "first_token_s": _float(response.first_token_s),
         "share_s": _float(response.share_s),
+        "lasting": bool(response.lasting),
     }
 
 

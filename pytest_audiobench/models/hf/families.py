@@ -20,6 +20,10 @@ Hook: TypeAlias = "str | Callable[..., Any]"
 """A callable, or where it lies (``module:attribute``), so that a table of hooks costs no import."""
 
 _HERE = "pytest_audiobench.models.hf"
+GENERATOR = f"{_HERE}.generation:Generator"
+FLAT = f"{_HERE}.processors:flat"
+OWN_TEMPLATE = ("qwen2_audio",)
+"""The types of models whose processors have a chat template where the checkpoint has none."""
 ALL_TASKS = ("choice", "transcription", "events", "open")
 _DECODING = ("beams", "repetition_penalty")
 _ADDED: dict[str, Family] = {}
@@ -29,7 +33,7 @@ _ADDED: dict[str, Family] = {}
 class Family:
     """A family of models; the defaults are those of a chat model with an ordinary processor."""
 
-    engine: Hook = f"{_HERE}.generation:Generator"
+    engine: Hook = GENERATOR
     """Makes the loaded model (a subclass of :class:`~pytest_audiobench.models.hf.engine.Engine`)."""
     status: Literal["proven", "unproven"] = "unproven"
     """"proven" where this project's tests run the family."""
@@ -158,7 +162,7 @@ FAMILIES: Mapping[str, Family] = {
     "granite_speech": Family(
         window_s=30.0,
         rate_hz=16_000,
-        render=f"{_HERE}.processors:flat",
+        render=FLAT,
         classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq"),
     ),
 }

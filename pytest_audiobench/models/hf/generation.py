@@ -18,7 +18,9 @@ from pytest_audiobench.models.hf.template_limits import TemplateTooCostly, limit
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Request, Response, Settings
 from pytest_audiobench.models.model import Hearing
 
-_SMUGGLED = Response(error="the question holds the model's own audio token, so its clips cannot be told apart")
+_SMUGGLED = Response(
+    error="the question holds the model's own audio token, so its clips cannot be told apart", lasting=True
+)
 
 _RENDERED = 256
 """Prompts remembered: evals often ask one question about every clip, and a template takes longer than a short clip."""

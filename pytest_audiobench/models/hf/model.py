@@ -17,11 +17,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.audio.long_sound import pieces
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
-from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd
-from pytest_audiobench.models.hf.families import ALL_TASKS, Family, definition, family_of, is_added
+from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
+from pytest_audiobench.models.hf.families import (
+    ALL_TASKS,
+    FAMILIES,
+    FLAT,
+    GENERATOR,
+    OWN_TEMPLATE,
+    Family,
+    definition,
+    family_of,
+    is_added,
+)
 from pytest_audiobench.models.hf.options import (
     DEVICE_MAPS,
     DTYPES,
@@ -94,8 +104,28 @@ class HfModel:
         return self._dtype or ("bfloat16" if self.device.startswith("cuda") else "float32")
 
     def missing_parts(self) -> str:
-        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
-        return missing_library({"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})})
+        """What asking lacks, with the remedy: a library, or a chat template that takes sound; "" for nothing."""
+        libraries = {"torch": "hf", "transformers": "hf", **({"peft": "lora"} if self._adapter else {})}
+        return missing_library(libraries) or self._template_error()
+
+    def _template_error(self) -> str:
+        """What is wrong with the chat template, of a family whose prompts it makes."""
+        family, flat = self._family, self._family.render == FLAT
+        if family.engine != GENERATOR or not (flat or family.render is None):
+            return ""
+        from pytest_audiobench.models.hf.template_limits import rendering_error
+
+        folder = self._checkpoint.folder
+        file, template = chat_template(folder)
+        remedy = "save that of the model which this one was trained from"
+        if not template:
+            # What brings code of its own, or a processor's class that transformers has, may have a template there;
+            # and of what is no family of ours more may be lacking, which loading tells.
+            type_ = self._checkpoint.config().get("model_type")
+            may_do = is_added(family) or self._trusted or type_ in OWN_TEMPLATE or type_ not in FAMILIES
+            return "" if may_do else f"{folder} has no chat template; {remedy}"
+        why = rendering_error(template, special_tokens(folder), is_text=flat)
+        return f"the chat template in {file} cannot be rendered: {why}; correct it, or {remedy}" if why else ""
 
     @cached_property
     def limits(self) -> Limits:
@@ -203,18 +233,26 @@ class HfModel:
         )
         engine = family.hook("engine")
         assert engine is not None
-        self._engine = engine(setup)
+        try:
+            self._engine = engine(setup)
+        except AudiobenchError:
+            raise
+        except Exception as error:  # what its files say may break it where it is tried
+            raise load.failed("checkpoint", error) from error
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
         self.load()
-        answers = [Response(error=why) if (why := self._refusal(ask)) else None for ask in batch]
+        from pytest_audiobench.models.hf.loading import sealed
+
+        answers = [Response(error=why, lasting=True) if (why := self._refusal(ask)) else None for ask in batch]
         groups: dict[Settings, list[int]] = {}
         for position, ask in enumerate(batch):
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._responses([batch[position] for position in positions], settings)
+            with sealed(self._trusted):
+                replies = self._responses([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]

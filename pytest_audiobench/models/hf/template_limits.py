@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import BuiltinMethodType, FrameType
 from typing import Any
@@ -69,6 +69,27 @@ def limited_rendering(longest_s: float = LONGEST_S) -> Iterator[None]:
         raise TemplateTooCostly(str(stop)) from None
     finally:
         sys.settrace(previous)
+
+
+def rendering_error(template: str, tokens: Mapping[str, str], is_text: bool) -> str:
+    """Why a chat template makes no prompt of a turn with sound in it; "" where it does.
+
+    ``tokens`` are the tokenizer's special ones by name; ``is_text``: the template takes a turn's content as one text.
+    """
+    question = "What is heard?"
+    content = question if is_text else [{"type": "audio"}, {"type": "text", "text": question}]
+    turns = [{"role": "user", "content": content}]
+    try:
+        with limited_rendering():
+            variables: dict[str, Any] = {"add_generation_prompt": True, **tokens}
+            chat_template_utils.render_jinja_template([turns], chat_template=template, **variables)
+    except jinja2.UndefinedError as error:
+        # A tokenizer's class may have tokens that no file names.
+        return "" if "_token' is undefined" in str(error) else str(error)
+    except Exception as error:  # it is a program of the checkpoint's: it may raise anything
+        line = f", line {error.lineno}" if isinstance(error, jinja2.TemplateSyntaxError) else ""
+        return f"{' '.join(str(error).split()) or type(error).__name__}{line}"
+    return ""
 
 
 class _Watch:

@@ -14,10 +14,10 @@ from pytest_audiobench.models.judge_scores import wire
 from pytest_audiobench.models.judge_scores.parts import JUDGING, parts_of
 from pytest_audiobench.models.judge_scores.wire import Item
 from pytest_audiobench.models.messages import Ask, Response
-from pytest_audiobench.models.model import Limits
+from pytest_audiobench.models.model import Limits, missing_library
 from pytest_audiobench.models.predictions_v1.client import Client, Passing, Patience
 from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled
-from pytest_audiobench.models.remote.api_keys import checked_key
+from pytest_audiobench.models.remote.api_keys import Key, checked_key, refusal
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.spec import check_options, number, pinned_revision, written
 
@@ -67,15 +67,21 @@ class JudgeScores:
         revision = {} if self._revision is None else {"revision": self._revision}
         return {"adapter": ADAPTER, "endpoint": self._endpoint.identity, "name": self._name, **revision}
 
+    def missing_parts(self) -> str:
+        """What asking lacks, with the remedy: a library, or the token; "" for nothing."""
+        return missing_library({"httpx": "http"}) or refusal(self._token)
+
+    def _token(self) -> Key | None:
+        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
+        if not self._token_env:
+            return None
+        return checked_key(os.environ.get(self._token_env, ""), f"token_env={self._token_env}")
+
     def load(self) -> None:
         """Raises UsageError for a token that is absent, FatalError when httpx is not installed."""
         if self._client is not None:
             return
-        key = (
-            checked_key(os.environ.get(self._token_env, ""), f"token_env={self._token_env}")
-            if self._token_env
-            else None
-        )
+        key = self._token()
         place = urlsplit(self._endpoint.url)
         patience = Patience(timeout_s=self._timeout_s)
         self._client = Client(f"{place.scheme}://{place.netloc}", patience, key, self._concurrency, lambda: None)

@@ -6,6 +6,7 @@ The openai library is imported by :meth:`OpenAIModel.load` alone.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
@@ -14,7 +15,7 @@ from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
 from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
-from pytest_audiobench.models.remote.api_keys import find_key
+from pytest_audiobench.models.remote.api_keys import find_key, refusal
 from pytest_audiobench.models.remote.budget import Budget
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address
@@ -132,8 +133,9 @@ class OpenAIModel:
         }
 
     def missing_parts(self) -> str:
-        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
-        return missing_library({"openai": "openai"})
+        """What asking lacks, with the remedy: a library, or the key; "" for nothing."""
+        key = partial(find_key, self._endpoint, self._key_env)
+        return missing_library({"openai": "openai"}) or refusal(key)
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.

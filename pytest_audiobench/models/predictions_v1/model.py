@@ -23,7 +23,7 @@ from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
 from pytest_audiobench.models.predictions_v1.reply import MOST_BATCH, Info
 from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
-from pytest_audiobench.models.remote.api_keys import Key, checked_key
+from pytest_audiobench.models.remote.api_keys import Key, checked_key, refusal
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
 from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
@@ -172,8 +172,8 @@ class PredictionsModel:
         }
 
     def missing_parts(self) -> str:
-        """What is not installed and is needed to ask, with the remedy; "" for nothing."""
-        return missing_library({"httpx": "http"})
+        """What asking lacks, with the remedy: a library, or the token; "" for nothing."""
+        return missing_library({"httpx": "http"}) or refusal(self._settled.token)
 
     @property
     def is_mere_name(self) -> bool:

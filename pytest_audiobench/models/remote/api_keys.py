@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +88,15 @@ def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str
     if not file.exists():
         raise UsageError(f"{endpoint.host} needs a key: set {name}, or write it to {file} (mode 600)")
     return checked_key(_from_text(read_private(file), file), str(file))
+
+
+def refusal(find: Callable[[], Key | None]) -> str:
+    """Why ``find`` finds no key that is needed; "" where it finds one, or none is."""
+    try:
+        find()
+    except UsageError as error:
+        return str(error)
+    return ""
 
 
 def read_private(file: Path) -> str:

@@ -31,11 +31,7 @@
     stage.addEventListener("click", (event) => {
       if (audio.duration) audio.currentTime = event.offsetX / stage.clientWidth * audio.duration;
     });
-    const move = () => {
-      head.style.left = `${audio.duration ? audio.currentTime / audio.duration * 100 : 0}%`;
-      if (!audio.paused && audio.isConnected) requestAnimationFrame(move);
-    };
-    for (const event of ["play", "seeked", "pause"]) audio.addEventListener(event, move);
+    moveWith(audio, head, () => audio.duration);
     const box = el("div", { class: "player" }, audio, stage, note);
     new OfflineAudioContext(1, 1, RATE_HZ).decodeAudioData(bytes.buffer).then(
       (decoded) => {
@@ -46,6 +42,15 @@
       },
       () => stage.replaceChildren(el("p", { class: "small warn" }, "This browser cannot decode the sound.")));
     return box;
+  }
+
+  // The line that shows where a sound is, on an axis of `length` seconds.
+  function moveWith(audio, head, length) {
+    const move = () => {
+      head.style.left = `${length() ? Math.min(1, audio.currentTime / length()) * 100 : 0}%`;
+      if (!audio.paused && audio.isConnected) requestAnimationFrame(move);
+    };
+    for (const event of ["play", "seeked", "pause"]) audio.addEventListener(event, move);
   }
 
   function playOrStop(box) {

@@ -117,7 +117,7 @@
   }
 
   function card(sample, isPrinted = false) {
-    const list = el("dl");
+    let list = el("dl");
     const add = (name, ...nodes) => list.append(el("dt", {}, name), el("dd", {}, nodes));
     if (sample.audio.length) add("Audio", sample.audio.map((clip, number) => clipLine(clip, number, sample, isPrinted)));
     if (plainText(sample.question)) add("Question", longText(sample.question, ""));
@@ -126,6 +126,9 @@
     const references = sample.references.filter((text) => !choices.includes(plainText(text)));
     if (references.length) add(references.length > 1 ? "References" : "Reference", references.map((text) => longText(text, "")));
     const several = byAllModels(sample);
+    const scenes = several.filter((one) => one.scene).map((one) => sceneBox(one, list.querySelector("audio"), several.length > 1 ? visible(one.eval.model) : null));
+    const top = list;
+    if (scenes.length) list = el("dl");
     const before = sample.before;
     const sides = [ownSide(sample, before ? "This run" : several.length > 1 ? visible(sample.eval.model) : ""), before ? beforeSide(before) : null,
       several.slice(1).map((one) => ownSide(one, visible(one.eval.model)))];
@@ -137,7 +140,7 @@
       el("header", {}, changeTag(sample), outcome(sample), failureTags(failuresOf(sample, scorerOf(sample)), (scorerOf(sample) || {}).status),
         el("h3", { class: "id mono" }, visible(sample.id)), el("span", { class: "small" }, visible(named(sample.eval.name, sample.eval.model))),
         data.epochs > 1 ? el("span", { class: "small soft" }, `epoch ${sample.epoch + 1}`) : null, el("span", { class: "small soft" }, visible(group))),
-      list, sample.prompt.length ? promptBox(filledPrompt(sample)) : null,
+      scenes.length ? [top, scenes] : null, list, sample.prompt.length ? promptBox(filledPrompt(sample)) : null,
       metadata.length ? el("details", {}, el("summary", {}, "Metadata"), facts(metadata.map(([name, value]) => [longText(name, "inline"), longText(value, "inline")]))) : null);
   }
 

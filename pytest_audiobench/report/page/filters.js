@@ -1,7 +1,7 @@
   // What the samples are filtered by. Every facet gives each sample its values, and counts what a click would leave.
   const MOST_VALUES = 300;
   const LONGEST_ID = 300;
-  const filter = { text: "", chosen: new Map() };
+  const filter = { text: "", chosen: new Map(), order: "" };
   let matching = all;
 
   function outcomes(sample) {
@@ -51,6 +51,14 @@
       }
       return against === null;
     });
+    const order = data.samples.orders.indexOf(filter.order);
+    if (order >= 0) matching = inOrder(matching, order);
+  }
+
+  // What has no such number comes last; equals stay in the run's order.
+  function inOrder(samples, order) {
+    const place = (sample) => sample.orders.get(order) ?? Infinity;
+    return [...samples].sort((one, other) => (place(one) === place(other) ? 0 : place(one) - place(other)));
   }
 
   function choose(name, value) {
@@ -87,6 +95,7 @@
     const search = el("input", { id: "search", type: "search", placeholder: "id, question, answer, reference", autocomplete: "off", spellcheck: "false" });
     const scorers = [...new Set(data.evals.flatMap((one) => one.scorers))];
     const scorer = el("select", { id: "scorer" }, el("option", { value: "" }, "the headline"), scorers.map((name) => el("option", { value: name }, visible(name))));
+    const order = el("select", { id: "order" }, el("option", { value: "" }, "as in the run"), data.samples.orders.map((name) => el("option", { value: name }, visible(name))));
     const clear = el("button", { type: "button", id: "clear" }, "Clear filters");
     let waiting = 0;
     search.addEventListener("input", () => {
@@ -94,11 +103,13 @@
       waiting = setTimeout(() => { filter.text = search.value; select(); }, 120);
     });
     scorer.addEventListener("change", () => { chosenScorer = scorer.value; select(); });
+    order.addEventListener("change", () => { filter.order = order.value; open = null; select(); });
     clear.addEventListener("click", () => { clearFilters(); select(); });
     const form = el("form", { id: "filter", role: "search", "aria-label": "Samples" },
       el("div", { class: "line" }, labelled("Search", search), clear),
       facets.filter((facet) => !facet.hidden && !facet.list).map(chips),
-      el("div", { class: "line" }, scorers.length > 1 ? labelled("Scorer", scorer) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker)));
+      el("div", { class: "line" }, scorers.length > 1 ? labelled("Scorer", scorer) : null, facets.filter((facet) => !facet.hidden && facet.list).map(picker),
+        data.samples.orders.length ? labelled("Order", order) : null));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       filter.text = search.value;
@@ -110,6 +121,7 @@
   function clearFilters() {
     filter.text = "";
     filter.chosen.clear();
+    filter.order = "";
     chosenScorer = "";
   }
 
@@ -117,7 +129,8 @@
   function showFilters() {
     if (document.activeElement !== byId("search")) byId("search").value = filter.text;
     if (byId("scorer")) byId("scorer").value = chosenScorer;
-    byId("clear").disabled = !filter.text && !filter.chosen.size && !chosenScorer;
+    if (byId("order")) byId("order").value = filter.order;
+    byId("clear").disabled = !filter.text && !filter.chosen.size && !chosenScorer && !filter.order;
     for (const facet of facets) {
       const chosen = filter.chosen.get(facet.name);
       for (const { value, button, number } of facet.buttons || []) {
@@ -136,6 +149,7 @@
     const found = new URLSearchParams();
     if (filter.text) found.set("q", filter.text);
     if (chosenScorer) found.set("scorer", chosenScorer);
+    if (filter.order) found.set("order", filter.order);
     for (const [name, value] of filter.chosen) found.set(name, value);
     if (sample) for (const [name, value] of named_(sample)) found.set(name, value);
     return `#${found}`;
@@ -156,6 +170,7 @@
     clearFilters();
     filter.text = found.get("q") || "";
     chosenScorer = data.evals.some((one) => one.scorers.includes(found.get("scorer"))) ? found.get("scorer") : "";
+    if (data.samples.orders.includes(found.get("order"))) filter.order = found.get("order");
     for (const facet of facets) {
       if (!facet.hidden && facet.values.includes(found.get(facet.name))) filter.chosen.set(facet.name, found.get(facet.name));
     }

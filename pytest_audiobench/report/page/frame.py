@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css")
+STYLES = ("base.css", "numbers.css", "perturbations.css", "samples.css", "scenes.css")
 SCRIPTS = (
     "elements.js",
     "plots.js",
@@ -22,10 +22,13 @@ SCRIPTS = (
     "findings.js",
     "changes.js",
     "labels.js",
+    "columns.js",
+    "events.js",
     "scorers.js",
     "rows.js",
     "filters.js",
     "audio.js",
+    "scenes.js",
     "card.js",
     "smallest_flips.js",
     "samples.js",

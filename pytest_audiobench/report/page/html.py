@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_audiobench.audio.events import EVENT_TYPES
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.fields import Record, plain
@@ -28,10 +29,12 @@ from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
 from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
+from pytest_audiobench.report.scene_columns import columns, typed
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
+    from pytest_audiobench.report.page.scenes import EventCounts
     from pytest_audiobench.report.perturbation_grid import Sheet
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
@@ -61,17 +64,22 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     content = _encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
-    counts, flipped = LabelCounts(record.items), _flipped_samples(record)
+    counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
     path = folder / PAGE
     with collector_paused():
         samples = counts.watch(joined(folder))
+        samples = events.watch(samples) if events else samples
         samples = flipped.watch(samples) if flipped else samples
         on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
         tables = _within(reserve, counts.tables())
         smallest = flipped.smallest() if flipped else []
         listed = [(flip.eval, flip.model, flip.sample_id) for each in smallest for flip in each.flips]
         sounds = page_sounds(folder / PARTS, first=listed)
-        further = {"labels": f"[{','.join(tables)}]", "flips": _encode([_flips(each, sounds) for each in smallest])}
+        further = {
+            "labels": f"[{','.join(tables)}]",
+            "events": _encode(events.tables() if events else []),
+            "flips": _encode([_flips(each, sounds) for each in smallest]),
+        }
         write_chunks(path, _page(frame, content, further, on_page, sounds))
     return path
 
@@ -110,6 +118,7 @@ def _page(
 def _content(record: RunRecord) -> dict[str, Any]:
     changes = baseline_changes(record)
     words = _Words()
+    evals = view_model.evals(record)
     return {
         **_members(record, _OF_RUN),
         "verdict": run_verdict(record)._asdict(),
@@ -128,7 +137,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
                 "scorers": [scorer.name for scorer in item.scorers],
                 "failureSentence": failure_sentence(view.failures),
             }
-            for view, item in zip(view_model.evals(record), record.items, strict=True)
+            for view, item in zip(evals, record.items, strict=True)
         ],
         "suites": [
             {
@@ -139,6 +148,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
             for suite in view_model.suites(record)
         ],
         "grids": list(_grids(record)),
+        "columns": _columns(evals),
         **_answer_comparisons(record),
         "perturbations": _perturbations(record),
         "findings": _findings(record),
@@ -171,7 +181,15 @@ def _block(block: view_model.Block, words: _Words) -> dict[str, Any]:
 
     figures = [compact(figure) for figure in block.figures]
     groups = [[figure.group, *compact(figure)] for figure in block.groups]
-    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups}
+    columns = {"columns": [compact(figure) for figure in block.columns]} if block.columns else {}
+    return {**{name: getattr(block, name) for name in _OF_BLOCK}, "figures": figures, "groups": groups, **columns}
+
+
+def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:
+    """What the metrics of scenes tell, as columns.js takes it apart."""
+    figures = (figure for eval_ in evals for block in eval_.blocks for figure in block.columns)
+    names = list(dict.fromkeys(figure.metric for figure in figures))
+    return {"all": columns(names), "typed": list(typed(names).items()), "types": EVENT_TYPES}
 
 
 def _scorer_comparison(comparison: ScorerComparison) -> dict[str, Any]:
@@ -257,6 +275,14 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
     heads = {name: getattr(sheet, name) for name in ("model", "metric", "scorer", "unit", "low", "high")}
     return {**heads, "cells": cells}
+
+
+def _event_counts(record: RunRecord) -> EventCounts | None:
+    if all(item.protocol != "soundscape" for item in record.items):
+        return None
+    from pytest_audiobench.report.page.scenes import EventCounts
+
+    return EventCounts(record.items)
 
 
 def _flipped_samples(record: RunRecord) -> FlippedSamples | None:

@@ -8,9 +8,10 @@
   const wordings = data.samples.wordings.map((own) => own.map((number) => data.failures[number]));
 
   class Sample {
-    constructor([item, id, epoch, change, wording, group, read], number) {
+    constructor([item, id, epoch, change, wording, group, read, ...orders], number) {
       Object.assign(this, { item, id, epoch, number, change: CHANGES[change], wording: wordings[wording], group: data.samples.groups[group] });
       this.scorers = read.map((kind) => kinds[kind]);
+      this.orders = new Map(orders);
       this.words = null;
       this.sounds = [];
     }
@@ -42,9 +43,10 @@
     get metadata() { return this.field(3).map((name, place) => [name, this.field(5)[3][place]]); }
     get audio() { return this.field(5)[4]; }
     get diff() { return this.field(5)[6]; }
+    get scene() { return this.field(5)[8]; }
 
     get before() {
-      const [before, , diff] = this.field(5).slice(5);
+      const [before, , diff] = this.field(5).slice(5, 8);
       if (before === null) return null;
       const [status, text, scores, failures, right, label] = before;
       return { status, text, scores, failures, right, label, diff };
@@ -86,7 +88,7 @@
   function words(sample) {
     if (sample.words === null) {
       const texts = [sample.id, sample.question, ...sample.choices, ...sample.references, ...sample.stages.map((stage) => stage[1]), sample.error,
-        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), sample.before && (sample.before.text ?? sample.before.label)];
+        ...sample.results.map((one) => one.value), ...sample.audio.map((clip) => clip[0]), ...Object.values(sample.group), ...sceneWords(sample.scene), sample.before && (sample.before.text ?? sample.before.label)];
       sample.words = texts.map((text) => String(plainText(text))).join("\n").toLowerCase();
     }
     return sample.words;

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import is_known, metric_kind
-from pytest_audiobench.metrics.token_errors import alignment, token_errors
 from pytest_audiobench.records.lines import BaselineAnswer, PredictionRow, Prompt
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.joined_samples import Joined, played
 from pytest_audiobench.report.label_tables import answer_label
+from pytest_audiobench.report.page.word_diff import word_diff, words_of
+
+if TYPE_CHECKING:
+    from pytest_audiobench.report.page.scenes import Scene
 
 LONGEST_TEXT = 16_000
 """Characters of one text that are embedded; predictions.jsonl has the rest."""
@@ -42,10 +45,12 @@ class PageRow(NamedTuple):
     """JSON text: the groups by name."""
     kinds: tuple[str, ...]
     """JSON texts: [numbers of scorers, status, right] for each thing that scorers made of the answer."""
+    orders: tuple[tuple[str, float], ...]
+    """What the list can be put in order by beside the run's own, and the sample's number in it, the least first."""
     fields: tuple[str, ...]
     """JSON texts of what the card shows, as rows.js takes them apart: what other samples may well share (question,
     choices, references, names of metadata, prompt), then the rest (stages, error, what the scorers parsed, metadata,
-    audio, the answer before, diff, diff before)."""
+    audio, the answer before, diff, diff before, scene)."""
 
 
 class _Encoded:
@@ -85,6 +90,9 @@ class RowMaker:
         names = tuple(first.metadata)[:LONGEST_LIST]
         prompt = tuple([self._prompt(row, row.prompt) for row in sample.predictions if row.prompt])
         groups = tuple(sample.scored[0].groups.items()) if sample.scored else ()
+        scene = _scene(sample)
+        if scene is not None:
+            references = ()  # they are the events of the scene
         kinds, results = self._results(sample)
         rest = [
             [
@@ -103,9 +111,12 @@ class RowMaker:
             None if before is None else self._before(before.before, choices, references),
             # The headline's lines come first.
             self._diff(first.reference, sample.processed[0].value or "", sample.scored[0].scores)
-            if sample.scored and sample.processed
+            if sample.scored and sample.processed and scene is None
             else None,
-            None if before is None else self._diff(first.reference, before.before.text, before.before.scores),
+            None
+            if before is None or scene is not None
+            else self._diff(first.reference, before.before.text, before.before.scores),
+            None if scene is None else scene.card(self._longest),
         ]
         return PageRow(
             _name(first.sample_id),
@@ -114,6 +125,7 @@ class RowMaker:
             wording(sample),
             once(("groups", groups), lambda: {_name(name): _name(value) for name, value in groups}),
             kinds,
+            tuple(self._orders(sample, scene)),
             (
                 once(first.question, lambda: cut(first.question)),
                 once(("choices", choices), lambda: [cut(choice) for choice in choices]),
@@ -132,7 +144,7 @@ class RowMaker:
             scores = scored.get(row.scorer)
             result = (
                 row.status,
-                row.value,
+                None if row.details else row.value,
                 None if scores is None else tuple(scores.items()),
                 self._metrics.get(row.scorer, ""),
             )
@@ -144,6 +156,15 @@ class RowMaker:
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
+
+    def _orders(self, sample: Joined, scene: Scene | None) -> Iterator[tuple[str, float]]:
+        scores = sample.scored[0].scores if sample.scored else None
+        metric = self._metrics.get(self._headline, "")
+        score = None if scores is None else own_score(metric, tuple(scores.items()))
+        if score is not None:
+            yield f"worst {metric}", round(score if metric_kind(metric).direction == "higher" else -score, 4)
+        if scene is not None and scene.invented_share is not None:
+            yield "most invented", round(-scene.invented_share, 4)
 
     def _diff(self, reference: str, answer: str | None, scores: Mapping[str, float] | None) -> Any:
         if answer is None or scores is None:
@@ -194,6 +215,14 @@ class RowMaker:
         return [text[: self._longest], len(text) - self._longest]
 
 
+def _scene(sample: Joined) -> Scene | None:
+    if not sample.processed or sample.processed[0].details is None:
+        return None
+    from pytest_audiobench.report.page.scenes import scene_of
+
+    return scene_of(sample.processed[0].details)
+
+
 def change_of(sample: Joined) -> str:
     """``worse``, ``better`` or ``same``; empty where the baseline has no such sample."""
     return sample.compared.change if sample.compared else ""
@@ -219,6 +248,8 @@ def right(scores: Mapping[str, float]) -> bool | None:
     """Whether nothing was wrong with the answer: by ``correct``, else by word errors; None when neither is counted."""
     if "correct" in scores:
         return scores["correct"] >= 1
+    if "reward" in scores:
+        return None  # words are a part of what a scene is scored by
     errors = [scores[name] for name in ("S", "D", "I") if name in scores]
     return sum(errors) == 0 if errors else None
 
@@ -248,15 +279,22 @@ def _spelled(value: Any) -> str:
 @lru_cache(maxsize=4_096)
 def score_text(metric: str, scores: tuple[tuple[str, float], ...]) -> str:
     """``wer 25.0 %``: a sample's own score; empty where it has none, or only says again that the answer is right."""
+    score = own_score(metric, scores)
+    return "" if score is None else f"{metric} {value_text(score, metric_kind(metric).unit)}"
+
+
+@lru_cache(maxsize=4_096)
+def own_score(metric: str, scores: tuple[tuple[str, float], ...]) -> float | None:
+    """A sample's own score; None where it has none, or only says again that the answer is right."""
     kind, statistics = metric_kind(metric) if is_known(metric) else None, dict(scores)
     if kind is None or (kind.parts is None and kind.sample_score is None):
-        return ""
+        return None
     try:
         top, whole = kind.parts(statistics) if kind.parts else (kind.sample_score(statistics), 1.0)  # type: ignore[misc]
         score = top / whole if whole > 0 else math.nan
     except (KeyError, ArithmeticError, ValueError, UsageError):
-        return ""  # statistics come from files that anyone may have edited
-    return "" if math.isnan(score) or score == statistics.get("correct") else f"{metric} {value_text(score, kind.unit)}"
+        return None  # statistics come from files that anyone may have edited
+    return None if not math.isfinite(score) or score == statistics.get("correct") else score
 
 
 def _role(row: PredictionRow) -> str:
@@ -266,88 +304,3 @@ def _role(row: PredictionRow) -> str:
 
 def _name(text: str) -> str:
     return text[:LONGEST_NAME]
-
-
-MOST_WORDS = 2_000
-"""Of either text; a longer pair (a runaway answer) is shown without a diff."""
-
-Words: TypeAlias = Callable[[str, str], tuple[Sequence[str], Sequence[str]]]
-"""Reference and answer as the rows of words that a scorer compares."""
-
-LONGEST_WORD = 40
-"""Characters; texts longer than so many words of this length are not taken apart at all."""
-
-_TAGS = {"equal": "=", "substitute": "S", "delete": "D", "insert": "I"}
-
-
-class Diff(NamedTuple):
-    """Where a transcript and its reference part: runs of equal, replaced, missing and inserted words."""
-
-    by: str
-    """The scorer whose words these are; "" where they are the texts' plain words."""
-    joint: str
-    """Stands between two of them: nothing where they are characters."""
-    runs: list[tuple[str, str, str]]
-    """(sign, words of the reference, words of the answer), signs ``=``, ``S``, ``D``, ``I``."""
-
-
-def unit_of(scores: Mapping[str, float] | None) -> str | None:
-    """What a scorer's statistics count errors in: "" for words, "C" for characters; None for neither."""
-    return None if scores is None else _unit(tuple(scores))
-
-
-@lru_cache(maxsize=256)
-def _unit(names: tuple[str, ...]) -> str | None:
-    return next((unit for unit in ("", "C") if all(f"{unit}{name}" in names for name in "SDIN")), None)
-
-
-def word_diff(
-    reference: str, answer: str, scorer: str, words: Words | None, scores: Mapping[str, float]
-) -> Diff | None:
-    """The diff of an answer to its reference; None without counts of errors, or beyond 2,000 words or characters.
-
-    It is of the words (characters) that the ``scorer`` compared where ``words`` gives these, and they yield the very
-    counts that it recorded in ``scores``; else of what white space separates. The alignment is jiwer's, one of the
-    shortest, as for the scores (``metrics/token_errors.py``).
-    """
-    unit = unit_of(scores)
-    if unit is None or max(len(reference), len(answer)) > LONGEST_WORD * MOST_WORDS:
-        return None
-    if words is not None:
-        expected, actual = words(reference, answer)
-        if max(len(expected), len(actual)) <= MOST_WORDS:
-            errors = token_errors(expected, actual)
-            if all(errors[name] == scores[f"{unit}{name}"] for name in "SDI"):
-                joint = "" if unit else " "
-                return Diff(scorer, joint, _runs(expected, actual, joint))
-    expected, actual = reference.split(), answer.split()
-    return Diff("", " ", _runs(expected, actual, " ")) if max(len(expected), len(actual)) <= MOST_WORDS else None
-
-
-def words_of(item: ItemRecord) -> Words | None:
-    """How the headline scorer of a recorded item takes texts apart, where this installation knows it."""
-    if item.protocol != "transcription" or not item.scorers:
-        return None
-    return _words(item.scorers[0].name, str(item.options.get("language", "en")))
-
-
-@lru_cache(maxsize=64)
-def _words(scorer: str, language: str) -> Words | None:
-    from pytest_audiobench.protocols.transcription.task import transcription
-
-    try:
-        headline = transcription(scorer, language=language).scorers[0]
-        return None if headline.missing_parts() else headline.words
-    except (UsageError, FatalError):
-        return None
-
-
-def _runs(expected: Sequence[str], actual: Sequence[str], joint: str) -> list[tuple[str, str, str]]:
-    return [
-        (
-            _TAGS[chunk.type],
-            joint.join(expected[chunk.ref_start_idx : chunk.ref_end_idx]),
-            joint.join(actual[chunk.hyp_start_idx : chunk.hyp_end_idx]),
-        )
-        for chunk in alignment(expected, actual).alignments[0]
-    ]

@@ -22,6 +22,7 @@
   const short = (text) => visible(plainText(text).slice(0, 160)).replace(/\s+/g, " ");
 
   function snippet(sample) {
+    if (sample.scene) return sceneSnippet(sample);
     const said = sample.error !== null ? short(sample.error) : sample.answers.map((one) => short(one[1])).slice(-1)[0] || "";
     const before = sample.change && sample.change !== "same" ? sample.before : null;
     const read = before && (before.text ?? before.label);

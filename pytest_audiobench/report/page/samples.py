@@ -73,7 +73,7 @@ class PageSamples:
 
     def index(self, sounds: PageSounds) -> dict[str, Any]:
         """As rows.js takes it apart: by numbers into lists of what may be chosen."""
-        wordings, groups, kinds = _Numbered(), _Numbered(), _Numbered()
+        wordings, groups, kinds, orders = _Numbered(), _Numbered(), _Numbered(), _Numbered()
         rows = [
             [
                 place.item,
@@ -83,6 +83,7 @@ class PageSamples:
                 wordings.of(_encode([FAILURES.index(name) for name in row.wording])),
                 groups.of(row.groups),
                 [kinds.of(kind) for kind in row.kinds],
+                *([[orders.of(_encode(name)), number] for name, number in row.orders]),
             ]
             for place, row in self.rows
         ]
@@ -93,6 +94,7 @@ class PageSamples:
             "wordings": wordings.values,
             "groups": groups.values,
             "kinds": kinds.values,
+            "orders": orders.values,
             "items": [[item, total, items[item]] for item, total in sorted(self.totals.items())],
             "ranks": [[why, self.by_rank.get(rank, 0), ranks[rank]] for rank, why in enumerate(RANKS)],
             "sounds": [

@@ -31,12 +31,16 @@ from pytest_audiobench.report.run_writer import stem
 ENDING = ".excerpts.jsonl"
 LONGEST_S = 20.0
 """Seconds of a clip that an excerpt holds: its beginning."""
+LONGEST_SCENE_S = 60.0
+"""The same of a scene, whose events are heard from where they begin."""
 RATE_HZ = 16_000
 """Excerpts are mono and at most of this rate: what most models hear."""
 BUDGET_BYTES = 20_000_000
 """Of all excerpts on a page, in base64: some twelve hundred clips of four seconds."""
 EXAMPLES = 3
 """Without a baseline, so many wrong answers of an eval can be heard."""
+SCENES = 12
+"""Of scenes, of which none is simply wrong, so many."""
 FLIPPED = 3
 """Of the samples of an eval whose answer a perturbation turned into another option, so many can be heard with and
 without it, in place of as many wrong answers."""
@@ -129,7 +133,8 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
     both = [id_ for id_ in flipped if id_ in changed][:FLIPPED]
     if not chosen or which == "all":
         wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in samples]
-        chosen = dict.fromkeys([*dict.fromkeys([*both, *wrong])][:EXAMPLES], 2) | chosen
+        examples = [*samples][:SCENES] if _has_scenes(evaluation) else [*dict.fromkeys([*both, *wrong])][:EXAMPLES]
+        chosen = dict.fromkeys(examples, 2) | chosen
     chosen = dict.fromkeys(both, 2) | chosen
     if which == "all":
         chosen = dict.fromkeys(samples, 3) | chosen
@@ -149,6 +154,10 @@ def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
             yield number, _Version(name, clip, key, length_s)
 
 
+def _has_scenes(evaluation: Evaluation) -> bool:
+    return any(stage.task == "events" for stage in evaluation.protocol.stages)
+
+
 def _is_wrong(row: ScoredSample) -> bool:
     if row.answer is None:
         return False
@@ -165,11 +174,12 @@ def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> 
         rate_hz, window_s = handle.limits.rate_hz, handle.limits.window_s(task)
     else:
         rate_hz, window_s = RATE_HZ, None
+    longest_s = LONGEST_SCENE_S if _has_scenes(evaluation) else LONGEST_S
     key = (version.key, rate_hz, window_s)
     if key in _cache:
         _cache.move_to_end(key)
         return _cache[key]
-    excerpt = _encoded_excerpt(version, rate_hz, window_s)
+    excerpt = _encoded_excerpt(version, rate_hz, window_s, longest_s)
     if version.name == "clean":
         _cache[key] = excerpt
         if len(_cache) > _MOST_CACHED:
@@ -177,10 +187,10 @@ def _excerpt(version: _Version, evaluation: Evaluation, handle: ModelHandle) -> 
     return excerpt
 
 
-def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None) -> _Excerpt:
+def _encoded_excerpt(version: _Version, rate_hz: int, window_s: float | None, longest_s: float) -> _Excerpt:
     from pytest_audiobench.audio.decode import decode
 
-    played = decode(version.clip, rate_hz, LONGEST_S if window_s is None else min(window_s, LONGEST_S))
+    played = decode(version.clip, rate_hz, longest_s if window_s is None else min(window_s, longest_s))
     length_s = version.length_s
     whole_s = length_s if length_s is None or window_s is None else min(length_s, window_s)
     seconds = len(played.samples) / played.rate_hz
@@ -237,9 +247,10 @@ class PageSounds:
                 "the machine that asks."
             )
         beyond = f" {self.left_out} more did not fit." if self.left_out else ""
+        longest = f"{LONGEST_S:g} s of a clip and {LONGEST_SCENE_S:g} s of a scene"
         return (
             f"Of {len(self.of)} {'sample' if len(self.of) == 1 else 'samples'} the sound is on this page, as the model "
-            f"was played it, in mono and MP3, {LONGEST_S:g} s of a clip at most.{beyond} "
+            f"was played it, in mono and MP3, {longest} at most.{beyond} "
             "--ab-report-audio chooses whose."
         )
 

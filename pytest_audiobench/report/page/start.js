@@ -15,6 +15,8 @@
   drawFindings();
   drawSuites();
   drawGroups("groups", data.evals, true);
+  drawColumns();
+  drawEvents();
   drawLabels();
   drawScorers();
   drawFailures();
