@@ -136,7 +136,8 @@ def _cells(table: Table) -> tuple[Sequence[str], list[Sequence[str]]]:
             cells += [*_value_cells(place.measured), *_behind_cells(place)]
         values = {name: _value_cells(measured) for name, measured in row.columns.items()}
         added = row.columns[listening].estimate
-        cells += [table_cells.amount(added.value, SHARE), table_cells.interval_cell(added, SHARE), _parsed(row)]
+        points = table_cells.value_cell(added, SHARE).removesuffix(" %")
+        cells += [points, table_cells.interval_cell(added, SHARE), _parsed(row)]
         rows.append([*cells, *(values.get(name, ("–",))[0] for name in columns if name != listening)])
     return head, rows
 
@@ -175,7 +176,7 @@ def _about(table: Table) -> Iterator[str]:
     yield f"{table.scorer}: {table.signature}"
     if table.companions:
         second, listening, _ = table.companions
-        yield f"data: {', '.join(_data(table))}; never compared: figures by other data, or another encoder than this"
+        yield f"data: {', '.join(_data(table))}; figures of other data or by another encoder stand in another table"
         yield (
             f"by {table.kind.name}, by {second}: the rank by each; as two rankings share alpha, shown is p <= alpha / "
             "(2 k (k - 1)) in this table"

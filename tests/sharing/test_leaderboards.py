@@ -195,6 +195,15 @@ def test_of_few_clips_nobody_is_shown_to_listen_and_the_number_needed_is_named(b
     assert row["unranked"].endswith("above 0 (no interval: 12 samples, 20 needed)")
 
 
+def test_of_one_clip_nothing_is_added_to_another(board, scenes):
+    scenes("good", nearly, count=1)
+    (row,) = board.rows()
+    assert (row["rank"], row["adds_over_other"]) == ("", "")
+    text = board.say()[1]
+    assert "nan" not in text
+    assert "adds_over_other above 0" in " ".join(text.split())
+
+
 def test_other_suites_have_no_columns_of_scenes(board, scenes):
     board.submit("letters", right(30))
     plain = board.rows()[0].keys()
