@@ -15,14 +15,7 @@ from msgspec import structs
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import SHARE
-from pytest_audiobench.records.run import (
-    ItemRecord,
-    PerturbationRecord,
-    PerturbationsRecord,
-    PointRecord,
-    RunRecord,
-    SuiteRecord,
-)
+from pytest_audiobench.records import run as records
 from pytest_audiobench.report.formatting import unit_text
 from pytest_audiobench.report.perturbation_view import Row, Rows
 
@@ -62,12 +55,12 @@ class Grid:
     sheets: tuple[Sheet, ...]
 
 
-def grids(record: RunRecord) -> list[Grid]:
+def grids(record: records.RunRecord) -> list[Grid]:
     """A grid for the suites that share a leading metric and perturbations, in the run's order."""
     return [_grid(record, names) for names in _together(record)]
 
 
-def _together(record: RunRecord) -> list[list[str]]:
+def _together(record: records.RunRecord) -> list[list[str]]:
     """The names of suites, those together that share a perturbation beside the clean one."""
     groups: list[tuple[str, set[str], list[str]]] = []
     for suite in record.suites:
@@ -82,11 +75,11 @@ def _together(record: RunRecord) -> list[list[str]]:
     return [names for _, _, names in groups]
 
 
-def _measured(suite: SuiteRecord) -> set[str]:
+def _measured(suite: records.SuiteRecord) -> set[str]:
     return {point.perturbation for summary in suite.perturbations for point in summary.points}
 
 
-def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
+def _grid(record: records.RunRecord, names: Sequence[str]) -> Grid:
     suites = [suite for suite in record.suites if suite.name in names and suite.perturbations]
     measured = set().union(*map(_measured, suites))
     perturbations = [
@@ -97,7 +90,7 @@ def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
     rows = _headings(perturbations)
     columns = list(dict.fromkeys(_column(summary) for suite in suites for summary in suite.perturbations))
     items = {(item.eval, item.model): item for item in record.items}
-    by_model: dict[str, list[SuiteRecord]] = {}
+    by_model: dict[str, list[records.SuiteRecord]] = {}
     for suite in suites:
         by_model.setdefault(suite.model, []).append(suite)
     # Of every model the first sheet, then of every model the next: a page may hold no more than the first of them.
@@ -111,9 +104,9 @@ def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
     )
 
 
-def _headings(perturbations: Sequence[PerturbationRecord]) -> list[Heading]:
+def _headings(perturbations: Sequence[records.PerturbationRecord]) -> list[Heading]:
     """Perturbations by family in the order of the run, those without a dose first, then doses from easy to hard."""
-    families: dict[tuple[str, str], dict[str, PerturbationRecord]] = {}
+    families: dict[tuple[str, str], dict[str, records.PerturbationRecord]] = {}
     for each in perturbations:
         families.setdefault((each.family, each.unit), {}).setdefault(each.name, each)
     return [
@@ -123,20 +116,20 @@ def _headings(perturbations: Sequence[PerturbationRecord]) -> list[Heading]:
     ]
 
 
-def _hardness(perturbation: PerturbationRecord) -> tuple[bool, float]:
+def _hardness(perturbation: records.PerturbationRecord) -> tuple[bool, float]:
     dose = perturbation.dose or 0.0
     return perturbation.dose is not None, -dose if perturbation.harder == "lower" else dose
 
 
-def _column(summary: PerturbationsRecord) -> tuple[str, str]:
+def _column(summary: records.PerturbationsRecord) -> tuple[str, str]:
     return summary.dataset, summary.series
 
 
 def _sheets(
-    suites: Sequence[SuiteRecord],
+    suites: Sequence[records.SuiteRecord],
     rows: Sequence[Heading],
     columns: Sequence[tuple[str, str]],
-    items: Mapping[tuple[str, str], ItemRecord],
+    items: Mapping[tuple[str, str], records.ItemRecord],
 ) -> Iterator[Sheet]:
     """Of each scorer the leading metric, coverage, the other metrics, and the classes of failures."""
     summaries = [_SuiteSummary(suite, summary) for suite in suites for summary in suite.perturbations]
@@ -153,12 +146,12 @@ def _sheets(
 
 
 class _SuiteSummary(NamedTuple):
-    suite: SuiteRecord
-    summary: PerturbationsRecord
+    suite: records.SuiteRecord
+    summary: records.PerturbationsRecord
 
 
 def _shares(
-    leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], ItemRecord]
+    leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], records.ItemRecord]
 ) -> Iterator[list[_SuiteSummary]]:
     for share in SHARES:
         shares: list[_SuiteSummary] = []
@@ -174,8 +167,8 @@ def _shares(
 
 
 def _share_of(
-    point: PointRecord, share: str, summary: PerturbationsRecord, item: ItemRecord | None
-) -> PointRecord | None:
+    point: records.PointRecord, share: str, summary: records.PerturbationsRecord, item: records.ItemRecord | None
+) -> records.PointRecord | None:
     wanted = (share, summary.scorer, summary.signature)
     for metric in item.metrics if item else ():
         if (metric.name, metric.scorer, metric.signature) == wanted and not metric.group:

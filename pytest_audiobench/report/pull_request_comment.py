@@ -14,23 +14,11 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
 from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
 from pytest_audiobench.records.run import RunRecord
-from pytest_audiobench.report import summary_footer, view_model
+from pytest_audiobench.report import markdown, summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
 from pytest_audiobench.report.label_tables import answer_label
-from pytest_audiobench.report.markdown import (
-    LONGEST_DETAIL,
-    LONGEST_NAME,
-    eval_table,
-    failed_check_sentence,
-    hash_line,
-    headline,
-    regression_head,
-    regression_row,
-    regression_sentence,
-    without_line_sentence,
-)
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.report.safe_text import escaped, quoted, table_row
 from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
@@ -93,14 +81,14 @@ def comment(run: Run, link: str = "") -> str:
     flips = flips_of(run.folder, _FLIPS)
     answers = escaped(summary_footer.answers_line(record))
     sheet = _Sheet(MOST_BYTES - len(MARKER) - len(answers) - 3)
-    sheet.add(headline("audiobench", verdict), "")
+    sheet.add(markdown.headline("audiobench", verdict), "")
     sheet.add(*_opening(record, verdict, link))
     several = len(view_model.aliases(record)) > 1
     changed = [line for line in lines if line.status != PASS]
-    sheet.add_rows(regression_head(), [regression_row(line, several) for line in changed])
-    sheet.add_lines("", (f"- {regression_sentence(line, several)}" for line in changed))
-    sheet.add_lines("", (f"- {failed_check_sentence(check, several)}" for check in failed_checks(record)))
-    without_line = without_line_sentence(record, several)
+    sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in changed])
+    sheet.add_lines("", (f"- {markdown.regression_sentence(line, several)}" for line in changed))
+    sheet.add_lines("", (f"- {markdown.failed_check_sentence(check, several)}" for check in failed_checks(record)))
+    without_line = markdown.without_line_sentence(record, several)
     if without_line:
         sheet.add(without_line, "")
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
@@ -114,7 +102,7 @@ def comment(run: Run, link: str = "") -> str:
 def comment_without_verdict(reason: str, link: str = "") -> str:
     """The comment on a run that left no record, so that none of an earlier run stays up."""
     _check(link)
-    lines = ["## ✗ audiobench: no verdict", "", escaped(reason, LONGEST_DETAIL), ""]
+    lines = ["## ✗ audiobench: no verdict", "", escaped(reason, markdown.LONGEST_DETAIL), ""]
     return "\n".join([*lines, *([f"[Where it ran](<{link}>)", ""] if link else []), MARKER, ""])
 
 
@@ -132,11 +120,11 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):
-        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", "")
+        yield from (f"> **{escaped(banner.text, markdown.LONGEST_DETAIL)}**", "")
 
 
 def _owner_name(owner: Owner, several: bool) -> str:
-    return escaped(eval_name(*owner, several), LONGEST_NAME)
+    return escaped(eval_name(*owner, several), markdown.LONGEST_NAME)
 
 
 def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
@@ -161,7 +149,7 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
 
 
 def _sample(flip: Flip, link: str) -> str:
-    name = quoted(flip.sample_id, LONGEST_NAME)
+    name = quoted(flip.sample_id, markdown.LONGEST_NAME)
     place = {"sample": flip.sample_id, "of": flip.eval, "by": flip.model, "epoch": str(flip.epoch + 1)}
     address = f"{link.partition('#')[0]}#{urlencode(place, errors='replace')}"
     return f"[{name}](<{address}>)" if _is_page(link) else name
@@ -195,14 +183,14 @@ def _findings(record: RunRecord, several: bool) -> Iterator[str]:
 
     for view in findings_tables.findings_view(record):
         name, rates = _owner_name((view.eval, view.model), several), findings_tables.rates_text(view)
-        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', LONGEST_DETAIL)}"
+        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', markdown.LONGEST_DETAIL)}"
 
 
 def _add_details(sheet: _Sheet, record: RunRecord, passed: Sequence[Change], several: bool) -> None:
     if passed and sheet.add(f"<details><summary>Lines that pass: {len(passed)}</summary>", ""):
-        sheet.add_rows(regression_head(), [regression_row(line, several) for line in passed])
+        sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in passed])
         sheet.lines.append("</details>")
-    head, rows = eval_table(record)
+    head, rows = markdown.eval_table(record)
     if rows and sheet.add("<details><summary>All numbers of this run</summary>", ""):
         sheet.add_rows(head, rows)
         sheet.lines.append("</details>")
@@ -220,7 +208,7 @@ def _settings(record: RunRecord) -> Iterator[str]:
     for name, signatures in sorted(summary_footer.signatures(record).items()):
         yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
     yield f"- run {escaped(record.run)}, {escaped(' '.join(record.command))}"
-    yield from hash_line(record)
+    yield from markdown.hash_line(record)
     yield from (f"- {escaped(note)}" for note in record.notes)
 
 

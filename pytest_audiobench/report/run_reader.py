@@ -16,22 +16,10 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
+from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
 from pytest_audiobench.records.reading import read_run
-from pytest_audiobench.records.run import (
-    CurveRecord,
-    DifferenceRecord,
-    FindingRecord,
-    FindingSideRecord,
-    ItemRecord,
-    MetricRecord,
-    PerturbationsRecord,
-    PointRecord,
-    RegressionRecord,
-    RunRecord,
-    SuiteRecord,
-)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import joined, sample_record
 from pytest_audiobench.report.run_writer import RECORD
@@ -51,7 +39,7 @@ class Run:
 
     folder: Path
     """Where its files lie."""
-    record: RunRecord = field(repr=False)
+    record: records.RunRecord = field(repr=False)
     """Its run.json, whose schema is docs/run.schema.json: ``run.record.items[0].metrics[0].value``."""
 
     def rows(self) -> Iterator[SampleRecord]:
@@ -216,7 +204,7 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
         return pandas.DataFrame([{_writable(name): _writable(value) for name, value in row.items()} for row in listed])
 
 
-def _item_row(item: ItemRecord) -> dict[str, Any]:
+def _item_row(item: records.ItemRecord) -> dict[str, Any]:
     nested = [name for name, value in asdict(item).items() if not isinstance(value, (str, int, float, type(None)))]
     return {
         **_without(asdict(item), *nested, *_NESTED),
@@ -241,23 +229,25 @@ def _item_row(item: ItemRecord) -> dict[str, Any]:
 _NESTED = ("agreement", "findings", "perturbation")
 
 
-def _of_item(item: ItemRecord) -> dict[str, Any]:
+def _of_item(item: records.ItemRecord) -> dict[str, Any]:
     return {"eval": item.eval, "suite": item.suite, "model": item.model}
 
 
-def _grouped(record: MetricRecord | RegressionRecord) -> dict[str, Any]:
+def _grouped(record: records.MetricRecord | records.RegressionRecord) -> dict[str, Any]:
     group = ",".join(f"{name}={value}" for name, value in record.group.items())
     return {**asdict(record), "group": group, **_prefixed("group", record.group)}
 
 
-def _owner(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> dict[str, Any]:
+def _owner(suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord) -> dict[str, Any]:
     texts = {name: value for name, value in asdict(record).items() if isinstance(value, str)}
     return {"suite": suite.name, "model": suite.model, **texts}
 
 
-def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: PointRecord) -> dict[str, Any]:
+def _perturbation_row(
+    suite: records.SuiteRecord, summary: records.PerturbationsRecord, point: records.PointRecord
+) -> dict[str, Any]:
     difference = next((each for each in summary.differences if each.perturbation == point.perturbation), None)
-    names = [name for name in DifferenceRecord.__struct_fields__ if name != "perturbation"]
+    names = [name for name in records.DifferenceRecord.__struct_fields__ if name != "perturbation"]
     return {
         **_owner(suite, summary),
         **asdict(point),
@@ -269,7 +259,7 @@ def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: P
     }
 
 
-def _finding_row(finding: FindingRecord) -> dict[str, Any]:
+def _finding_row(finding: records.FindingRecord) -> dict[str, Any]:
     return {
         **_without(asdict(finding), "slice", *_SIDES),
         **finding.slice,
@@ -278,7 +268,7 @@ def _finding_row(finding: FindingRecord) -> dict[str, Any]:
     }
 
 
-def _side(side: FindingSideRecord) -> dict[str, Any]:
+def _side(side: records.FindingSideRecord) -> dict[str, Any]:
     return {**asdict(side), "clips": _option_text(side.clips)}
 
 

@@ -10,15 +10,7 @@ from msgspec import structs
 
 from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
-from pytest_audiobench.report.formatting import (
-    PERCENT_UNITS,
-    aligned,
-    difference_text,
-    interval_text,
-    printable,
-    unparsed_text,
-    value_text,
-)
+from pytest_audiobench.report import formatting
 
 MANY = 3
 """Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
@@ -93,7 +85,7 @@ class ScorerComparison:
         """How far ``row`` lies from the reference; empty for the reference itself, and where a number is missing."""
         if row is self.reference or row.value is None or self.reference.value is None:
             return ""
-        return difference_text(row.value - self.reference.value, self.table.unit)
+        return formatting.difference_text(row.value - self.reference.value, self.table.unit)
 
     def is_headline(self, row: ScorerRow) -> bool:
         return row is self.reference and row.scorer == self.headline
@@ -191,20 +183,20 @@ def of_judge(signature: str) -> bool:
 
 def scale(unit: str) -> float:
     """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
-    return 100.0 if unit in PERCENT_UNITS else 1.0
+    return 100.0 if unit in formatting.PERCENT_UNITS else 1.0
 
 
 def table_title(owner: str, table: ScorerTable) -> str:
     """Whose answers they are, the metric, and how far the scorers lie apart."""
     count = len(table.rows)
     spread = f", spread {table.spread_text}" if table.spread_text else ""
-    return printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
+    return formatting.printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
 
 
 def table_lines(table: ScorerTable, marks: Marks | None = None) -> list[str]:
     """A line for each scorer below a head, in columns."""
     rows = [(*_cells(row), (marks or {}).get(row.scorer, "")) for row in table.rows]
-    return aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
+    return formatting.aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
 
 
 def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
@@ -251,7 +243,7 @@ def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, C
 def _spread_text(spread: float | None, unit: str) -> str:
     if spread is None:
         return ""
-    if unit not in PERCENT_UNITS:
+    if unit not in formatting.PERCENT_UNITS:
         return f"{spread:.4g} {unit}".rstrip()
     return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
 
@@ -268,9 +260,9 @@ def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
         skipped=coverage.skipped,
         unparsed=coverage.n - coverage.parsed - coverage.errors,
         failed=coverage.errors,
-        why=unparsed_text(structs.replace(coverage, skipped=0)),
-        value_text=value_text(metric.value, metric.unit),
-        interval_text=interval_text(metric, metric.unit),
+        why=formatting.unparsed_text(structs.replace(coverage, skipped=0)),
+        value_text=formatting.value_text(metric.value, metric.unit),
+        interval_text=formatting.interval_text(metric, metric.unit),
     )
 
 

@@ -14,17 +14,10 @@ from typing import TypeAlias, TypeVar
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
+from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, ProcessedRow, ScoredRow
 from pytest_audiobench.records.reading import as_read, numbered_lines, read_lines
-from pytest_audiobench.records.run import (
-    FindingMethodsRecord,
-    FindingsRecord,
-    ItemRecord,
-    MetricRecord,
-    RunRecord,
-    SuiteRecord,
-)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.run_writer import runtime
@@ -51,7 +44,7 @@ class Numbers:
     changed: str
 
     @classmethod
-    def of(cls, record: RunRecord) -> Numbers:
+    def of(cls, record: records.RunRecord) -> Numbers:
         """For a run whose run.json is ``record``."""
         there, here = record.runtime, runtime()
         changed = [
@@ -80,7 +73,9 @@ class Numbers:
             return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
         return type(recorded) is not type(recomputed) or recorded != recomputed
 
-    def metrics(self, recorded: Sequence[MetricRecord], recomputed: Sequence[MetricRecord]) -> str | None:
+    def metrics(
+        self, recorded: Sequence[records.MetricRecord], recomputed: Sequence[records.MetricRecord]
+    ) -> str | None:
         """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
         before, after = ({metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
         for about, metric in after.items():
@@ -96,7 +91,9 @@ class Numbers:
         return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
 
 
-def check_scores(folder: Path, record: RunRecord, wanted: Mapping[Key, ItemRecord]) -> dict[Key, list[Check]]:
+def check_scores(
+    folder: Path, record: records.RunRecord, wanted: Mapping[Key, records.ItemRecord]
+) -> dict[Key, list[Check]]:
     """By item, whether scoring its answers again gives what the run holds. Raises FatalError for unreadable lines."""
     numbers = Numbers.of(record)
     with tempfile.TemporaryDirectory() as place:
@@ -128,7 +125,7 @@ _BROKEN = "its lines cannot be scored: "
 
 
 def _scored_again(
-    folder: Path, record: RunRecord, wanted: Sequence[Key], place: Path
+    folder: Path, record: records.RunRecord, wanted: Sequence[Key], place: Path
 ) -> tuple[dict[Key, run_writer.Part], dict[Key, str]]:
     """The items that could be scored again as parts under ``place``, and why the others could not be."""
     if not wanted:
@@ -156,7 +153,7 @@ def _scored_again(
     return done, {key: note for key in left for note in results.notes if note.startswith(f"{key[0]} was ")}
 
 
-def _same_scorers(item: ItemRecord, rescored: ItemRecord) -> tuple[set[str], str]:
+def _same_scorers(item: records.ItemRecord, rescored: records.ItemRecord) -> tuple[set[str], str]:
     """The scorers that are the same rule here, and why the others cannot be compared."""
     here = {scorer.name: scorer.signature for scorer in rescored.scorers}
     there = {scorer.name: scorer.signature for scorer in item.scorers}
@@ -167,7 +164,9 @@ def _same_scorers(item: ItemRecord, rescored: ItemRecord) -> tuple[set[str], str
     return {name for name in there if here.get(name) == there[name]}, "; ".join(reasons)
 
 
-def _number_checks(item: ItemRecord, rescored: ItemRecord, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
+def _number_checks(
+    item: records.ItemRecord, rescored: records.ItemRecord, same: Collection[str], numbers: Numbers
+) -> Iterator[Check]:
     before, after = (
         {scorer.name: scorer.coverage for scorer in each.scorers if scorer.name in same} for each in (item, rescored)
     )
@@ -242,12 +241,12 @@ def _key(numbered: tuple[int, ProcessedRow | ScoredRow]) -> Key:
     return row.eval, row.model
 
 
-def _metric_name(metric: MetricRecord) -> str:
+def _metric_name(metric: records.MetricRecord) -> str:
     group = f" [{group_text(metric.group)}]" if metric.group else ""
     return f"{metric.name} by {metric.scorer}{group}"
 
 
-def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) -> Check:
+def count_checks(recorded: records.SuiteRecord, recomputed: records.SuiteRecord, sound: bool) -> Check:
     """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
     if not sound:
         return not_recomputed("counts", "they rest on an eval's counts, which fail")
@@ -257,7 +256,7 @@ def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) ->
 
 
 def perturbation_checks(
-    recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool, numbers: Numbers
+    recorded: records.SuiteRecord, recomputed: records.SuiteRecord, sound: bool, numbers: Numbers
 ) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
     for name in ("curves", "perturbations"):
@@ -271,7 +270,9 @@ def perturbation_checks(
                 yield ok(name)
 
 
-def pooled_metric_checks(recorded: SuiteRecord, recomputed: SuiteRecord, numbers: Numbers) -> Iterator[Check]:
+def pooled_metric_checks(
+    recorded: records.SuiteRecord, recomputed: records.SuiteRecord, numbers: Numbers
+) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
     metrics = [metric for metric in recorded.metrics if metric.scorer is not None]
     known = {metric.name for metric in recomputed.metrics}
@@ -284,7 +285,7 @@ def pooled_metric_checks(recorded: SuiteRecord, recomputed: SuiteRecord, numbers
 _FINDINGS = "findings"
 
 
-def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> Check | None:
+def check_findings(file: Path, key: Key, item: records.ItemRecord, numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
     if (findings := item.findings) is None or not (findings.findings or findings.findings_methods):
         return None
@@ -301,11 +302,13 @@ def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> 
     return fails(_FINDINGS, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
 
 
-def _found_again(file: Path, key: Key, item: ItemRecord, methods: FindingMethodsRecord) -> FindingsRecord:
+def _found_again(
+    file: Path, key: Key, item: records.ItemRecord, methods: records.FindingMethodsRecord
+) -> records.FindingsRecord:
     return as_read(found_of(_finding_rows(file, key, item), methods.by, int(methods.split.seed)))
 
 
-def _finding_rows(file: Path, key: Key, item: ItemRecord) -> list[ScoredSample]:
+def _finding_rows(file: Path, key: Key, item: records.ItemRecord) -> list[ScoredSample]:
     answered = [sample_answers(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item.protocol, item.options)
     names = [scorer.name for scorer in item.scorers if scorer.name in protocol.available]
