@@ -184,11 +184,7 @@ def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:
     """Mark the best and the last of each curve; those in which they are no neighbours, by where these stand."""
     apart: dict[tuple[int, int], dict[Key, Curve]] = {}
     for curve in curves:
-        values = {
-            at: estimate.value
-            for at, estimate in enumerate(curve.values)
-            if comparison_lines.estimate is not None
-        }
+        values = {at: estimate.value for at, estimate in enumerate(curve.values) if estimate is not None}
         known = {at: value for at, value in values.items() if value == value}
         sign = 1.0 if curve.direction == "higher" else -1.0
         if known:

@@ -194,19 +194,9 @@ def _bullets(run: RunRecord) -> Iterator[str]:
     for text in (line for lines in texts for line in lines[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
     for name, signatures in sorted(summary_footer.signatures(run).items()):
-        for signature in signatures:
-            yield f"- scorer {escaped(name)}: {escaped(signature)}"
-    for facts in summary_footer.models(run):
-        for subject, text in (
-            ("judging", facts.judging),
-            ("speed", facts.speed),
-            ("device", facts.device),
-            ("audio grounding", facts.grounding),
-        ):
-            if text:
-                yield f"- {subject} of {escaped(f'{facts.alias}: {text}')}"
-    for note in run.notes:
-        yield f"- {escaped(note)}"
+        yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for signature in signatures)
+    yield from (f"- {subject} {escaped(text)}" for subject, text in summary_footer.model_lines(run, "judging of"))
+    yield from (f"- {escaped(note)}" for note in run.notes)
     yield from hash_line(run)
     if answers := summary_footer.answers_line(run):
         yield from ("", escaped(answers))

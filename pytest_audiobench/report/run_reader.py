@@ -27,8 +27,6 @@ from pytest_audiobench.report.run_writer import RECORD
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-_SIDES = ("discovery", "holdout")
-
 
 @dataclass(frozen=True)
 class Run:
@@ -110,7 +108,14 @@ class Run:
         """
         with_findings = [(item, item.findings) for item in self.record.items if item.findings is not None]
         return _frame(
-            {**_of_item(item), "top": finding.id == findings.top_finding, **_finding_row(finding)}
+            {
+                **_of_item(item),
+                "top": finding.id == findings.top_finding,
+                **_without(asdict(finding), "slice", "discovery", "holdout"),
+                **finding.slice,
+                **_prefixed("discovery", {**asdict(finding.discovery), "clips": _option_text(finding.discovery.clips)}),
+                **_prefixed("holdout", {**asdict(finding.holdout), "clips": _option_text(finding.holdout.clips)}),
+            }
             for item, findings in with_findings
             for finding in findings.findings
         )
@@ -207,7 +212,7 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
 def _item_row(item: records.ItemRecord) -> dict[str, Any]:
     nested = [name for name, value in asdict(item).items() if not isinstance(value, (str, int, float, type(None)))]
     return {
-        **_without(asdict(item), *nested, *_NESTED),
+        **_without(asdict(item), *nested, "agreement", "findings", "perturbation"),
         "groups": list(item.groups),
         "top_finding": None if item.findings is None else item.findings.top_finding,
         "verdicts": ", ".join(verdict.status for verdict in item.verdicts),
@@ -218,15 +223,12 @@ def _item_row(item: records.ItemRecord) -> dict[str, Any]:
         **_prefixed("hashes", item.hashes),
         **_prefixed("speed", {figure.name: figure.value for figure in item.speed}),
         **{
-            name: value
+            f"judges.{alias}.{name}": value
             for alias, asking in item.judges.items()
-            for name, value in _prefixed(f"judges.{alias}", asdict(asking)).items()
+            for name, value in asdict(asking).items()
         },
         **_prefixed("options", {name: _option_text(value) for name, value in item.options.items()}),
     }
-
-
-_NESTED = ("agreement", "findings", "perturbation")
 
 
 def _of_item(item: records.ItemRecord) -> dict[str, Any]:
@@ -257,19 +259,6 @@ def _perturbation_row(
             name if name in ("reference", "drop") else f"drop.{name}": getattr(difference, name, None) for name in names
         },
     }
-
-
-def _finding_row(finding: records.FindingRecord) -> dict[str, Any]:
-    return {
-        **_without(asdict(finding), "slice", *_SIDES),
-        **finding.slice,
-        **_prefixed("discovery", _side(finding.discovery)),
-        **_prefixed("holdout", _side(finding.holdout)),
-    }
-
-
-def _side(side: records.FindingSideRecord) -> dict[str, Any]:
-    return {**asdict(side), "clips": _option_text(side.clips)}
 
 
 def _sample_rows(sample: SampleRecord) -> Iterator[dict[str, Any]]:

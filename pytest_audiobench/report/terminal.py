@@ -108,7 +108,11 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
     lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
     lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
     lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
-    in_tables = _in_comparison_tables(run) if is_long else set()
+    in_tables: set[tuple[str, str]] = set()
+    if is_long and (view_model.has_comparisons(run) or view_model.has_perturbations(run)):
+        from pytest_audiobench.report.answer_comparison import evals_in_tables
+
+        in_tables = evals_in_tables(run)
     lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
     if in_tables:
         lines.append(("failures of the evals in the tables above: report.html", "light"))
@@ -118,8 +122,8 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
     lines += [
         (printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in summary_footer.signatures(run).items()
     ]
-    lines += list(_models(run))
-    return lines
+    models = summary_footer.model_lines(run, "judge")
+    return [*lines, *((printable(f"{subject} {text}"), "light") for subject, text in models)]
 
 
 def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
@@ -138,14 +142,6 @@ def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
         from pytest_audiobench.report import findings_tables
 
         yield from findings_tables.lines(run)
-
-
-def _in_comparison_tables(run: RunRecord) -> set[tuple[str, str]]:
-    if not view_model.has_comparisons(run) and not view_model.has_perturbations(run):
-        return set()
-    from pytest_audiobench.report.answer_comparison import evals_in_tables
-
-    return evals_in_tables(run)
 
 
 def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
@@ -209,18 +205,6 @@ def _cut_in_the_middle(text: str, width: int) -> str:
         return text
     left = (width - 1) // 2
     return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
-
-
-def _models(run: RunRecord) -> Iterator[Line]:
-    for facts in summary_footer.models(run):
-        for subject, text in (
-            ("judge", facts.judging),
-            ("speed of", facts.speed),
-            ("device of", facts.device),
-            ("audio grounding of", facts.grounding),
-        ):
-            if text:
-                yield printable(f"{subject} {facts.alias}: {text}"), "light"
 
 
 def _notes(run: RunRecord) -> list[str]:

@@ -74,7 +74,11 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             unchanged=None if before is None else Played(_clips(before), _keys(before), _lengths(before)),
             durations_s=_lengths(first),
             note="" if item else _BARE,
-            verdicts={row.stage: _verdict(row) for row in rows if row.role in WEIGHING},
+            verdicts={
+                row.stage: response_of(row) if row.error is None else Response(error=row.error)
+                for row in rows
+                if row.role in WEIGHING
+            },
             roles={row.stage: row.role for row in rows},
             keys={row.stage: row.key for row in rows if row.key is not None},
             rewritten={row.stage: response_of(row) for row in rewriting if row.error is None},
@@ -98,10 +102,6 @@ def _check(rows: Collection[PredictionRow], place: str) -> None:
             raise UsageError(f"{place}: the stage {row.stage!r} of {sample_id!r} is no name: the file was edited")
         if row.recipes and len(row.recipes) != len(row.audio):
             raise UsageError(f"{place}: recipes of {sample_id!r} must be one for each clip: the file was edited")
-
-
-def _verdict(row: PredictionRow) -> Response:
-    return response_of(row) if row.error is None else Response(error=row.error)
 
 
 def _messages(prompt: Prompt) -> tuple[Message, ...]:

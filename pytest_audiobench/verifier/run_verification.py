@@ -77,14 +77,14 @@ class _Run:
         path = self._folder / LINE_FILES["predictions"]
         at = 0
         try:
-            for of_sample, rows in groupby(read_lines(path, PredictionRow), _sample):
+            for _, rows in groupby(read_lines(path, PredictionRow), lambda row: (_key(row), row.epoch, row.sample_id)):
                 sample_rows = list(rows)
                 at += len(sample_rows)
-                if of_sample[:2] in self._twice:
+                if (key := _key(sample_rows[0])) in self._twice:
                     continue
-                if of_sample[:2] not in items:
-                    raise ValueError(f"{of_sample[0]!r} by {of_sample[1]!r} is no measured eval of run.json")
-                items[of_sample[0], of_sample[1]].add(sample_rows)
+                if key not in items:
+                    raise ValueError(f"{key[0]!r} by {key[1]!r} is no measured eval of run.json")
+                items[key].add(sample_rows)
         except FatalError as error:
             self._files.append(fails(path.name, str(error)))
             return {}
@@ -241,12 +241,8 @@ class _Corrected(NamedTuple):
     hashes: Mapping[str, str]
 
 
-def _key(record: ItemRecord | ScoredRow) -> score_checks.Key:
+def _key(record: ItemRecord | PredictionRow | ScoredRow) -> score_checks.Key:
     return record.eval, record.model
-
-
-def _sample(row: PredictionRow) -> tuple[str, str, int, str]:
-    return row.eval, row.model, row.epoch, row.sample_id
 
 
 def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:
