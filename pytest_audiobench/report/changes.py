@@ -129,13 +129,14 @@ def _model_text(baseline: BaselineRecord) -> str:
 
 
 def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionRecord]]:
-    return sorted(((item, line) for item in items for line in item.regressions), key=lambda pair: _urgency(pair[1]))
-
-
-def _urgency(line: RegressionRecord) -> tuple[int, float]:
     """The worst status first, and among its lines the largest drop beyond its own margin, in margins' units."""
-    beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
-    return list(formatting.VERDICTS).index(line.status), -beyond
+
+    def urgency(pair: tuple[ItemRecord, RegressionRecord]) -> tuple[int, float]:
+        line = pair[1]
+        beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
+        return list(formatting.VERDICTS).index(line.status), -beyond
+
+    return sorted(((item, line) for item in items for line in item.regressions), key=urgency)
 
 
 def _counts(statuses: Counter[str], unchecked: int) -> str:
@@ -156,14 +157,9 @@ def _detectable(lines: Sequence[RegressionRecord]) -> str:
 
 
 def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
-    for name, value in (
-        ("from", baseline.source),
-        ("of", _model_text(baseline)),
-        ("run", baseline.run),
-        ("limited to", f"{baseline.limit} samples of each eval" if baseline.limit is not None else ""),
-    ):
-        if value:
-            yield name, value
+    limit = f"{baseline.limit} samples of each eval" if baseline.limit is not None else ""
+    facts = {"from": baseline.source, "of": _model_text(baseline), "run": baseline.run, "limited to": limit}
+    return ((name, value) for name, value in facts.items() if value)
 
 
 _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "detail", "method")

@@ -86,11 +86,6 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
         )
 
 
-def _key(numbered: tuple[int, PredictionRow]) -> tuple[str, str, str, int]:
-    _, row = numbered
-    return row.eval, row.model, row.sample_id, row.epoch
-
-
 def _check(rows: Collection[PredictionRow], place: str) -> None:
     """Raises UsageError for rows of one sample that are each of a run, and not together."""
     sample_id = next(iter(rows)).sample_id
@@ -105,12 +100,8 @@ def _check(rows: Collection[PredictionRow], place: str) -> None:
 
 
 def _messages(prompt: Prompt) -> tuple[Message, ...]:
-    return tuple(
-        [
-            Message(role, tuple([part if isinstance(part, str) else AudioSlot(part) for part in parts]))
-            for role, parts in prompt
-        ]
-    )
+    slots = ((role, [part if isinstance(part, str) else AudioSlot(part) for part in parts]) for role, parts in prompt)
+    return tuple([Message(role, tuple(parts)) for role, parts in slots])
 
 
 def _clips(row: PredictionRow) -> tuple[Clip, ...]:

@@ -73,22 +73,25 @@ class Numbers:
             return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
         return type(recorded) is not type(recomputed) or recorded != recomputed
 
-    def metrics(
+    def metrics_check(
         self, recorded: Sequence[records.MetricRecord], recomputed: Sequence[records.MetricRecord]
-    ) -> str | None:
-        """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
+    ) -> Check:
+        """Whether recomputed metrics are as recorded; the first that is not, and how."""
         before, after = ({metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
         for about, metric in after.items():
             if about not in before:
-                return f"{_metric_name(metric)} is not in run.json{self.but}"
+                return fails("metrics", f"{_metric_name(metric)} is not in run.json{self.but}")
             values = plain(before[about])
             for name, value in plain(metric).items():
                 if self.differ(values[name], value):
                     old, what = values[name], "" if name == "value" else f": its {name}"
                     texts = f"{json_excerpt(old, value)} in run.json and {json_excerpt(value, old)} recomputed"
-                    return f"{_metric_name(metric)}{what} is {texts}{self.but}"
-        extra = next((metric for about, metric in before.items() if about not in after), None)
-        return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
+                    return fails("metrics", f"{_metric_name(metric)}{what} is {texts}{self.but}")
+        for about, metric in before.items():
+            if about not in after:
+                name = _metric_name(metric)
+                return fails("metrics", f"{name} in run.json is none that the answers give{self.but}")
+        return ok("metrics")
 
 
 def check_scores(
@@ -178,8 +181,7 @@ def _number_checks(
     elif len(same) == len(item.scorers):
         yield ok("scorers")
     recorded = [metric for metric in item.metrics if metric.scorer in same]
-    difference = numbers.metrics(recorded, [metric for metric in rescored.metrics if metric.scorer in same])
-    yield fails("metrics", difference) if difference else ok("metrics")
+    yield numbers.metrics_check(recorded, [metric for metric in rescored.metrics if metric.scorer in same])
 
 
 _Row = TypeVar("_Row", ProcessedRow, ScoredRow)
@@ -196,7 +198,7 @@ def _line_differences(
     file = folder / LINE_FILES[kind]
     differences: dict[Key, str] = {}
     seen: set[Key] = set()
-    for key, lines in groupby(numbered_lines(file, row_type), _key):
+    for key, lines in groupby(numbered_lines(file, row_type), lambda numbered: (numbered[1].eval, numbered[1].model)):
         if key not in rescored or key in differences:
             continue
         if key in seen:
@@ -229,16 +231,10 @@ def _row_difference(row: _Row, expected: _Row | None, numbers: Numbers) -> str |
     for name in {**expected_values, **values}:
         value, other_value = values.get(name), expected_values.get(name)
         if numbers.differ(value, other_value):
-            difference = first_difference(value, other_value, name) or Difference(name, None, None)
-            _, before, after = difference
+            path, before, after = first_difference(value, other_value, name) or Difference(name, None, None)
             texts = f"{json_excerpt(before, after)} in the file and {json_excerpt(after, before)} recomputed"
-            return f"{difference.path} of {row.sample_id!r} is {texts}{numbers.but}"
+            return f"{path} of {row.sample_id!r} is {texts}{numbers.but}"
     return None
-
-
-def _key(numbered: tuple[int, ProcessedRow | ScoredRow]) -> Key:
-    _, row = numbered
-    return row.eval, row.model
 
 
 def _metric_name(metric: records.MetricRecord) -> str:
@@ -276,8 +272,7 @@ def pooled_metric_checks(
     """The pooled metrics; those that only a test registers are not known here."""
     metrics = [metric for metric in recorded.metrics if metric.scorer is not None]
     known = {metric.name for metric in recomputed.metrics}
-    difference = numbers.metrics([metric for metric in metrics if metric.name in known], recomputed.metrics)
-    yield fails("metrics", difference) if difference else ok("metrics")
+    yield numbers.metrics_check([metric for metric in metrics if metric.name in known], recomputed.metrics)
     if left := sorted({metric.name for metric in metrics} - known):
         yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")
 
@@ -318,12 +313,11 @@ def _finding_rows(file: Path, key: Key, item: records.ItemRecord) -> list[Scored
 
 def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:
     """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
-    clusters = [_cluster(answers, field) for answers in answered]
+    clusters = [
+        (answers.selected.recording or answers.sample_id)
+        if field is None
+        else str(answers.selected.sample.metadata.get(field, answers.sample_id))
+        for answers in answered
+    ]
     first = [cluster for cluster, answers in zip(clusters, answered, strict=True) if answers.epoch == 0]
     return clusters if len(set(first)) < len(first) else [answers.sample_id for answers in answered]
-
-
-def _cluster(answers: SampleAnswers, field: str | None) -> str:
-    if field is not None:
-        return str(answers.selected.sample.metadata.get(field, answers.sample_id))
-    return answers.selected.recording or answers.sample_id

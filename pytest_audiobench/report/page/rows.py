@@ -236,8 +236,12 @@ def is_failure(sample: Joined) -> bool:
     """Whether the headline scorer counts the answer as wrong or could not parse it, or asking failed."""
     if not sample.scored:
         return any(row.error is not None for row in sample.predictions)
-    first = sample.scored[0]
-    return first.status != "parsed" or (first.scores is not None and right(first.scores) is False)
+    return is_wrong(sample.scored[0].status, sample.scored[0].scores)
+
+
+def is_wrong(status: str, scores: Mapping[str, float] | None) -> bool:
+    """Whether an answer of this status and with these statistics is wrong, or could not be parsed."""
+    return status != "parsed" or (scores is not None and right(scores) is False)
 
 
 def right(scores: Mapping[str, float]) -> bool | None:
