@@ -205,7 +205,6 @@ def baseline_from(
 
 
 def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
-    """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
         places = [place for place in (folder / text, reports / text) if place.exists()]
     except (OSError, ValueError):

@@ -111,7 +111,6 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
 
 
 def _artifact_mismatches(first: Contender, other: Contender) -> Iterator[Mismatch]:
-    """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
     if first.artifact is not None and other.artifact is not None:
         for component, name, before, after in asking_differences(first.artifact, other.artifact):
             for eval_ in (name for name in first.sides if name in other.sides):

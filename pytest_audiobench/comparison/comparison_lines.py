@@ -123,7 +123,6 @@ def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> Regre
 
 
 def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
-    """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
     tests = [record for line in lines for record in line.regressions if record is not None]
     # A line that no test could be made for counts as one that showed nothing.
     p_values = holm([1.0 if record.p is None else record.p for record in tests]).tolist()

@@ -145,7 +145,6 @@ def _rules(comparison: Comparison) -> str:
 
 
 def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Why lines regressed or could not be compared; the table says why others are inconclusive."""
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
             if regression is not None and regression.status in ("regressed", "not_comparable"):
@@ -156,7 +155,6 @@ def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
 
 
 def _perturbations(comparison: Comparison) -> list[str]:
-    """The parse rates, which samples are unmatched, and the rule behind each scorer's name; each once."""
     letters = [each.letter for each in comparison.contenders]
     lines: dict[str, None] = {}
     for line in comparison.lines:

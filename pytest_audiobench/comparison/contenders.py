@@ -95,6 +95,5 @@ def _display_name(name: str, baseline: Baseline) -> str:
 
 
 def _letter(number: int) -> str:
-    """A to Z, then A1, B1, …"""
     turn, place = divmod(number, len(string.ascii_uppercase))
     return string.ascii_uppercase[place] + (str(turn) if turn else "")

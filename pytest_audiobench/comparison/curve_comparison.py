@@ -117,7 +117,6 @@ def _value(sides: Sequence[ComparableEval | None], line: PlannedLine, figure: _F
 def _difference(
     first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure
 ) -> tuple[Drop, int] | None:
-    """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
         pair_samples(side, other, line.scorer).rows
         for side, other in zip(first, others, strict=True)
@@ -133,8 +132,6 @@ def _difference(
 
 
 def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Points | None:
-    """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
-
     def asked(row: ComparableSample) -> SampleScore:
         return SampleScore(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 

@@ -116,7 +116,6 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
 
 
 def _plan(contender: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
-    """The curves that a run adds to, each with the evals of its suite."""
     if not contender.sides:
         raise UsageError(f"no eval of {contender.source} matches {wanted.evals!r}")
     lines, _ = comparison_lines.planned_lines([contender], wanted.chosen)
@@ -131,7 +130,6 @@ def _key(line: comparison_lines.PlannedLine) -> Key:
 
 
 def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
-    """Suites that would be pooled over other evals in one run than in another."""
     pools: dict[str, set[tuple[str, ...]]] = {}
     for keys in listed:
         for key, evals in keys.items():
@@ -154,7 +152,6 @@ def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]
 def _regressions(
     wanted: TrackOptions, terms: Terms, before: Contender, after: Contender
 ) -> dict[Key, RegressionRecord | None]:
-    """What became of each line that both have. Raises UsageError where they were not asked the same."""
     scorers = {
         name: comparison_lines.selected_scorers(side, wanted.chosen.scorers) for name, side in before.sides.items()
     }

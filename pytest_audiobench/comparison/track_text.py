@@ -30,12 +30,8 @@ def rows(track: Track) -> list[dict[str, Any]]:
 
     The row of a curve's last run has its comparison with the best too, as ``best_…``.
     """
-    return [
-        _row(track, curve, at, estimate)
-        for curve in track.curves
-        for at, estimate in enumerate(curve.values)
-        if estimate is not None
-    ]
+    places = [(curve, at, estimate) for curve in track.curves for at, estimate in enumerate(curve.values)]
+    return [_row(track, curve, at, estimate) for curve, at, estimate in places if estimate is not None]
 
 
 def _row(track: Track, curve: Curve, at: int, estimate: Estimate) -> dict[str, Any]:
@@ -116,11 +112,6 @@ def sentences(track: Track) -> list[tuple[str, str]]:
     return lines
 
 
-def remarks(curve: Curve, at: int) -> list[str]:
-    """``best``, ``last``, both or nothing."""
-    return [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
-
-
 def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
     for at, estimate in enumerate(curve.values):
         if estimate is not None:
@@ -129,7 +120,8 @@ def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
             mark = table_cells.MARKS[status] if status in ("regressed", "not_comparable") else " "
             cells = ("",) * 4 if regression is None else (*table_cells.drop_cells(regression), str(regression.pairs))
             figures = (table_cells.value_cell(estimate, curve.unit), table_cells.interval_cell(estimate, curve.unit))
-            label = " ".join(filter(None, (track.points[at].label, *remarks(curve, at))))
+            remarks = [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
+            label = " ".join(filter(None, (track.points[at].label, *remarks)))
             yield (f"  {mark} {label}", *figures, *cells)
 
 
@@ -153,11 +145,8 @@ def _table(track: Track) -> Iterator[str]:
 
 def drops(track: Track) -> int:
     """How many runs are significantly worse than the one before, over all curves."""
-    return sum(
-        regression is not None and regression.status == "regressed"
-        for curve in track.curves
-        for regression in curve.drops
-    )
+    statuses = [regression.status for curve in track.curves for regression in curve.drops if regression is not None]
+    return statuses.count("regressed")
 
 
 def summary(track: Track) -> str:

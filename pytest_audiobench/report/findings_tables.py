@@ -200,7 +200,6 @@ def _rule(methods: records.FindingMethodsRecord, counts: Mapping[str, int]) -> s
 
 
 def _rates(item: records.ItemRecord, name: str, by: str) -> dict[str | None, Rate]:
-    """The rates of all samples (None) and of each domain, by the first scorer that has them."""
     rates: dict[str | None, Rate] = {}
     for metric in item.metrics:
         if metric.name == name and metric.group.keys() <= {by}:

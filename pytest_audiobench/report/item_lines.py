@@ -171,7 +171,6 @@ def scorer_details(protocol: Protocol) -> dict[str, Callable[[Sample, Answer], s
 
 
 def _recipes(sample: Sample) -> list[Recipe] | None:
-    """How the clips are made that are more than a file; None where none is."""
     recipes = [recipe_of(clip) for clip in sample.clips]
     return recipes if any(recipe is not None for recipe in recipes) else None
 
@@ -187,7 +186,6 @@ def _audio(selected: SelectedSample, response: Response | None) -> list[AudioRow
 
 
 def _output(output: Output) -> OutputRow:
-    """A text and its end; what only some outputs have (audio, a score) stands where there is any."""
     is_text = len(output.parts) == 1 and output.parts[0].kind == "text"
     score = output.score if output.score is not None and math.isfinite(output.score) else None
     return OutputRow(output.text, output.finish, None if is_text else output.parts, score)

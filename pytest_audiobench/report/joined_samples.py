@@ -23,7 +23,7 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import read_lines
-from pytest_audiobench.records.run import ItemRecord, RunRecord
+from pytest_audiobench.records.run import RunRecord
 
 Key: TypeAlias = tuple[str, str, str, int]
 
@@ -87,7 +87,6 @@ def played(sample: Joined) -> PredictionRow:
 
 
 def _subject_rows(sample: Joined) -> tuple[list[PredictionRow], PredictionRow, PredictionRow]:
-    """The predictions of the model, the first of them, and the one whose text is the answer."""
     # What a judge said of an answer is no answer.
     rows = [row for row in sample.predictions if row.role == "subject"]
     stages = {row.stage: row for row in rows}
@@ -138,7 +137,12 @@ def read_comparable_evals(
     for sample in joined(folder):
         key = (sample.predictions[0].eval, sample.predictions[0].model)
         if key in rows and sample.scored:
-            _check_scorers(folder, items[key], sample)
+            row = sample.scored[0]
+            if missing := {scorer.name for scorer in items[key].scorers} - {row.scorer for row in sample.scored}:
+                raise FatalError(
+                    f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {key[0]} (epoch {row.epoch}) "
+                    f"by {min(missing)}: the file was cut or edited"
+                )
             try:
                 rows[key].append(_comparable_sample(sample, texts))
             except UnicodeEncodeError as error:
@@ -153,15 +157,6 @@ def read_comparable_evals(
         side = comparable_eval.comparable_eval(item, rows[key], source, "" if model is None else model.spec)
         evals[key] = replace(side, noise=None if model is None else model.noise, perturbation=item.perturbation)
     return evals
-
-
-def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
-    row = sample.scored[0]
-    if missing := {scorer.name for scorer in item.scorers} - {row.scorer for row in sample.scored}:
-        raise FatalError(
-            f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {item.eval} (epoch {row.epoch}) by "
-            f"{min(missing)}: the file was cut or edited"
-        )
 
 
 def _comparable_sample(sample: Joined, texts: bool) -> comparable_eval.ComparableSample:

@@ -83,11 +83,9 @@ def _grid(record: records.RunRecord, names: Sequence[str]) -> Grid:
     suites = [suite for suite in record.suites if suite.name in names and suite.perturbations]
     measured = set().union(*map(_measured, suites))
     perturbations = [
-        item.perturbation
-        for item in record.items
-        if item.suite in names and item.perturbation is not None and item.perturbation.name in measured
+        item.perturbation for item in record.items if item.suite in names and item.perturbation is not None
     ]
-    rows = _headings(perturbations)
+    rows = _headings([perturbation for perturbation in perturbations if perturbation.name in measured])
     columns = list(dict.fromkeys(_column(summary) for suite in suites for summary in suite.perturbations))
     items = {(item.eval, item.model): item for item in record.items}
     by_model: dict[str, list[records.SuiteRecord]] = {}
@@ -105,20 +103,17 @@ def _grid(record: records.RunRecord, names: Sequence[str]) -> Grid:
 
 
 def _headings(perturbations: Sequence[records.PerturbationRecord]) -> list[Heading]:
-    """Perturbations by family in the order of the run, those without a dose first, then doses from easy to hard."""
     families: dict[tuple[str, str], dict[str, records.PerturbationRecord]] = {}
     for each in perturbations:
         families.setdefault((each.family, each.unit), {}).setdefault(each.name, each)
     return [
         Heading(each.name, family, unit, each.name if each.dose is None else f"{each.dose:g}")
         for (family, unit), by_name in families.items()
-        for each in sorted(by_name.values(), key=_hardness)
+        for each in sorted(
+            by_name.values(),
+            key=lambda each: (each.dose is not None, (-1 if each.harder == "lower" else 1) * (each.dose or 0.0)),
+        )
     ]
-
-
-def _hardness(perturbation: records.PerturbationRecord) -> tuple[bool, float]:
-    dose = perturbation.dose or 0.0
-    return perturbation.dose is not None, -dose if perturbation.harder == "lower" else dose
 
 
 def _column(summary: records.PerturbationsRecord) -> tuple[str, str]:
@@ -156,9 +151,8 @@ def _shares(
     for share in SHARES:
         shares: list[_SuiteSummary] = []
         for suite, summary in leading:
-            points = [
-                _share_of(point, share, summary, items.get((point.eval, suite.model))) for point in summary.points
-            ]
+            owners = [(point, items.get((point.eval, suite.model))) for point in summary.points]
+            points = [_share_of(point, share, summary, item) for point, item in owners]
             known = [point for point in points if point is not None]
             record = structs.replace(summary, metric=share, unit=SHARE, differences=(), points=known)
             shares.append(_SuiteSummary(suite, record))
@@ -172,9 +166,8 @@ def _share_of(
     wanted = (share, summary.scorer, summary.signature)
     for metric in item.metrics if item else ():
         if (metric.name, metric.scorer, metric.signature) == wanted and not metric.group:
-            return structs.replace(
-                point, value=metric.value, lower=metric.lower, upper=metric.upper, n=metric.n, method=metric.method
-            )
+            figures = {name: getattr(metric, name) for name in ("value", "lower", "upper", "n", "method")}
+            return structs.replace(point, **figures)
     return None
 
 
@@ -182,9 +175,8 @@ def _sheet(members: Sequence[_SuiteSummary], rows: Sequence[Heading], columns: S
     cells: dict[tuple[str, tuple[str, str]], Row] = {}
     for suite, summary in members:
         row_maker = Rows(suite, summary)
-        cells |= {
-            (point.perturbation, _column(summary)): row_maker.of(point.perturbation, point) for point in summary.points
-        }
+        for point in summary.points:
+            cells[point.perturbation, _column(summary)] = row_maker.of(point.perturbation, point)
     first = members[0].summary
     return Sheet(
         model=members[0].suite.model,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
@@ -122,9 +123,7 @@ def _curve(suite: records.SuiteRecord, curve: records.CurveRecord) -> Curve:
     row = Rows(suite, _summary_of(suite, curve))
     return Curve(
         **_owner(suite, curve),
-        family=curve.family,
-        dose_unit=curve.dose_unit,
-        harder=curve.harder,
+        **{name: getattr(curve, name) for name in ("family", "dose_unit", "harder")},
         rows=tuple(row.of(f"{point.dose:g}", point) for point in curve.points),
         clean=None if curve.clean is None else row.of(curve.clean.perturbation, curve.clean),
         lines=tuple(_curve_lines(curve)),
@@ -153,10 +152,7 @@ def _summary(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -
 
 def _families(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> str:
     """In brackets, where another protocol asked the same data set under perturbations of its own."""
-
-    def subject(summary: records.PerturbationsRecord) -> tuple[str, ...]:
-        return summary.dataset, summary.series, summary.metric, summary.scorer
-
+    subject = attrgetter("dataset", "series", "metric", "scorer")
     others = [other for other in suite.perturbations if subject(other) == subject(summary)]
     families = dict.fromkeys(point.family for point in summary.points)
     return f" ({', '.join(families)})" if len(others) > 1 else ""
@@ -166,11 +162,7 @@ def _owner(suite: records.SuiteRecord, record: records.CurveRecord | records.Per
     return {
         "suite": suite.name,
         "model": suite.model,
-        "dataset": record.dataset,
-        "series": record.series,
-        "metric": record.metric,
-        "scorer": record.scorer,
-        "direction": record.direction,
+        **{name: getattr(record, name) for name in ("dataset", "series", "metric", "scorer", "direction")},
         "unit": unit_text(record.unit),
         "leading": _is_leading(suite, record),
     }

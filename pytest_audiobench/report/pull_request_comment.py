@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
+from pytest_audiobench.records.lines import COMPARED_FILE, ComparedRow
 from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.report import markdown, summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
@@ -88,8 +88,7 @@ def comment(run: Run, link: str = "") -> str:
     sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in changed])
     sheet.add_lines("", (f"- {markdown.regression_sentence(line, several)}" for line in changed))
     sheet.add_lines("", (f"- {markdown.failed_check_sentence(check, several)}" for check in failed_checks(record)))
-    without_line = markdown.without_line_sentence(record, several)
-    if without_line:
+    if without_line := markdown.without_line_sentence(record, several):
         sheet.add(without_line, "")
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
     _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
@@ -115,8 +114,7 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     against = baseline_text(record)
     models = ", ".join(f"{model.alias} = {model.spec}" for model in record.models if model.role != "judge")
     compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
-    yield f"{quoted(models)}{compared}. **{verdict.advice}**"
-    yield ""
+    yield from (f"{quoted(models)}{compared}. **{verdict.advice}**", "")
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):
@@ -131,18 +129,11 @@ def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -
     if not flips or not sheet.add("### Samples that flipped", ""):
         return
     head = ("Sample", "Question", "Reference", "Baseline", "Now")
-    rows = [
-        table_row(
-            (
-                f"{_owner_name((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
-                quoted(flip.question, _LONGEST_TEXT),
-                quoted(flip.reference, _LONGEST_TEXT),
-                _answer_cell(flip.before),
-                _answer_cell(flip.now),
-            )
-        )
-        for flip in flips
-    ]
+    rows = []
+    for flip in flips:
+        texts = (quoted(text, _LONGEST_TEXT) for text in (flip.question, flip.reference))
+        sample = f"{_owner_name((flip.eval, flip.model), several)}<br>{_sample(flip, link)}"
+        rows.append(table_row((sample, *texts, _answer_cell(flip.before), _answer_cell(flip.now))))
     sheet.add_rows((table_row(head), table_row([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
@@ -269,7 +260,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row.eval, row.model), Flips())
-        before, now = _before(row.before, first), _now(sample, row.scorer)
+        before, now = _side_answers(sample, row)
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row.change == "worse" and len(flips.worse) < most:
@@ -284,19 +275,16 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 
-def _before(answer: BaselineAnswer, question: QuestionRow) -> SideAnswer:
-    references = (question.reference, *question.references)
-    label = answer_label(answer, question.choices, references) if answer.text is None else ""
-    return _side_answer(answer.text, answer)._replace(label=label)
-
-
-def _now(sample: Joined, scorer: str) -> SideAnswer:
+def _side_answers(sample: Joined, compared: ComparedRow) -> tuple[SideAnswer, SideAnswer]:
+    """The baseline's answer and this run's."""
+    first, before = sample.predictions[0], compared.before
+    references = (first.reference, *first.references)
+    label = answer_label(before, first.choices, references) if before.text is None else ""
     last = [row for row in sample.predictions if row.role == "subject"][-1]
-    scored = next((row for row in sample.scored if row.scorer == scorer), sample.scored[0])
-    return _side_answer(last.outputs[0].text if last.outputs else None, scored)
-
-
-def _side_answer(text: str | None, answer: BaselineAnswer | ScoredRow) -> SideAnswer:
+    scored = next((row for row in sample.scored if row.scorer == compared.scorer), sample.scored[0])
     # A status that is a class of failures too is counted once.
-    failures = [name for name in FAILURES if name in answer.failures and name != answer.status]
-    return SideAnswer(text, answer.status, failures)
+    was, now = (
+        [name for name in FAILURES if name in side.failures and name != side.status] for side in (before, scored)
+    )
+    text = last.outputs[0].text if last.outputs else None
+    return SideAnswer(before.text, before.status, was, label), SideAnswer(text, scored.status, now)

@@ -117,7 +117,7 @@ def scorer_comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
     leading = {name for key in main for name in metrics[key][:1]}
     return tuple(
         ScorerComparison(
-            table=replace(table, rows=_best_first(table)),
+            table=replace(table, rows=tuple(_best_first(table))),
             reference=table.rows[0],
             headline=owner.scorers[0].name,
             leading=table.metric in leading,
@@ -224,7 +224,6 @@ def _is_score(metric: MetricRecord) -> bool:
 
 
 def _metrics_by_scorer(owner: Owner) -> dict[Key, list[str]]:
-    """The names of each scorer's metrics, in its order; shares of failures are left out."""
     names: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner.scorers}
     for metric in owner.metrics:
         if _is_score(metric):
@@ -237,15 +236,12 @@ def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, C
     rows = tuple(_row(metric, coverages[_scorer_of(metric)]) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
-    return ScorerTable(name, unit, metrics[0].direction, rows, spread, _spread_text(spread, unit))
-
-
-def _spread_text(spread: float | None, unit: str) -> str:
-    if spread is None:
-        return ""
-    if unit not in formatting.PERCENT_UNITS:
-        return f"{spread:.4g} {unit}".rstrip()
-    return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+    text = ""
+    if spread is not None and unit not in formatting.PERCENT_UNITS:
+        text = f"{spread:.4g} {unit}".rstrip()
+    elif spread is not None:
+        text = "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+    return ScorerTable(name, unit, metrics[0].direction, rows, spread, text)
 
 
 def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
@@ -266,10 +262,9 @@ def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
     )
 
 
-def _best_first(table: ScorerTable) -> tuple[ScorerRow, ...]:
-    measured = [row for row in table.rows if row.value is not None]
-    measured.sort(key=lambda row: row.value or 0.0, reverse=table.direction == "higher")
-    return (*measured, *(row for row in table.rows if row.value is None))
+def _best_first(table: ScorerTable) -> list[ScorerRow]:
+    sign = -1.0 if table.direction == "higher" else 1.0
+    return sorted(table.rows, key=lambda row: (row.value is None, sign * (row.value or 0.0)))
 
 
 def _sentence(table: ScorerTable) -> str:

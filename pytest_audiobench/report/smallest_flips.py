@@ -144,7 +144,6 @@ def _add(flips: _ItemFlips, sample: Joined) -> None:
 
 
 def _option(value: str | None, choices: Sequence[str]) -> str:
-    """``(B) cat`` for a letter of the choices; else what was parsed, or a dash."""
     if value is None:
         return "–"
     place = LETTERS.find(value) if len(value) == 1 else -1

@@ -168,7 +168,6 @@ def _failed(item: ItemRecord) -> bool:
 
 
 def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
-    """The status and the sentence of each threshold and line that did not pass, as a test's message holds it."""
     for verdict in item.verdicts:
         if verdict.status != "pass":
             yield verdict.status, f"{verdict.threshold}: {verdict.detail}"

@@ -181,10 +181,6 @@ def banners(record: RunRecord) -> Iterator[Banner]:
 
 def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
     mark, tone, verdict = _verdict(item, fails_otherwise)
-    checks = tuple(
-        Check(*formatting.VERDICTS[check.status], threshold=check.threshold, detail=check.detail)
-        for check in item.verdicts
-    )
     return Eval(
         name=item.eval,
         model=item.model,
@@ -193,7 +189,7 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
         mark=mark,
         verdict=verdict,
         tone=tone,
-        checks=checks,
+        checks=tuple(Check(*formatting.VERDICTS[each.status], each.threshold, each.detail) for each in item.verdicts),
         blocks=_blocks(item, [item]),
         comparisons=_comparisons(item),
         failures=failure_classes(item),
@@ -233,28 +229,22 @@ def _blocks(owner: scorer_comparison.Owner, parts: Sequence[scorer_comparison.Ow
     blocks: list[Block] = []
     for scorer in owner.scorers:
         key = (scorer.name, scorer.signature)
-        block = _block(scorer, metrics.get(key, []), folded=key not in main)
-        blocks.append(_shortened(replace(block, variant=_variant(scorer, owner.scorers)), is_first=not blocks))
-    recorded = [metric for metric in owner.metrics if metric.scorer is None]
-    if recorded:
+        shared = set.intersection(*({*each.signature.split("|")} for each in owner.scorers if each.name == scorer.name))
+        variant = tuple(part for part in scorer.signature.split("|") if part not in shared)
+        block = replace(_block(scorer, metrics.get(key, []), folded=key not in main), variant=variant)
+        blocks.append(_shortened(block, is_first=not blocks))
+    if recorded := [metric for metric in owner.metrics if metric.scorer is None]:
         blocks.append(_block(None, recorded, folded=False))
     return tuple(blocks)
 
 
 def _shortened(block: Block, is_first: bool) -> Block:
-    """A block with few main figures where it is of scenes."""
     if not is_of_scenes({figure.metric for figure in block.figures}):
         return block
     main = sorted((figure for figure in block.figures if figure.metric in MAIN), key=lambda f: MAIN.index(f.metric))
     few = tuple(figure for figure in main if is_first or figure.metric in OF_OTHERS)
     groups = tuple(figure for figure in block.groups if is_first and figure.metric in OF_OTHERS)
     return replace(block, figures=few, groups=groups, columns=block.figures)
-
-
-def _variant(scorer: ScorerRecord, scorers: Sequence[ScorerRecord]) -> tuple[str, ...]:
-    parts = scorer.signature.split("|")
-    shared = set(parts).intersection(*(other.signature.split("|") for other in scorers if other.name == scorer.name))
-    return tuple(part for part in parts if part not in shared)
 
 
 def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:

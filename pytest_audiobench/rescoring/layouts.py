@@ -109,7 +109,6 @@ def _descriptions() -> str:
 
 
 def _first_object(file: Path) -> Mapping[str, Any]:
-    """The first row of a file of lines, or the whole of a file that is one JSON object."""
     try:
         for _, row in records(file):
             return row

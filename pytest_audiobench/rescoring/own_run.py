@@ -86,8 +86,12 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
         )
 
 
+def _key(numbered: tuple[int, PredictionRow]) -> tuple[str, str, str, int]:
+    _, row = numbered
+    return row.eval, row.model, row.sample_id, row.epoch
+
+
 def _check(rows: Collection[PredictionRow], place: str) -> None:
-    """Raises UsageError for rows of one sample that are each of a run, and not together."""
     sample_id = next(iter(rows)).sample_id
     if len({row.stage for row in rows}) < len(rows):
         raise UsageError(f"{place}: {sample_id!r} has two rows of one stage: rows of two runs")

@@ -244,7 +244,6 @@ class _Item:
         return hashes | {"data": self._kept.data.hexdigest()}
 
     def _differences(self) -> Iterator[str]:
-        """What scoring again leaves out of what the run did, or finds otherwise, and why."""
         if self._old is None:
             return
         # A rewriter's texts are part of the answers.

@@ -195,14 +195,12 @@ class _Run:
             yield CheckedItem("suite", key[0], key[1], checks)
 
     def _holding(self, keys: list[score_checks.Key], *parts: str) -> bool:
-        """Whether these parts of a suite's evals hold, which some of its figures are drawn from."""
         failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
         return failing.isdisjoint(parts)
 
     def _pooled(
         self, pools: Mapping[score_checks.Key, Pool], items: Mapping[score_checks.Key, ItemRecord]
     ) -> str | None:
-        """Add the scored lines to ``pools``; returns why not, where they fail."""
         if not self._holding(list(self._checks), "scored"):
             return "they rest on the scored lines, which fail"
         path = self._folder / LINE_FILES["scored"]

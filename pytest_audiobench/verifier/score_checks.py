@@ -130,7 +130,6 @@ _BROKEN = "its lines cannot be scored: "
 def _scored_again(
     folder: Path, record: records.RunRecord, wanted: Sequence[Key], place: Path
 ) -> tuple[dict[Key, run_writer.Part], dict[Key, str]]:
-    """The items that could be scored again as parts under ``place``, and why the others could not be."""
     if not wanted:
         return {}, {}
     file = folder / LINE_FILES["predictions"]
@@ -157,7 +156,6 @@ def _scored_again(
 
 
 def _same_scorers(item: records.ItemRecord, rescored: records.ItemRecord) -> tuple[set[str], str]:
-    """The scorers that are the same rule here, and why the others cannot be compared."""
     here = {scorer.name: scorer.signature for scorer in rescored.scorers}
     there = {scorer.name: scorer.signature for scorer in item.scorers}
     missing = [name for name in there if name not in here]

@@ -175,7 +175,6 @@ def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
 
 
 def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:
-    """What the metrics of scenes tell, as columns.js takes it apart."""
     figures = (figure for eval_ in evals for block in eval_.blocks for figure in block.columns)
     names = list(dict.fromkeys(figure.metric for figure in figures))
     return {"all": columns(names), "typed": list(typed(names).items()), "types": EVENT_TYPES}
@@ -277,7 +276,6 @@ def _flips(smallest: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:
-    """Whether there is more than one number of a kind, a curve, or a difference from a baseline."""
     owners = (*content["evals"], *content["suites"])
     blocks = [block for owner in owners for block in owner["blocks"]]
     names = [figure[0] for block in blocks for figure in block["figures"]]

@@ -213,7 +213,6 @@ class RowMaker:
         return tuple(pieces)
 
     def _cut(self, text: str | None) -> str | list[Any] | None:
-        """A text, or when it is too long its beginning and the number of characters left out."""
         if text is None or len(text) <= self._longest:
             return text
         return [text[: self._longest], len(text) - self._longest]
