@@ -216,7 +216,7 @@ class Store:
     ) -> Iterator[_Row]:
         """The rows of ``keys`` as they were written; of ``runs``, where they are given, alone."""
         query = _READ[table] if file.digests else _READ[table].replace("CAST(digest AS BLOB)", "NULL")
-        for chunk in _chunks(keys):
+        for chunk in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)):
             try:
                 rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))})", chunk).fetchall()
             except _FAILURES as error:
@@ -521,10 +521,6 @@ def _digest(key: bytes, first: bytes, second: bytes, run: bytes, created: float)
 
 def _note_digest(name: bytes, text: bytes) -> bytes:
     return sha256(name + b"\0" + text).hexdigest()[:32].encode()
-
-
-def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-    return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
 
 
 def _valid_response(response: Response) -> tuple[Response, int]:

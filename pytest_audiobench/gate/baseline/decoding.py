@@ -65,7 +65,13 @@ def read_bounded(path: Path) -> bytes:
 
 def decode_baseline(content: bytes, name: str) -> Contents:
     """The baseline whose file, called ``name`` in messages, holds ``content``. Raises UsageError for any other."""
-    file = _file(content, name)
+    value = strict_json(content, name, _FILE)
+    schema = value.get("schema") if isinstance(value, dict) else None
+    for prefix, what in _OTHER_FILES.items():
+        if isinstance(schema, str) and schema.startswith(prefix):
+            raise UsageError(f"{name} is {what}")
+    check_schema(value, name, _FILE, BaselineFile)
+    file = convert(value, name, _FILE, BaselineFile)
     try:
         _check_unique("eval", [entry.eval for entry in file.evals])
         return Contents(
@@ -78,16 +84,6 @@ def decode_baseline(content: bytes, name: str) -> Contents:
         )
     except _Mistake as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
-
-
-def _file(content: bytes, name: str) -> BaselineFile:
-    value = strict_json(content, name, _FILE)
-    schema = value.get("schema") if isinstance(value, dict) else None
-    for prefix, what in _OTHER_FILES.items():
-        if isinstance(schema, str) and schema.startswith(prefix):
-            raise UsageError(f"{name} is {what}")
-    check_schema(value, name, _FILE, BaselineFile)
-    return convert(value, name, _FILE, BaselineFile)
 
 
 def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> ComparableEval:

@@ -58,7 +58,8 @@ def _eval(side: ComparableEval, figures: Mapping[str, Sequence[BaselineFigure]])
     names = {name: _shared_names(name, rows) for name in side.scorers}
     scorers = [_scorer(side, name, names[name], figures.get(name, ())) for name in side.scorers]
     keys = _keys({_group_text(row.groups) for row in rows if row.groups})
-    common = _common_prompt(rows)
+    most = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
+    common = most[0][0] if most and 2 * most[0][1] > len(rows) and len(rows) > 1 else None
     return (
         b"{"
         + b"".join(_member(name, value) for name, value in head.items())
@@ -136,12 +137,6 @@ def _keys(texts: Collection[str]) -> dict[str, str]:
     while len({digest[:width] for digest in digests.values()}) < len(digests):
         width += 1
     return {text: digest[:width] for text, digest in digests.items()}
-
-
-def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
-    """The prompt that more than half of the samples were asked by."""
-    most = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
-    return most[0][0] if most and 2 * most[0][1] > len(rows) and len(rows) > 1 else None
 
 
 def _sorted(value: Any) -> Any:
