@@ -57,7 +57,7 @@ def row_files(root: Path, pattern: str) -> list[RowFile]:
     for folder in folders:
         matches = [file for file in _inside(root, folder, last) if (root / file.name).is_file()]
         if not matches:
-            lacking = root / folder.name / _CAPTURE.sub(lambda name: folder.columns.get(name[1], "*"), last)
+            lacking = root / folder.name / _with_values(last, folder.columns)
             mistakes.add(f"there is no {lacking}, and its folder must not be left out; unpack the archive again")
         for file in matches:
             try:
@@ -67,6 +67,10 @@ def row_files(root: Path, pattern: str) -> list[RowFile]:
         files += matches
     mistakes.check()
     return files
+
+
+def _with_values(part: str, columns: Mapping[str, str]) -> str:
+    return _CAPTURE.sub(lambda name: columns.get(name[1], "*"), part)
 
 
 def _inside(root: Path, folder: RowFile, part: str) -> Iterator[RowFile]:
