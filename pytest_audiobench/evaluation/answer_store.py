@@ -559,14 +559,7 @@ def _columns(response: Response, detail: Mapping[str, object]) -> tuple[bytes, b
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
     ]
-    about = {
-        **detail,
-        "usage": response.usage,
-        "latency_s": response.latency_s,
-        "truncated_s": response.truncated_s,
-        "first_token_s": response.first_token_s,
-        "share_s": response.share_s,
-    }
+    about = {**detail, **{name: getattr(response, name) for name in _Detail.__struct_fields__}}
     return _encode(outputs).encode(), _encode(about).encode()
 
 
@@ -602,15 +595,8 @@ def _decoded(decoder: msgspec.json.Decoder[_T], written: bytes) -> _T:
 
 
 def _response(outputs: bytes, detail: bytes) -> Response:
-    about = _decoded(_DETAIL, detail)
-    return Response(
-        outputs=_short_outputs(outputs) if len(outputs) < _SHORT else _outputs(outputs),
-        usage=about.usage,
-        latency_s=about.latency_s,
-        truncated_s=about.truncated_s,
-        first_token_s=about.first_token_s,
-        share_s=about.share_s,
-    )
+    read = _short_outputs if len(outputs) < _SHORT else _outputs
+    return Response(outputs=read(outputs), **msgspec.structs.asdict(_decoded(_DETAIL, detail)))
 
 
 def _is_readable(outputs: bytes, detail: bytes) -> bool:

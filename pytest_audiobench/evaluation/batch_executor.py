@@ -466,7 +466,6 @@ class BatchLocks:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
     def acquire(self, key: bytes, wait: bool = False) -> bool:

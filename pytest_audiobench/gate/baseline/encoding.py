@@ -44,16 +44,8 @@ def encode_baseline(contents: Contents) -> bytes:
 
 
 def _eval(side: ComparableEval, figures: Mapping[str, Sequence[BaselineFigure]]) -> bytes:
-    head = {
-        "eval": side.eval,
-        "suite": side.suite,
-        "dataset": side.dataset,
-        "protocol": side.protocol,
-        "epochs": side.epochs,
-        "limited": side.limited,
-        "cluster": side.cluster,
-        "hashes": _sorted(side.hashes),
-    }
+    names_of_head = ("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes")
+    head = {name: _sorted(getattr(side, name)) for name in names_of_head}
     rows = sorted(side.rows, key=lambda row: row.identity)
     names = {name: _shared_names(name, rows) for name in side.scorers}
     scorers = [_scorer(side, name, names[name], figures.get(name, ())) for name in side.scorers]
