@@ -142,11 +142,7 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
 
 
 def in_scene(
-    clips: Sequence[Clip],
-    placements: Sequence[Placement],
-    frames: int,
-    ducked: Spans = (),
-    floor: str = MINUS_9_DB,
+    clips: Sequence[Clip], placements: Sequence[Placement], frames: int, ducked: Spans = (), floor: str = MINUS_9_DB
 ) -> Clip:
     """The clips at their ``placements`` in a scene of ``frames`` at 16 kHz: :mod:`pytest_audiobench.audio.scene`.
 

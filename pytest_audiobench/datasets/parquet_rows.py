@@ -95,10 +95,7 @@ def _numbers(shard: re.Match[str], present: Collection[str]) -> set[str]:
 
 
 def parquet_rows(
-    files: Sequence[FileSource],
-    columns: Collection[str],
-    where: Where | None = None,
-    audio: Rates | None = None,
+    files: Sequence[FileSource], columns: Collection[str], where: Where | None = None, audio: Rates | None = None
 ) -> Iterator[tuple[RowPlace, Row]]:
     """The rows in which every column of ``where`` has its value, each with its place; in the order of the files.
 

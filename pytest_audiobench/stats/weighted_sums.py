@@ -97,11 +97,7 @@ def area_weights(doses: Sequence[float]) -> list[float]:
 
 
 def mean_interval(
-    points: Points,
-    weights: Sequence[float],
-    most: float = math.inf,
-    likely: float | None = 1.0,
-    least: float = 0.0,
+    points: Points, weights: Sequence[float], most: float = math.inf, likely: float | None = 1.0, least: float = 0.0
 ) -> Interval:
     """The interval of L where ``weights`` are shares of one; of one condition it is :func:`intervals.ratio`'s.
 
