@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
@@ -105,18 +105,11 @@ def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> 
         _check_statistics(scorer, rows, place)
     return ComparableEval(
         source=source,
-        eval=entry.eval,
-        suite=entry.suite,
         model=model.alias,
         spec=model.spec,
-        dataset=entry.dataset,
-        protocol=entry.protocol,
-        epochs=entry.epochs,
-        limited=entry.limited,
-        cluster=entry.cluster,
+        **eval_facts(entry),
         scorers={scorer.name: scorer.signature for scorer in entry.scorers},
         metrics={scorer.name: [figure.name for figure in scorer.metrics] for scorer in entry.scorers if scorer.metrics},
-        hashes=entry.hashes,
         rows=rows,
         noise=model.noise,
     )

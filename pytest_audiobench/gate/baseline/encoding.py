@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure
@@ -44,8 +44,7 @@ def encode_baseline(contents: Contents) -> bytes:
 
 
 def _eval(side: ComparableEval, figures: Mapping[str, Sequence[BaselineFigure]]) -> bytes:
-    names_of_head = ("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes")
-    head = {name: _sorted(getattr(side, name)) for name in names_of_head}
+    head = {name: _sorted(value) for name, value in eval_facts(side).items()}
     rows = sorted(side.rows, key=lambda row: row.identity)
     names = {name: _shared_names(name, rows) for name in side.scorers}
     scorers = [_scorer(side, name, names[name], figures.get(name, ())) for name in side.scorers]
