@@ -287,14 +287,15 @@ def _longest(lengths_s: Sequence[float], parameters: Parameters) -> float:
     return max(lengths_s)
 
 
-def _mixture_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
-    return min(lengths_s) if dict(parameters).get("length") == "shortest" else max(lengths_s)
-
-
 _RULES = {
     (rule.name, rule.version): rule
     for rule in (
-        Rule("mixture", 1, _mixture, _mixture_s),
+        Rule(
+            "mixture",
+            1,
+            _mixture,
+            lambda all_s, given: (min if dict(given).get("length") == "shortest" else max)(all_s),
+        ),
         Rule("alone", 1, _alone, _first),
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),

@@ -11,6 +11,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple, TypeAlias, overload
@@ -214,7 +215,7 @@ class _Plan(NamedTuple):
     """Columns that clips need and nobody asked for."""
 
 
-class _Shard:
+class _Shard(AbstractContextManager["_Shard"]):
     """One file of rows, open."""
 
     def __init__(self, file: FileSource) -> None:
@@ -225,9 +226,6 @@ class _Shard:
         except AudioError as error:
             raise UsageError(str(error)) from None
         self.groups: int = self._parquet.metadata.num_row_groups
-
-    def __enter__(self) -> _Shard:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._parquet.close()

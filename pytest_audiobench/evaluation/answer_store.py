@@ -15,11 +15,10 @@ import struct
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -107,7 +106,7 @@ class _File(NamedTuple):
     """Whether its rows have any: those of an older release, which is only read, have none."""
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Answers by key. One connection, used by one thread of one process; any number of processes at once.
 
     Reading and writing raise InfrastructureError for a disk that is full or fails, a lock that is not given back, and
@@ -355,10 +354,7 @@ class Store:
         for file in (self._own, *self._extras):
             file.connection.close()
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
