@@ -60,8 +60,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
     """
     first = next((row for _, row in records(file)), {})
     truths = {} if "targets" in first or "ground_truth" in first else _truths(file)
-    items = dict.fromkeys(_item(file, row, truths) for _, row in records(file))
-    for item in items:
+    for item in dict.fromkeys(_item(file, row, truths) for _, row in records(file)):
         seen: set[str] = set()
         for line, row in records(file):
             if not fits(row):

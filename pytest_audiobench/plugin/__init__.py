@@ -147,8 +147,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    marker = item.get_closest_marker("audiobench")
-    if marker is None:
+    if (marker := item.get_closest_marker("audiobench")) is None:
         return
     unknown = set(marker.kwargs) - {"suite", "gpu"}
     if unknown or marker.args:
@@ -156,8 +155,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if marker.kwargs.get("gpu"):
         from pytest_audiobench.plugin.workers import gpu_missing
 
-        reason = gpu_missing()
-        if reason:
+        if reason := gpu_missing():
             pytest.skip(reason)
 
 
@@ -195,8 +193,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    module = sys.modules.get("pytest_audiobench.metrics.value")
-    if module is None:
+    if (module := sys.modules.get("pytest_audiobench.metrics.value")) is None:
         return None
     for side in (left, right):
         if isinstance(side, module.Metric):

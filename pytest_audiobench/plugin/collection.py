@@ -61,8 +61,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
     """
     try:
         evals = name_evals(items)
-        listing = os.environ.get(_LISTING)
-        if listing:
+        if listing := os.environ.get(_LISTING):
             write_text(Path(listing), json.dumps([item.eval for item in evals]))
             return
         shared = session_of(config)
@@ -124,11 +123,9 @@ def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> Non
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
-    run = worker_input(config).get(RUN)
-    if run is None:
+    if (run := worker_input(config).get(RUN)) is None:
         raise pytest.UsageError(harmless(str(error))) from error
-    place = RunFolder(read_options(config).reports, run)
-    _tell(config, items, place, Announcement(usage_error=harmless(str(error))))
+    _tell(config, items, RunFolder(read_options(config).reports, run), Announcement(usage_error=harmless(str(error))))
     items[:] = []
 
 
@@ -224,8 +221,7 @@ def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Annou
 def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: Sequence[pytest.Item]) -> list[str]:
     """The rules that cover nothing selected, and why where they are about studies that nothing asked for."""
     pairs = [(eval_.eval, eval_.alias) for eval_ in expected]
-    of_studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]
-    others = shared.rules.left_out([*pairs, *of_studies])
+    others = shared.rules.left_out([*pairs, *[(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]])
     reason = "; its evals are of studies that were not asked for"
     return [text if text in others else f"{text}{reason}" for text in shared.rules.left_out(pairs)]
 

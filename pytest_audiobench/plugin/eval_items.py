@@ -60,8 +60,7 @@ def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
     evals: dict[tuple[str, str | None], EvalItem] = {}
     for number, item in enumerate(item for item in items if is_eval(item)):
         eval_item = _eval_item(number, item)
-        twin = evals.setdefault((eval_item.eval, eval_item.alias), eval_item)
-        if twin is not eval_item:
+        if (twin := evals.setdefault((eval_item.eval, eval_item.alias), eval_item)) is not eval_item:
             raise pytest.UsageError(
                 f"two evals are named {twin.eval!r}: {twin.nodeid} and {eval_item.nodeid}; rename one test or its file"
             )

@@ -139,8 +139,7 @@ class Evaluator:
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
-                reasons = protocol.options.get("reasoning") is not False
-                scorers = style_scorers(self.style, dataset.name, reasons)
+                scorers = style_scorers(self.style, dataset.name, protocol.options.get("reasoning") is not False)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             named, _ = self._session.data_folders

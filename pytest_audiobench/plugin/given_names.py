@@ -38,8 +38,7 @@ def check_names(shared: EvalSession, items: Sequence[pytest.Item], all_evals: Ca
 
 
 def _check_scorers(shared: EvalSession, items: Sequence[pytest.Item], mistakes: Mistakes) -> None:
-    names = [name for name in shared.options.scorers if name != ALL]
-    if not names:
+    if not (names := [name for name in shared.options.scorers if name != ALL]):
         return
     from pytest_audiobench.protocols.catalogue import scorer_names
 

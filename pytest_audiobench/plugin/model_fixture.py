@@ -61,5 +61,4 @@ class ModelFixture(ModelFacts):
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-    return (Message("user", (*slots, sample.question)),)
+    return (Message("user", (*tuple(AudioSlot(number) for number in range(len(sample.clips))), sample.question)),)

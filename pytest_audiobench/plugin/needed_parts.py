@@ -71,8 +71,7 @@ def _is_there(places: Places, item: pytest.Item) -> bool:
 
 def _check_protocol(shared: EvalSession, item: pytest.Item) -> None:
     """Refuses a scorer whose libraries are lacking, where the model can do what is asked."""
-    protocol = item.stash[DECLARED].protocol()
-    if protocol is not None:
+    if (protocol := item.stash[DECLARED].protocol()) is not None:
         if shared.encoder:
             protocol = with_other_encoder(protocol, shared.encoder)
         protocol = with_named_scorers(protocol, shared.options.scorers)

@@ -270,8 +270,7 @@ class BaselineComparison:
 def _check_group(here: ComparableEval, line: Line) -> None:
     """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
     wanted = {field: value for field, value in line.group if field != "scorer"}
-    without = wanted.pop(WITHOUT, None)
-    if without not in (None, *FAILURES):
+    if (without := wanted.pop(WITHOUT, None)) not in (None, *FAILURES):
         raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
     if any(row.is_in(wanted) for row in here.rows):
         return

@@ -156,8 +156,7 @@ class Requirements:
     ) -> tuple[list[Violation], list[str]]:
         """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
         if self._baseline is None:
-            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]
-            for note in notes:
+            for note in [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]:
                 evaluations[0].result.warn(note)
             return [], []
         violations = []

@@ -114,8 +114,7 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     write_page(controller.place.folder, run)
     controller.place.forget()
     run_writer.finish(controller.place.folder, run)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         from pytest_audiobench.report.markdown import append_summary
 
         with disk_errors(Path(summary)):
@@ -187,8 +186,7 @@ def _annotate(reporter: Any, controller: Controller) -> None:
     from pytest_audiobench.report import github_annotations
 
     root = reporter.config.rootpath
-    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
-    tests = github_annotations.places(controller.locations, root, checkout)
+    tests = github_annotations.places(controller.locations, root, Path(os.environ.get("GITHUB_WORKSPACE") or root))
     run, trouble = controller.run, controller.trouble
     for command in github_annotations.commands(run, tests) if run else github_annotations.trouble(trouble):
         reporter.write_line(command)

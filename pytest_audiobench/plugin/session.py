@@ -123,8 +123,7 @@ class EvalSession:
 
         Raises UsageError for an encoder that there is not, and for one whose parts are not installed.
         """
-        spec = self.options.encoder
-        if not spec:
+        if not (spec := self.options.encoder):
             return ""
         from pytest_audiobench.protocols.text_encoders import encoder
 

@@ -75,8 +75,7 @@ def _hidden_failures(controller: Controller, records: Sequence[ItemRecord]) -> I
     for nodeid, expected in controller.expected.items():
         if controller.outcomes.get(nodeid) == "passed" and nodeid not in recorded and nodeid not in controller.xfailed:
             yield f"{expected.eval} left no record, and something else in the run reported it as passed"
-    failed = dict.fromkeys(record.nodeid for record in records if record.outcome == "failed")
-    for nodeid in failed:
+    for nodeid in dict.fromkeys(record.nodeid for record in records if record.outcome == "failed"):
         outcome = controller.outcomes.get(nodeid, "not run")
         if nodeid in controller.expected and nodeid not in controller.xfailed and outcome != "failed":
             yield f"{controller.expected[nodeid].eval} failed, and something else in the run reported it as {outcome}"

@@ -32,8 +32,7 @@ class StudySelection:
         self._all = MARKER in _wanted_words(config.option.markexpr)
         self._words = [word.lower() for word in _wanted_words(config.option.keyword)]
         self._places = [_place(config, argument) for argument in config.option.file_or_dir]
-        again = config.getoption("lf", False) or config.getoption("failedfirst", False)
-        cache = config.cache if again else None
+        cache = config.cache if (config.getoption("lf", False) or config.getoption("failedfirst", False)) else None
         self._failed = frozenset(cache.get("cache/lastfailed", {}) if cache else ())
 
     def left_out(self, items: Sequence[pytest.Item], alias: str) -> list[pytest.Item]:

@@ -127,8 +127,7 @@ def _choices(value: Any) -> tuple[str, ...]:
 def _number(
     config: Mapping[str, Any], name: str, default: float, least: float, most: float, whole: bool = False
 ) -> float:
-    value = config.get(name)
-    if value is None:
+    if (value := config.get(name)) is None:
         return default
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most or not isfinite(value) or (whole and value != int(value)):

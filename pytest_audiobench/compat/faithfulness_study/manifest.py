@@ -103,8 +103,7 @@ def sample_of(row: Row, clip: Clip) -> Sample:
     """A row as a sample that plays ``clip``. Raises UsageError where its answer is none of the options."""
     question, letter = row.question, str(row.fields.get("true_letter") or "").strip()
     metadata: dict[str, str | None] = {"recording": question.recording, "faithfulness_letter": letter or None}
-    hop = question.id.rpartition("_")[2]
-    if hop in HOPS:
+    if (hop := question.id.rpartition("_")[2]) in HOPS:
         metadata["hop"] = hop
     try:
         reference = _reference(str(row.fields.get("answer") or ""), letter, question.choices)

@@ -155,8 +155,7 @@ def config(run: Artifact) -> Mapping[str, Any]:
     """The hashed config: a sound run keeps it, of the others it is put together from the run's own members."""
     if run.suite not in (ROBUST, HALLUCINATION):
         return dict(run.content["config"])
-    names = ["model", "seed", "clip_count", "conditions"]
-    members = {name: run.content[name] for name in names}
+    members = {name: run.content[name] for name in ["model", "seed", "clip_count", "conditions"]}
     if run.suite == HALLUCINATION:
         # Its file does not keep the rate; every manifest of the tool has this one.
         members |= {"condition_key": "domain", "sample_rate": 16000}

@@ -105,8 +105,7 @@ def comparable_with_runs(side: ComparableEval, ours: ComparableEval) -> Comparab
     # A mixture's name is its place in a draw: of two tools' draws it names two mixtures.
     tail = f" ({SOUND})" if side.suite == SUITES[SOUND] else ""
     rows = [row._replace(sample_id=row.sample_id + tail, audio=None, prompt=None) for row in side.rows]
-    names = sorted(side.scorers, key=lambda name: name != ours.headline)
-    scorers = {name: side.scorers[name] for name in names}
+    scorers = {name: side.scorers[name] for name in sorted(side.scorers, key=lambda name: name != ours.headline)}
     return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, scorers=scorers)
 
 

@@ -44,8 +44,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
     clips = content["per_clip_hypotheses"]
     recorded = content.get("per_condition_wer")
     try:
-        conditions = list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"]))
-        for condition in conditions:
+        for condition in list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"])):
             note = f"the file's own figure for {condition} is wer {recorded[condition]} %" if recorded else ""
             for clip in clips:
                 text = clip["hypotheses"].get(condition)

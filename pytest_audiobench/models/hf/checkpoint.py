@@ -86,8 +86,7 @@ class Checkpoint:
                 continue
             configuration = self._json(name)
             extractor = configuration.get("feature_extractor") or configuration.get("audio_processor") or configuration
-            rate_hz = extractor.get("sampling_rate", usual_rate_hz)
-            if rate_hz:
+            if rate_hz := extractor.get("sampling_rate", usual_rate_hz):
                 samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
                 window_s = samples / rate_hz if samples else extractor.get("max_length_s")
                 if extractor.get("feature_extractor_type") == _FRAMES_OF_10_MS:

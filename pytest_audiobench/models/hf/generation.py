@@ -78,8 +78,7 @@ class Generator(Engine):
             if answers[i] is None:
                 calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
         for positions in calls.values():
-            replies = self._generate([prompts[i] for i in positions], settings)
-            for i, reply in zip(positions, replies, strict=True):
+            for i, reply in zip(positions, self._generate([prompts[i] for i in positions], settings), strict=True):
                 answers[i] = reply
         return [answer for answer in answers if answer is not None]
 
@@ -102,8 +101,7 @@ class Generator(Engine):
     def _prompt(self, ask: Ask) -> Prompt:
         messages = ask.request.messages
         turns = [{"role": m.role, "content": [_content(part) for part in m.parts]} for m in messages]
-        text = self._rendered.get(messages)
-        if text is None:
+        if (text := self._rendered.get(messages)) is None:
             text = self._rendered[messages] = self._text(turns)
             if len(self._rendered) > _RENDERED:
                 self._rendered.pop(next(iter(self._rendered)))

@@ -77,8 +77,7 @@ def qwen3_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:
     """Thirteen tokens for each whole second, and those of the rest by three halvings."""
 
     def tokens_of(frames: int) -> int:
-        halved = (frames % 100 - 1) // 2 + 1
-        return ((halved - 1) // 2 + 1 - 1) // 2 + 1 + frames // 100 * 13
+        return ((((frames % 100 - 1) // 2 + 1) - 1) // 2 + 1 - 1) // 2 + 1 + frames // 100 * 13
 
     return AudioOnlyProcessor(folder, trust, tokens_of)
 
@@ -122,8 +121,7 @@ def flat(processor: Any, turns: Sequence[Any]) -> str:
     """For templates that take a turn's content as one text, with the audio token in it (Granite Speech)."""
     token = str(processor.audio_token)
     joined = [{**turn, "content": "".join(part.get("text", token) for part in turn["content"])} for turn in turns]
-    tokenizer = processor.tokenizer
-    return str(tokenizer.apply_chat_template(joined, tokenize=False, add_generation_prompt=True))
+    return str(processor.tokenizer.apply_chat_template(joined, tokenize=False, add_generation_prompt=True))
 
 
 def _with_sound(part: dict[str, Any], clips: Any, rate_hz: int) -> dict[str, Any]:
@@ -163,8 +161,7 @@ def tensors(
 
 def _spectrograms(extractor: Any, clips: Sequence[Any]) -> torch.Tensor:
     frame = extractor.hop_length
-    longest = min(max(map(len, clips)) + _TAIL, extractor.n_samples)
-    length = -(-longest // frame) * frame
+    length = -(-min(max(map(len, clips)) + _TAIL, extractor.n_samples) // frame) * frame
     # Filled up here, since the extractor would call np.pad twice for each clip.
     padded = np.zeros((len(clips), length), dtype=np.float32)
     for row, clip in zip(padded, clips, strict=True):

@@ -171,8 +171,7 @@ def _size(value: Any, numbers: bool, depth: int = 0) -> int:
         return _size(value.__self__, False, depth)
     if isinstance(value, range):
         return len(value)
-    is_iterator = type(value).__module__ == "builtins" and hasattr(type(value), "__next__")
-    return _MOST_ELEMENTS if is_iterator else 1
+    return _MOST_ELEMENTS if (type(value).__module__ == "builtins" and hasattr(type(value), "__next__")) else 1
 
 
 def _peak_bytes() -> int:

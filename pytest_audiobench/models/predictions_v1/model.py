@@ -316,8 +316,7 @@ class PredictionsModel:
         info, url, form = self._info, self._connection.url, self._settled.form
         if info.name.startswith(_OURS) and self._settled.hints is None:
             form = form._replace(hints=True)
-        wanted = self._settled.payload
-        if wanted is not None:
+        if (wanted := self._settled.payload) is not None:
             if wanted not in info.payloads:
                 raise FatalError(
                     f"{url} takes {', '.join(info.payloads)} and not payload={wanted}; leave the option out"

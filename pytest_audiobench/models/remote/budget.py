@@ -75,8 +75,7 @@ class Budget:
         with self._ledger_lock() as descriptor:
             ledger = _read(descriptor)
             requests = ledger.requests - (not sent)
-            held_usd = max(0.0, ledger.held_usd - worst_usd)
-            _write(descriptor, Ledger(requests, ledger.spent_usd + cost_usd, held_usd))
+            _write(descriptor, Ledger(requests, ledger.spent_usd + cost_usd, max(0.0, ledger.held_usd - worst_usd)))
 
     def refusal(self, worst_usd: float) -> FatalError:
         """The error for a request that waited in vain for others to be settled."""

@@ -78,8 +78,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        needed = task in ("classification", "detection")
-        listed = labels_for(sample, labels) if needed else labels or sample.choices
+        listed = labels_for(sample, labels) if (task in ("classification", "detection")) else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:

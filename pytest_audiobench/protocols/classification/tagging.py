@@ -137,8 +137,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
     """
     truths: dict[str, None] = {}
     for truth in sample.truths:
-        whole = labels.label(truth)
-        for part in (truth,) if whole is not None else truth.split(","):
+        for part in (truth,) if labels.label(truth) is not None else truth.split(","):
             if (label := labels.label(part)) is not None:
                 truths[label] = None
             elif part.strip() and not means_nothing(part):
@@ -165,8 +164,7 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
         return Answer("empty")
     if response.finish == "length":
         return Answer("truncated")
-    whole = labels.label(text)
-    parts = [text] if whole is not None else text.split(",")
+    parts = [text] if labels.label(text) is not None else text.split(",")
     items = [part for part in parts if part.strip() and not means_nothing(part)]
     named = [(item, labels.label(item)) for item in items]
     known = dict.fromkeys(label for _, label in named if label is not None)

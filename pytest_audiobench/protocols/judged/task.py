@@ -98,5 +98,4 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-    return (Message("user", (*slots, question_of(sample))),)
+    return (Message("user", (*tuple(AudioSlot(number) for number in range(len(sample.clips))), question_of(sample))),)

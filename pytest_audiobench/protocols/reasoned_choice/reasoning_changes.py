@@ -148,8 +148,7 @@ def _beginning(text: str, ends: Sequence[int], share: float) -> str:
 def _shuffle(text: str, spans: Sequence[tuple[int, int]], seed: str) -> str:
     each = [text[start:end] for start, end in spans]
     order = sorted(range(len(each)), key=lambda place: seed_of("reasoning", "shuffled", seed, place))
-    other = [each[place] for place in order]
-    if other == each:
+    if (other := [each[place] for place in order]) == each:
         other = [*each[1:], *each[:1]]
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]

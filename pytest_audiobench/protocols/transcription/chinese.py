@@ -49,8 +49,7 @@ _PUNCTUATION = str.maketrans(
 def cardinal(number: str) -> str:
     """``number`` (digits, perhaps with a decimal point) as a quantity: 12000 is 一万两千, 10.5 十点五."""
     whole, _, fraction = number.partition(".")
-    counted = 1 < len(whole) <= _MOST_DIGITS
-    signs = _digits_and_units(whole) if counted else [_DIGITS[int(digit)] for digit in whole]
+    signs = _digits_and_units(whole) if (1 < len(whole) <= _MOST_DIGITS) else [_DIGITS[int(digit)] for digit in whole]
     if fraction:
         signs += ["点", *(_DIGITS[int(digit)] for digit in fraction)]
     for place, sign in enumerate(signs):

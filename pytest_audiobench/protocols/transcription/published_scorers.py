@@ -173,8 +173,7 @@ _NOT_SCORED = frozenset((*_FILLERS, *(f"<{tag}>" for tag in _TAGS.split())))
 @cached_text
 def gigaspeech_text(text: str) -> str:
     """``text`` in capitals, a space for each hyphen, without fillers and tags."""
-    words = text.upper().replace("-", " ").split()
-    return " ".join(word for word in words if word not in _NOT_SCORED)
+    return " ".join(word for word in text.upper().replace("-", " ").split() if word not in _NOT_SCORED)
 
 
 @cached_text

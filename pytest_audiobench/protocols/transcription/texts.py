@@ -46,8 +46,7 @@ def without_asides(text: str) -> str:
 
 def without_special_tokens(text: str) -> str:
     """``text`` with a space in place of each ``<|…|>`` on one line, as models write their special tokens."""
-    lines = text.split("\n")
-    return "\n".join(_replaced_within(_SPECIAL, line, line.rfind("|>") + 2, " ") for line in lines)
+    return "\n".join(_replaced_within(_SPECIAL, line, line.rfind("|>") + 2, " ") for line in text.split("\n"))
 
 
 def _replaced_within(pattern: re.Pattern[str], text: str, end: int, put: str) -> str:
