@@ -236,12 +236,7 @@ class Evaluator:
             self._session.announce(self._handle)
 
     def record(
-        self,
-        name: str,
-        value: Any,
-        direction: Literal["higher", "lower"],
-        unit: str,
-        group: Mapping[str, str] | None,
+        self, name: str, value: Any, direction: Literal["higher", "lower"], unit: str, group: Mapping[str, str] | None
     ) -> Metric:
         """A number of the test's own, put beside the metrics of its evals."""
         with test_errors(), self._failures_noted():

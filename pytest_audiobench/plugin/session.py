@@ -157,14 +157,7 @@ class EvalSession:
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(
-                first,
-                self.place.run,
-                self.options.refresh,
-                extras,
-                self.place.started,
-                state=self._commit,
-            )
+            store = Store(first, self.place.run, self.options.refresh, extras, self.place.started, state=self._commit)
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,

@@ -84,9 +84,8 @@ class Budget:
 
     def _too_dear(self, ledger: Ledger, worst_usd: float) -> FatalError:
         return FatalError(
-            f"--ab-max-cost={self.max_cost_usd:g} is reached: {_spending_text(ledger)}, "
-            f"and the next request may cost up to {worst_usd + ledger.held_usd:.6f} USD "
-            f"with those on their way; {_GO_ON}"
+            f"--ab-max-cost={self.max_cost_usd:g} is reached: {_spending_text(ledger)}, and the next request may cost "
+            f"up to {worst_usd + ledger.held_usd:.6f} USD with those on their way; {_GO_ON}"
         )
 
     @contextmanager
