@@ -12,7 +12,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, RUNNING, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -53,20 +53,18 @@ def pytest_configure(config: pytest.Config) -> None:
         check_root(config)
     options.check_names(config)
     given = options.read_options(config)
-    if given.models != (options.DEFAULT_MODEL,) or given.judges:
-        from pytest_audiobench.plugin.error_mapping import user_errors
+    named = given.models != (options.DEFAULT_MODEL,) or given.judges
+    if named or hasattr(config, "workerinput") or given.devices:
+        from pytest_audiobench.plugin import error_mapping, workers
 
-        with user_errors():
-            from pytest_audiobench.models.spec import parse_specs
+        with error_mapping.user_errors():
+            if named:
+                from pytest_audiobench.models.spec import parse_specs
 
-            parse_specs(given.models)
-            parse_specs(given.judges)
-    if hasattr(config, "workerinput") or given.devices:
-        from pytest_audiobench.plugin.error_mapping import user_errors
-        from pytest_audiobench.plugin.workers import place_on_device
-
-        with user_errors():
-            place_on_device(config)
+                parse_specs(given.models)
+                parse_specs(given.judges)
+            if hasattr(config, "workerinput") or given.devices:
+                workers.place_on_device(config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -203,26 +201,20 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if CONTROLLER in session.config.stash:
-        from pytest_audiobench.plugin.controller import running_controller
+    if controller := session.config.pluginmanager.get_plugin(RUNNING):
+        from pytest_audiobench.plugin import run_end
 
-        if controller := running_controller(session.config):
-            from pytest_audiobench.plugin import run_end
-
-            run_end.finish(session, controller)
+        run_end.finish(session, controller)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if CONTROLLER in config.stash:
-        from pytest_audiobench.plugin.controller import running_controller
+    if controller := config.pluginmanager.get_plugin(RUNNING):
+        from pytest_audiobench.plugin import run_end
 
-        if controller := running_controller(config):
-            from pytest_audiobench.plugin import run_end
-
-            run_end.summarise(terminalreporter, controller)
-        else:
-            config.stash[CONTROLLER].write_cautions(terminalreporter)
+        run_end.summarise(terminalreporter, controller)
+    elif CONTROLLER in config.stash:
+        config.stash[CONTROLLER].write_cautions(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,16 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import (
+    DECLARED,
+    ITEM,
+    MARKER,
+    DeclaredEval,
+    EvalItem,
+    is_part,
+    name_evals,
+    named_place,
+)
 from pytest_audiobench.plugin.options import ASKING, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
@@ -254,17 +262,9 @@ def _items_by_name(config: pytest.Config, items: Collection[pytest.Item]) -> dic
     places = {item.path: item.path.resolve() for item in items}
     by_name = {}
     for name in names:
-        where, _, test = name.partition("::")
-        module = find_spec(where) if config.option.pyargs and not Path(where).exists() else None
-        place = Path(config.invocation_params.dir, (module and module.origin) or where).resolve()
-        place = place.parent if place.name == "__init__.py" else place
-        within = [item for item in items if places[item.path].is_relative_to(place)]
-        by_name[name] = [item for item in within if _is_part(item.nodeid.partition("::")[2], test)]
+        place, part = named_place(config, name)
+        by_name[name] = [item for item in items if places[item.path].is_relative_to(place) and is_part(item, part)]
     return by_name
-
-
-def _is_part(test: str, name: str) -> bool:
-    return name in ("", test) or test.startswith((f"{name}::", f"{name}["))
 
 
 def _narrowing(config: pytest.Config) -> tuple[bool, Callable[[str], bool]]:

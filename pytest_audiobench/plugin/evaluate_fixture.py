@@ -145,7 +145,7 @@ class Evaluator:
             named, _ = self._session.data_folders
             named.lookups.clear()
             try:
-                return self._evaluate(dataset, protocol, self._next(name, samples, control))
+                return self._evaluate(dataset, protocol, self._next(name, samples, control or self._requirements.drawn))
             finally:
                 self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
 
@@ -183,7 +183,8 @@ class Evaluator:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
             self._session.announce(self._handle)
-            self._session.announce_judges(evaluation.result.record.judges)
+            for alias in evaluation.result.record.judges:
+                self._session.announce(self._session.judges[alias], "judge")
         except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
             if isinstance(error, DataNotFound):

@@ -61,4 +61,4 @@ class ModelFixture(ModelFacts):
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    return (Message("user", (*tuple(AudioSlot(number) for number in range(len(sample.clips))), sample.question)),)
+    return (Message("user", (*map(AudioSlot, range(len(sample.clips))), sample.question)),)

@@ -77,7 +77,7 @@ def _cp_scores(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _two_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-    return _cp_scores(sample, answer) if (answer.status != "truncated" and len(_pieces(answer)) == 2) else None
+    return _cp_scores(sample, answer) if answer.status != "truncated" and len(_pieces(answer)) == 2 else None
 
 
 _STUDY_TEXT = "nopunct:A-Z'|split:."

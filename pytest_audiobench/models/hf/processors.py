@@ -77,7 +77,8 @@ def qwen3_omni(folder: Path, trust: bool) -> AudioOnlyProcessor:
     """Thirteen tokens for each whole second, and those of the rest by three halvings."""
 
     def tokens_of(frames: int) -> int:
-        return ((((frames % 100 - 1) // 2 + 1) - 1) // 2 + 1 - 1) // 2 + 1 + frames // 100 * 13
+        halved = (frames % 100 - 1) // 2 + 1
+        return ((halved - 1) // 2 + 1 - 1) // 2 + 1 + frames // 100 * 13
 
     return AudioOnlyProcessor(folder, trust, tokens_of)
 
@@ -161,7 +162,8 @@ def tensors(
 
 def _spectrograms(extractor: Any, clips: Sequence[Any]) -> torch.Tensor:
     frame = extractor.hop_length
-    length = -(-min(max(map(len, clips)) + _TAIL, extractor.n_samples) // frame) * frame
+    longest = min(max(map(len, clips)) + _TAIL, extractor.n_samples)
+    length = -(-longest // frame) * frame
     # Filled up here, since the extractor would call np.pad twice for each clip.
     padded = np.zeros((len(clips), length), dtype=np.float32)
     for row, clip in zip(padded, clips, strict=True):

@@ -78,7 +78,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        listed = labels_for(sample, labels) if (task in ("classification", "detection")) else labels or sample.choices
+        listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -130,9 +130,7 @@ def zero_scorer(task: str) -> Scorer:
     return Scorer("beans-zero", signature, _raw, _nothing, metrics, together=together)
 
 
-@lru_cache(maxsize=256)
-def _steps(task: str, labels: tuple[str, ...]) -> Steps:
-    return steps_of_run(task, labels)
+_steps = lru_cache(maxsize=256)(steps_of_run)
 
 
 def _libraries(task: str) -> str:

@@ -48,7 +48,7 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     # The letter in "<C> B </Conclusion>" is anyone's guess; the words between tags are not.
     body = TAG.sub("\n", body)
     if (whole := labels.label_of(body)) is not None:
-        return Answer("truncated") if (finish == "length" and labels.continues(body)) else Answer("parsed", whole)
+        return Answer("truncated") if finish == "length" and labels.continues(body) else Answer("parsed", whole)
     label = _label_in_statements(body, labels, finish)
     if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
         label = _only_mention(body, labels)

@@ -98,4 +98,4 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    return (Message("user", (*tuple(AudioSlot(number) for number in range(len(sample.clips))), question_of(sample))),)
+    return (Message("user", (*map(AudioSlot, range(len(sample.clips))), question_of(sample))),)

@@ -77,7 +77,7 @@ def read_air_bench(text: str, choices: tuple[str, ...], finish: Finish = "stop")
     places = () if line == "None" else (line[:1], line[-2:-1])
     for character in places:
         if character and character in _AIR_BENCH_LETTERS:
-            return Answer("parsed", character) if (character in LETTERS[: len(choices)]) else Answer("out_of_range")
+            return Answer("parsed", character) if character in LETTERS[: len(choices)] else Answer("out_of_range")
     return unanswered(text, finish)
 
 

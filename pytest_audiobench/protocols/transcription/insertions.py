@@ -55,7 +55,8 @@ def stops_early(reference: Sequence[str], hypothesis: Sequence[str]) -> bool:
     steps = np.arange(len(reference) + 1)
     row = steps.copy()
     for length, token in enumerate(hypothesis, start=1):
-        best = np.concatenate([[length], np.minimum(row[:-1] + (wanted != numbers.get(token, -1)), row[1:] + 1)])
+        replaced = row[:-1] + (wanted != numbers.get(token, -1))
+        best = np.concatenate([[length], np.minimum(replaced, row[1:] + 1)])
         # A word of the reference left out costs one more than the place before it.
         row = np.minimum.accumulate(best - steps) + steps
     return bool((row[:-1] < row[-1]).any())
