@@ -199,7 +199,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
-        shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
+        shared.gate.lines = sum(max(1, eval_.lines) for eval_ in expected)
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
@@ -315,16 +315,14 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
 
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
-    eval_item = item.stash[ITEM]
+    own = item.stash[ITEM]
     alias = _alias(shared, item)
-    declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
+    declared = sum(len(rule.require) for rule in shared.rules.for_test(own.eval, alias))
     in_file = item.stash.get(DECLARED, DeclaredEval())
-    lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
+    lines = shared.gate.declared(own.eval, alias, in_file.lines) if shared.gate else 0
     thresholds = declared + in_file.thresholds - in_file.lines
-    in_baseline = shared.gate.evaluations_of(eval_item.eval, alias) if shared.gate else ()
-    return Expected(
-        eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines, in_baseline
-    )
+    in_baseline = shared.gate.evaluations_of(own.eval, alias) if shared.gate else ()
+    return Expected(own.number, own.nodeid, own.eval, own.suite, alias, thresholds, lines, in_baseline)
 
 
 def _alias(shared: EvalSession, item: pytest.Item) -> str:

@@ -43,7 +43,7 @@ class StudySelection:
             item.nodeid in self._failed
             or any(word in name for name in _names(item) for word in self._words)
             or any(item.path.resolve() == place and is_part(item, part) for place, part in self._places)
-            or (self._gate is not None and self._gate.knows(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
+            or bool(self._gate and self._gate.evaluations_of(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
         )
 
 

@@ -115,13 +115,11 @@ def _mixture(number: str, answer: Any) -> None:
     texts = dict.fromkeys(("pack", "condition", "mixture_name"), str)
     _check(place, answer, {**texts, "components_present": list, "sources": list, "probes": list})
     for at, probe in enumerate(answer["probes"]):
-        probe_place = f"{place}.probes[{at}]"
-        _check(
-            probe_place, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool}
-        )
+        where = f"{place}.probes[{at}]"
+        _check(where, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool})
         for which, paraphrase in enumerate(probe.get("paraphrase_answers", [])):
             kinds = {"prompt": str, "raw_answer": str, "answered_yes": bool}
-            _check(f"{probe_place}.paraphrase_answers[{which}]", paraphrase, kinds)
+            _check(f"{where}.paraphrase_answers[{which}]", paraphrase, kinds)
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {ROBUST: _clip, HALLUCINATION: _result, SOUND: _mixture}

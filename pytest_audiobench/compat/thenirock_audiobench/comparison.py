@@ -64,9 +64,7 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {
-        _eval_name(eval_): _with_our_names(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()
-    }
+    return {_eval_name(name): _with_our_names(side, _eval_name(name), run, heard) for (name, _), side in evals.items()}
 
 
 def _eval_name(eval_: str) -> str:

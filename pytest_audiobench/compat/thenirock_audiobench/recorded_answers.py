@@ -100,9 +100,7 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
             if mixture["condition"] == condition:
                 responses = [Response.of(text, "unknown") for text in raw_answers(probe)]
                 stages = [at_wording(_STAGE, number) for number in range(1, len(responses) + 1)]
-                prompts = [paraphrase["prompt"] for paraphrase in probe.get("paraphrase_answers", [])] or [
-                    probe["prompt"]
-                ]
+                prompts = [part["prompt"] for part in probe.get("paraphrase_answers", [])] or [probe["prompt"]]
                 yield RecordedRow(
                     sample=_probe(mixture, probe),
                     responses=dict(zip(stages, responses, strict=True)),

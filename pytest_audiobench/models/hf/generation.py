@@ -12,7 +12,7 @@ import torch
 from pytest_audiobench.audio.clip import PlayedAudio, Samples
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import seed
-from pytest_audiobench.models.hf.checkpoint import first_line, template_file
+from pytest_audiobench.models.hf.checkpoint import chat_template, first_line
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.template_limits import TemplateTooCostly, limited_rendering
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Request, Response, Settings
@@ -113,8 +113,9 @@ class Generator(Engine):
             with limited_rendering():
                 return str(self._render(self.processor, turns))
         except TemplateTooCostly as error:
+            file, _ = chat_template(self.setup.folder)
             raise UsageError(
-                f"the chat template in {template_file(self.setup.folder)} cannot be rendered: {error}; correct it, or "
+                f"the chat template in {file} cannot be rendered: {error}; correct it, or "
                 "save that of the model which this one was trained from"
             ) from None
         except Exception as error:  # a template is a program of the checkpoint's: it may raise anything

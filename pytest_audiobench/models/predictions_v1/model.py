@@ -184,10 +184,8 @@ class PredictionsModel:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connection.run(self._check_same())
         else:
-            placeholder = self._settled.form.placeholder
-            self.hearing = find_hearing(
-                self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, placeholder
-            )
+            mark = self._settled.form.placeholder
+            self.hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails, with the others' error.

@@ -249,13 +249,11 @@ def _name(info: Mapping[str, Any], field: str) -> str:
 
 
 def _payloads(info: Mapping[str, Any]) -> tuple[Payload, ...]:
-    if (declared := info.get("audio_payload_types")) is None:
+    if (listed := info.get("audio_payload_types")) is None:
         return ("base64_wav",)
-    known = tuple(payload for payload in PAYLOADS if isinstance(declared, list) and payload in declared)
+    known = tuple(payload for payload in PAYLOADS if isinstance(listed, list) and payload in listed)
     if not known:
-        raise Breach(
-            f"audio_payload_types of /info is {quotation(declared)}, which holds none of {', '.join(PAYLOADS)}"
-        )
+        raise Breach(f"audio_payload_types of /info is {quotation(listed)}, which holds none of {', '.join(PAYLOADS)}")
     return known
 
 

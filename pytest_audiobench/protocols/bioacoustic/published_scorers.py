@@ -101,9 +101,7 @@ def score_from_file_scorer(task: str) -> Scorer:
         steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
-        return [
-            {**row, **set_row} for row, set_row in zip(sample_rows, _set_scores(samples, answers, task), strict=True)
-        ]
+        return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(

@@ -129,9 +129,8 @@ def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] 
     """
     if choices and (choice := by_letter(text, choices)) is not None:
         return read_agreement(choice, finish) if choice else Answer("out_of_range")
-    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix(
-        "</s>"
-    )
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
+    body = body.removesuffix("</s>")
     if not (lines := [line for line in body.split("\n") if re.search(r"\w", line)]):
         return Answer("empty")
     openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]

@@ -95,14 +95,12 @@ def _others(body: str, labels: Labels) -> list[str]:
     """Items of a list that name no label: a few words between separators."""
     mentions = list(labels.mentions(body))
     # Labels may hold separators, so that a separator within one parts nothing.
-    mention_spans = [(mention.start, mention.end) for mention in mentions]
-    places = [
-        match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in mention_spans)
-    ]
+    spans = [(mention.start, mention.end) for mention in mentions]
+    places = [match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in spans)]
     starts, ends = [0, *(end for _, end in places)], [*(start for start, _ in places), len(body)]
     fields: dict[str, str] = {}
     for start, end in zip(starts, ends, strict=True):
-        if any(start <= a < end for a, _ in mention_spans):
+        if any(start <= a < end for a, _ in spans):
             continue
         item = _MARK.sub("", body[start:end], count=1)
         lead = _LEAD.match(item)

@@ -89,9 +89,7 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
     without ``{label}``.
     """
     template = template_of(prompt)
-    stage = free_text.free_stage(
-        lambda sample: question(template, label_of(sample)), system, max_new_tokens, task="choice"
-    )
+    stage = free_text.free_stage(lambda each: question(template, label_of(each)), system, max_new_tokens, task="choice")
     stage = replace(stage, fields=(LABEL_FIELD,), offers=lambda sample: (label_of(sample), SOMETHING_ELSE))
     return free_text.family_protocol("presence", (stage,), _READINGS, scorers, "option")
 

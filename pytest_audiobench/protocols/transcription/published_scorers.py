@@ -89,9 +89,8 @@ def _number_in_words(text: str, language: str) -> str:
 
     try:
         return _DIGIT_RUN.sub(lambda number: num2words(int(number[0]), lang=language), text)
-    except (
-        Exception
-    ):  # AU-Harness's own rule: what num2words cannot say, a language or a number, leaves the text as it is
+    except Exception:
+        # AU-Harness's own rule: what num2words cannot say, a language or a number, leaves the text as it is.
         return text
 
 

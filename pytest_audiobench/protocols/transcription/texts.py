@@ -67,9 +67,7 @@ def without_punctuation(text: str) -> str:
 
 def without_punctuation_words(text: str) -> str:
     """``text`` without the words that are nothing but such characters, as fairseq's EvaluationTokenizer."""
-    return " ".join(
-        word for word in text.split(" ") if any(unicodedata.category(character)[0] != "P" for character in word)
-    )
+    return " ".join(word for word in text.split(" ") if any(unicodedata.category(sign)[0] != "P" for sign in word))
 
 
 def single_spaces(text: str) -> str:
