@@ -25,6 +25,7 @@ from pytest_audiobench.errors import (
     UsageError,
     disk_errors,
 )
+from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
@@ -398,6 +399,6 @@ class Evaluator:
                 with test_errors():
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
-        record = replace(record, outcome=outcome, message=message, warnings=warnings)
+        record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

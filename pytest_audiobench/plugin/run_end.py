@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_audiobench.errors import AudiobenchError, FatalError, InfrastructureError, disk_errors
-from pytest_audiobench.evaluation.answer_store import message
+from pytest_audiobench.evaluation.answer_store import message, repaired
 from pytest_audiobench.evaluation.suites import pooled_hashes
 from pytest_audiobench.gate.regression_records import with_adjusted_p_values
 from pytest_audiobench.models.remote.budget import spent_note
@@ -243,7 +243,8 @@ def _heading(
         run=controller.place.run,
         started=iso(controller.place.started),
         finished=iso(time.time()),
-        command=["pytest", *session.config.invocation_params.args],
+        # A path need be no valid text.
+        command=["pytest", *(repaired(os.fspath(each))[0] for each in session.config.invocation_params.args)],
         exit_status=int(session.exitstatus),
         limit=options.limit,
         epochs=options.epochs,

@@ -212,6 +212,8 @@ class EvalSession:
             model.digest_of = lambda path: self.bench.index.digest_of(path)
         if hasattr(model, "budget"):
             model.budget = self.budget
+        if hasattr(model, "part_store"):
+            model.part_store = lambda: self.bench.store
         if judge and hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
             model.hearing = _PLAYED_NOTHING
         return servers.behind(spec, model) if servers else model

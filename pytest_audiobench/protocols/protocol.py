@@ -13,7 +13,7 @@ from pytest_audiobench import extensions
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import nearest
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Message, Response, Settings, Task
 from pytest_audiobench.protocols.answer_failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
@@ -85,7 +85,7 @@ class Stage:
     What a judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages`
     hands them the sample without references, and of its metadata only ``fields``.
     """
-    task: Literal["choice", "transcription", "events", "open"] = "open"
+    task: Task = "open"
     """What listeners that are no language models do."""
     settings: Settings = field(default_factory=Settings)
     """How to generate."""

@@ -9,15 +9,12 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.identity import digest_of_trusted
-from pytest_audiobench.models.messages import Ask, AudioSlot, Message, PlayedAudio, Request, Settings
+from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Message, PlayedAudio, Request, Settings, Task
 
-Task: TypeAlias = Literal["choice", "transcription", "open"]
 PayloadType: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 
 Tasks: TypeAlias = Sequence[str]
 """What a model can do, as its limits tell."""
-
-TASKS: tuple[Task, ...] = ("choice", "transcription", "open")
 
 _MOST_TOKENS = 65_536
 _MOST_CHOICES = 10_000

@@ -30,11 +30,11 @@ from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, byt
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scene_columns import columns, typed
-from pytest_audiobench.report.scenes import EventCounts
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
+    from pytest_audiobench.report.page.scenes import EventCounts
     from pytest_audiobench.report.perturbation_grid import Sheet
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
@@ -64,10 +64,11 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     content = _encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
-    counts, events, flipped = LabelCounts(record.items), EventCounts(record.items), _flipped_samples(record)
+    counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
     path = folder / PAGE
     with collector_paused():
-        samples = events.watch(counts.watch(joined(folder)))
+        samples = counts.watch(joined(folder))
+        samples = events.watch(samples) if events else samples
         samples = flipped.watch(samples) if flipped else samples
         on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
         tables = _within(reserve, counts.tables())
@@ -76,7 +77,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
         sounds = page_sounds(folder / PARTS, first=listed)
         further = {
             "labels": f"[{','.join(tables)}]",
-            "events": _encode(events.tables()),
+            "events": _encode(events.tables() if events else []),
             "flips": _encode([_flips(each, sounds) for each in smallest]),
         }
         write_chunks(path, _page(frame, content, further, on_page, sounds))
@@ -274,6 +275,14 @@ def _sheet(sheet: Sheet) -> dict[str, Any]:
     cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
     heads = {name: getattr(sheet, name) for name in ("model", "metric", "scorer", "unit", "low", "high")}
     return {**heads, "cells": cells}
+
+
+def _event_counts(record: RunRecord) -> EventCounts | None:
+    if all(item.protocol != "soundscape" for item in record.items):
+        return None
+    from pytest_audiobench.report.page.scenes import EventCounts
+
+    return EventCounts(record.items)
 
 
 def _flipped_samples(record: RunRecord) -> FlippedSamples | None:
