@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
@@ -99,7 +99,7 @@ def write_excerpts(
                 failed.append(f"{id_}: {error}")
                 continue
             left -= len(excerpt.mp3)
-            about = {"eval": record.eval, "model": record.model, "sample_id": id_, "clip": number}
+            about: dict[str, Any] = {"eval": record.eval, "model": record.model, "sample_id": id_, "clip": number}
             rows.append(ExcerptRow(**about, version=version.name, rank=candidate.rank, **excerpt._asdict()))
         if left <= 0:
             break
