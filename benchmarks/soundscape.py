@@ -80,7 +80,7 @@ def main() -> None:
     timed(
         "matching and counting, the next clip too",
         lambda: [
-            columns.clip_statistics(true, said, 0, duration, cosine)[1]
+            columns.clip_statistics(true, said, 0, duration, cosine)
             | columns.other_statistics(other, said, duration, cosine)
             for true, said, other in clips
         ],

@@ -67,13 +67,12 @@ SMALLEST = 80
 SMALL = {
     "models.judge_scores.wire": "a contract of its own, which is read and tested without a server",
     "plugin.root_folder": "a run whose command line names no option of ours does not import it",
-    "report.page.scene_cards": "what scenes.js is sent, apart from what a scene is",
     "plugin.shortfalls": "what exit code 0 promises, which is read apart from how a run ends",
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 176
-MOST_LINES = 72_600
+MOST_LINES = 72_700
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path

@@ -142,11 +142,7 @@ def overlaid(clip: Clip, by: Clip, level_db: float = 0.0, rate_hz: int = RATE_HZ
 
 
 def in_scene(
-    clips: Sequence[Clip],
-    placements: Sequence[Placement],
-    frames: int,
-    ducked: Spans = (),
-    floor: str = MINUS_9_DB,
+    clips: Sequence[Clip], placements: Sequence[Placement], frames: int, ducked: Spans = (), floor: str = MINUS_9_DB
 ) -> Clip:
     """The clips at their ``placements`` in a scene of ``frames`` at 16 kHz: :mod:`pytest_audiobench.audio.scene`.
 
@@ -291,14 +287,15 @@ def _longest(lengths_s: Sequence[float], parameters: Parameters) -> float:
     return max(lengths_s)
 
 
-def _mixture_s(lengths_s: Sequence[float], parameters: Parameters) -> float:
-    return min(lengths_s) if dict(parameters).get("length") == "shortest" else max(lengths_s)
-
-
 _RULES = {
     (rule.name, rule.version): rule
     for rule in (
-        Rule("mixture", 1, _mixture, _mixture_s),
+        Rule(
+            "mixture",
+            1,
+            _mixture,
+            lambda all_s, given: (min if dict(given).get("length") == "shortest" else max)(all_s),
+        ),
         Rule("alone", 1, _alone, _first),
         Rule("noise", 1, _noise, _first),
         Rule("room", 1, _room, _first),

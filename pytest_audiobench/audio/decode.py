@@ -32,20 +32,8 @@ from pytest_audiobench.audio.clip import (
     SynthesisSource,
 )
 from pytest_audiobench.audio.long_sound import LONG_FRAMES, LongSound, pieces, resampled, room_for, spooled
-from pytest_audiobench.audio.sound_file import (
-    LONGEST_S,
-    Amount,
-    SoundStream,
-    SourceSound,
-    encoded_stream,
-    read_bytes,
-)
-from pytest_audiobench.audio.source_samples import (
-    file_excerpt,
-    file_sound,
-    made_sound,
-    source_stream,
-)
+from pytest_audiobench.audio.sound_file import LONGEST_S, Amount, SoundStream, SourceSound, encoded_stream, read_bytes
+from pytest_audiobench.audio.source_samples import file_excerpt, file_sound, made_sound, source_stream
 from pytest_audiobench.errors import AudioError
 
 MOST_VALUES = 1 << 31

@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -34,7 +35,7 @@ _Place: TypeAlias = tuple[str, str, CellKey | None]
 """A folder, a path within it, and which cell of that file."""
 
 
-class AudioIndex:
+class AudioIndex(AbstractContextManager["AudioIndex"]):
     """Files' digests and header durations; the file system is asked only whether they changed.
 
     ``path`` is the SQLite file that remembers, None for a memory that ends with the process. A file is not
@@ -49,9 +50,6 @@ class AudioIndex:
     def is_persistent(self) -> bool:
         """Whether the next process will know what this one learned."""
         return self._memory.is_persistent
-
-    def __enter__(self) -> AudioIndex:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -8,9 +8,9 @@ one complete file of uneven bit rate.
 
 from __future__ import annotations
 
-import os
+import errno
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import reduce
 from io import BytesIO
 from math import ceil
@@ -153,20 +153,48 @@ def read_excerpt(source: FileSource, path: str, start_s: float, end_s: float, am
         return Recording(samples, sound.samplerate, sound.frames, sound.channels, is_whole=False)
 
 
+class _Watched:
+    """A file for libsndfile, which takes an error of the system for zeros or the file's end, even in a header.
+
+    It has no name: one ending in .raw would be taken for headerless samples.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "rb", buffering=0)  # noqa: SIM115 (closed by close)
+        self.seek, self.tell, self.close = self._file.seek, self._file.tell, self._file.close
+        self.error: OSError | None = None
+
+    def readinto(self, buffer: memoryview) -> int:
+        try:
+            return self._file.readinto(buffer)
+        except OSError as error:
+            self.error = error
+            return 0
+
+
 @contextmanager
 def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, BinaryIO]]:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    except OSError as error:
-        raise FileUnreachable(
-            f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions"
-        ) from None
-    try:
-        # By descriptor: a name ending in .raw would be taken for headerless samples.
-        with _open(str(source), descriptor) as sound, open(path, "rb") as file:
-            yield sound, file
-    finally:
-        os.close(descriptor)
+    with ExitStack() as files:
+        try:
+            watched = files.enter_context(closing(_Watched(path)))
+            file = files.enter_context(open(path, "rb"))
+        except OSError as error:
+            raise FileUnreachable(
+                f"{source}: cannot be read ({error.strerror}); correct {path} or its permissions"
+            ) from None
+        try:
+            with _open(str(source), watched) as sound:
+                yield sound, file
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):  # of a file that sound is written to meanwhile
+                raise
+            watched.error = error
+        except AudioError:
+            if watched.error is None:
+                raise
+        if watched.error is not None:
+            why = f"{source}: cannot be read ({watched.error.strerror})"
+            raise FileUnreachable(f"{why}; look at the disk of {path}, and try again")
 
 
 def read_bytes(name: str, data: bytes, reach_s: float | None, amount: Amount) -> SourceSound:
@@ -232,7 +260,7 @@ def _check_amount(name: str, frames: int, channels: int, rate_hz: int, amount: A
         raise LongSound(frames)
 
 
-def _open(name: str, file: int | BinaryIO) -> soundfile.SoundFile:
+def _open(name: str, file: _Watched | BinaryIO) -> soundfile.SoundFile:
     try:
         return soundfile.SoundFile(file, closefd=False)
     except soundfile.SoundFileError as error:

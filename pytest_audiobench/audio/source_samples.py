@@ -50,7 +50,10 @@ def file_sound(source: FileSource | CellSource, reach_s: float | None, amount: A
 
     def read() -> Recording:
         if isinstance(source, CellSource):
-            return _read_cell(source, located.path, reach_s, amount)
+            content = read_cell(source, located.path)
+            if isinstance(content, bytes):
+                return read_encoded(str(source), content, reach_s, amount)
+            return Recording(content, source.rate_hz or 0, len(content), 1, is_whole=True)
         return read_file(source, located.path, reach_s, amount)
 
     if _is_settled(located.key):
@@ -58,13 +61,6 @@ def file_sound(source: FileSource | CellSource, reach_s: float | None, amount: A
     else:
         recording = read()
     return recording.sound(str(source), reach_s, amount)
-
-
-def _read_cell(source: CellSource, path: str, reach_s: float | None, amount: Amount) -> Recording:
-    content = read_cell(source, path)
-    if isinstance(content, bytes):
-        return read_encoded(str(source), content, reach_s, amount)
-    return Recording(content, source.rate_hz or 0, len(content), 1, is_whole=True)
 
 
 def _place(source: FileSource | CellSource, key: FileKey) -> Hashable:

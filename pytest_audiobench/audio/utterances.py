@@ -103,16 +103,12 @@ def _speak(voice: Voice, missing: dict[str, Path]) -> None:
     for start in range(0, len(texts), _BATCH):
         portion = texts[start : start + _BATCH]
         for text, pcm in zip(portion, speak(voice, portion), strict=True):
-            _write(missing[text], pcm)
-
-
-def _write(path: Path, pcm: Pcm) -> None:
-    """Whole or not at all."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-        try:
-            file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
-            file.flush()
-        except OSError:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, path)
+            path = missing[text]
+            with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
+                try:
+                    file.write(wav_bytes(pcm.astype(np.float32) / np.float32(32768), RATE_HZ))
+                    file.flush()
+                except OSError:
+                    os.unlink(file.name)
+                    raise
+            os.replace(file.name, path)

@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_audiobench import published_figures
-    from pytest_audiobench.published_figures.compare import comparisons, fitting
+    from pytest_audiobench.published_figures.compare import by_other_encoders, comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
     from pytest_audiobench.rescoring.output import write_rescored_run
@@ -58,11 +58,15 @@ def run(args: argparse.Namespace) -> int:
         rescored = rescore(source, wanted)
     else:
         rescored = write_rescored_run(args.out, source, wanted, ["audiobench", *sys.argv[1:]])
-    compared = {}
+    compared, other_encoders = {}, list[str]()
     for number, item in enumerate(rescored.items):
         relevant = fitting(item, figures)
-        compared[number] = comparisons(item, relevant if relevant or len(rescored.items) > 1 else figures)
-    if figures and not any(compared.values()):
+        relevant = relevant if relevant or len(rescored.items) > 1 else figures
+        compared[number] = comparisons(item, relevant)
+        if note := by_other_encoders(item, relevant):
+            other_encoders.append(f"{item.eval}: {note}")
+    rescored.notes.extend(other_encoders)
+    if figures and not any(compared.values()) and not other_encoders:
         note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
         rescored.notes.append(note)
     pooled = [suite for suite in rescored.suites if suite.evals > 1]

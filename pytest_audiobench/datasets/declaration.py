@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from itertools import product
@@ -20,6 +19,7 @@ from pytest_audiobench.datasets.row_files import captures_in, landmark
 from pytest_audiobench.datasets.transforms import filled, template
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes
+from pytest_audiobench.io.user_documents import toml_tables
 from pytest_audiobench.records import reading
 from pytest_audiobench.records.fields import Record
 
@@ -274,8 +274,8 @@ KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
 def read_toml(path: Path) -> dict[str, Any]:
     """The tables of a file. Raises UsageError where it is no TOML."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        return toml_tables(path.read_bytes())
+    except ValueError as error:
         raise UsageError(f"{path} is not valid TOML: {error}") from error
 
 

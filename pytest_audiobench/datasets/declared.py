@@ -291,10 +291,6 @@ def _csv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
         raise UsageError(f"{file} cannot be read ({error}); fetch it again") from None
 
 
-def _tsv_entries(file: Path, data: Layout) -> Iterator[tuple[str, Entry]]:
-    return ((str(number), entry) for number, entry in enumerate(tsv_entries(file, data.header), start=1))
-
-
 def _text_entries(file: Path, _: Layout) -> Iterator[tuple[str, Entry]]:
     """Kaldi's: a line is a key, white space, and words; one that ends behind its key is cut off."""
     for number, line in lines_of_text(file):
@@ -308,7 +304,9 @@ _READERS: Mapping[str, Callable[[Path, Layout], Iterator[tuple[str, Entry]]]] = 
     ".jsonl": _jsonl_entries,
     ".ndjson": _jsonl_entries,
     ".csv": _csv_entries,
-    ".tsv": _tsv_entries,
+    ".tsv": lambda file, data: (
+        (str(number), entry) for number, entry in enumerate(tsv_entries(file, data.header), start=1)
+    ),
     ".txt": _text_entries,
 }
 

@@ -109,12 +109,7 @@ class _Reading:
     """One pass through the rows of a manifest: its samples, what is known of all of them, and all mistakes."""
 
     def __init__(
-        self,
-        file: Path,
-        name: str,
-        cluster: str | None,
-        columns: Columns,
-        repeated: frozenset[bytes] = frozenset(),
+        self, file: Path, name: str, cluster: str | None, columns: Columns, repeated: frozenset[bytes] = frozenset()
     ) -> None:
         self.mistakes = Mistakes()
         self.rows = ManifestRows(file, columns, self.mistakes)

@@ -11,6 +11,7 @@ import math
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import accumulate, islice, pairwise
 from typing import Any, NamedTuple, TypeAlias, overload
@@ -95,10 +96,7 @@ def _numbers(shard: re.Match[str], present: Collection[str]) -> set[str]:
 
 
 def parquet_rows(
-    files: Sequence[FileSource],
-    columns: Collection[str],
-    where: Where | None = None,
-    audio: Rates | None = None,
+    files: Sequence[FileSource], columns: Collection[str], where: Where | None = None, audio: Rates | None = None
 ) -> Iterator[tuple[RowPlace, Row]]:
     """The rows in which every column of ``where`` has its value, each with its place; in the order of the files.
 
@@ -217,7 +215,7 @@ class _Plan(NamedTuple):
     """Columns that clips need and nobody asked for."""
 
 
-class _Shard:
+class _Shard(AbstractContextManager["_Shard"]):
     """One file of rows, open."""
 
     def __init__(self, file: FileSource) -> None:
@@ -228,9 +226,6 @@ class _Shard:
         except AudioError as error:
             raise UsageError(str(error)) from None
         self.groups: int = self._parquet.metadata.num_row_groups
-
-    def __enter__(self) -> _Shard:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._parquet.close()

@@ -47,10 +47,6 @@ def _faithfulness_letter(answer: str, choices: Sequence[str]) -> str | None:
     return next((letter for letter, choice in lettered if answer.lower() in choice.lower()), None)
 
 
-def _gigaspeech_text(text: str, _: Sequence[str]) -> str | None:
-    return None if _GARBAGE.search(text) else " ".join(_PUNCTUATION.sub(" ", text).split())
-
-
 TRANSFORMS: Mapping[str, Transform] = {
     "basename": lambda text, _: text.rpartition("/")[2],
     "before_options": lambda text, _: split_options(text)[0],
@@ -60,7 +56,7 @@ TRANSFORMS: Mapping[str, Transform] = {
     "faithfulness_letter": _faithfulness_letter,
     # As GigaSpeech's gigaspeech_data_prep.sh for Kaldi: punctuation tags are deleted; a segment with a garbage tag
     # is left out.
-    "gigaspeech_text": _gigaspeech_text,
+    "gigaspeech_text": lambda text, _: None if _GARBAGE.search(text) else " ".join(_PUNCTUATION.sub(" ", text).split()),
     "option_text": _option_text,
     "options": lambda text, _: split_options(text)[1],
     "stem": lambda text, _: text.rpartition(".")[0] or text,

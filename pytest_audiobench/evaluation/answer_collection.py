@@ -13,12 +13,7 @@ from typing import NamedTuple, TypeAlias
 from pytest_audiobench.datasets.spool import MOST_IN_MEMORY, LazySequence
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import (
-    PlannedRequest,
-    PlannedRequests,
-    duration_bucket,
-    sample_hash,
-)
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest, PlannedRequests, duration_bucket, sample_hash
 from pytest_audiobench.evaluation.requests import Requester
 from pytest_audiobench.evaluation.selection import SelectedSample, Selection
 from pytest_audiobench.models.messages import Message, Request, Response

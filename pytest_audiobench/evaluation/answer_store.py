@@ -15,11 +15,10 @@ import struct
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
@@ -107,7 +106,7 @@ class _File(NamedTuple):
     """Whether its rows have any: those of an older release, which is only read, have none."""
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """Answers by key. One connection, used by one thread of one process; any number of processes at once.
 
     Reading and writing raise InfrastructureError for a disk that is full or fails, a lock that is not given back, and
@@ -216,7 +215,7 @@ class Store:
     ) -> Iterator[_Row]:
         """The rows of ``keys`` as they were written; of ``runs``, where they are given, alone."""
         query = _READ[table] if file.digests else _READ[table].replace("CAST(digest AS BLOB)", "NULL")
-        for chunk in _chunks(keys):
+        for chunk in (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK)):
             try:
                 rows = file.connection.execute(f"{query}key IN ({','.join('?' * len(chunk))})", chunk).fetchall()
             except _FAILURES as error:
@@ -355,10 +354,7 @@ class Store:
         for file in (self._own, *self._extras):
             file.connection.close()
 
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
@@ -523,10 +519,6 @@ def _note_digest(name: bytes, text: bytes) -> bytes:
     return sha256(name + b"\0" + text).hexdigest()[:32].encode()
 
 
-def _chunks(keys: Sequence[bytes]) -> Iterable[Sequence[bytes]]:
-    return (keys[start : start + _CHUNK] for start in range(0, len(keys), _CHUNK))
-
-
 def _valid_response(response: Response) -> tuple[Response, int]:
     """``response`` as the store will give it back, and how many of its texts had to be repaired."""
     changes, outputs = 0, []
@@ -563,14 +555,7 @@ def _columns(response: Response, detail: Mapping[str, object]) -> tuple[bytes, b
         [output.parts, output.finish] if output.score is None else [output.parts, output.finish, output.score]
         for output in response.outputs
     ]
-    about = {
-        **detail,
-        "usage": response.usage,
-        "latency_s": response.latency_s,
-        "truncated_s": response.truncated_s,
-        "first_token_s": response.first_token_s,
-        "share_s": response.share_s,
-    }
+    about = {**detail, **{name: getattr(response, name) for name in _Detail.__struct_fields__}}
     return _encode(outputs).encode(), _encode(about).encode()
 
 
@@ -606,15 +591,8 @@ def _decoded(decoder: msgspec.json.Decoder[_T], written: bytes) -> _T:
 
 
 def _response(outputs: bytes, detail: bytes) -> Response:
-    about = _decoded(_DETAIL, detail)
-    return Response(
-        outputs=_short_outputs(outputs) if len(outputs) < _SHORT else _outputs(outputs),
-        usage=about.usage,
-        latency_s=about.latency_s,
-        truncated_s=about.truncated_s,
-        first_token_s=about.first_token_s,
-        share_s=about.share_s,
-    )
+    read = _short_outputs if len(outputs) < _SHORT else _outputs
+    return Response(outputs=read(outputs), **msgspec.structs.asdict(_decoded(_DETAIL, detail)))
 
 
 def _is_readable(outputs: bytes, detail: bytes) -> bool:

@@ -10,10 +10,9 @@ from array import array
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import TracebackType
 from typing import NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.decode import decode
@@ -456,7 +455,7 @@ def _decode_requests(requests: Sequence[Request], handle: ModelHandle) -> dict[s
     return played
 
 
-class BatchLocks:
+class BatchLocks(AbstractContextManager["BatchLocks"]):
     """The locks of this process on batches, which the operating system frees when it dies.
 
     A lock is a byte range of one file beside the store, at an offset derived from the key: nothing is left to clean.
@@ -465,7 +464,6 @@ class BatchLocks:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
         self._path = path
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
 
@@ -484,10 +482,7 @@ class BatchLocks:
     def close(self) -> None:
         os.close(self._descriptor)
 
-    def __enter__(self) -> BatchLocks:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -94,11 +94,7 @@ class PlannedRequests(LazySequence[PlannedRequest]):
 
     def element(self, place: int) -> PlannedRequest:
         return PlannedRequest(
-            self.keys[place],
-            self._buckets[place],
-            self._windows[place],
-            self._durations[place],
-            self._id_hashes[place],
+            self.keys[place], self._buckets[place], self._windows[place], self._durations[place], self._id_hashes[place]
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pytest_audiobench.evaluation.answer_collection import as_played
 from pytest_audiobench.evaluation.hashes import settings_hash
@@ -19,6 +19,7 @@ from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.answer_failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
+from pytest_audiobench.records.baseline import BaselineEval
 from pytest_audiobench.records.fields import Status
 from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 
@@ -112,20 +113,19 @@ def comparable_eval(
     """The comparable form of an eval, from its record and its rows (:func:`comparable_rows` for those just scored)."""
     return ComparableEval(
         source=source,
-        eval=record.eval,
-        suite=record.suite,
         model=record.model,
         spec=spec,
-        dataset=record.dataset,
-        protocol=record.protocol,
-        epochs=record.epochs,
-        limited=record.limited,
-        cluster=record.cluster,
+        **eval_facts(record),
         scorers={scorer.name: scorer.signature for scorer in record.scorers},
         metrics=metrics_by_scorer([(metric.scorer, metric.name) for metric in record.metrics if not metric.group]),
-        hashes=record.hashes,
         rows=rows,
     )
+
+
+def eval_facts(record: ItemRecord | ComparableEval | BaselineEval) -> dict[str, Any]:
+    """What every record of an eval says of it by the same names, in the order of a baseline's file."""
+    names = ("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes")
+    return {name: getattr(record, name) for name in names}
 
 
 def comparable_ahead(

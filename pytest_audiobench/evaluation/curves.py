@@ -206,19 +206,19 @@ class _MetricSeries:
         for point in self.points:
             reference = self._reference(point)
             if reference is not None and reference != point.perturbation:
-                difference = self._sums.difference(self._columns[reference], self._columns[point.perturbation])
+                drop, pairs, worse, better = self._sums.difference(
+                    self._columns[reference], self._columns[point.perturbation]
+                )
                 yield DifferenceRecord(
                     perturbation=point.perturbation,
                     reference=reference,
-                    drop=finite(difference.drop.value),
-                    lower=finite(difference.drop.lower),
-                    upper=finite(difference.drop.upper),
-                    p=finite(difference.drop.p),
+                    drop=finite(drop.value),
+                    **{name: finite(getattr(drop, name)) for name in ("lower", "upper", "p")},
                     p_holm=None,
-                    pairs=difference.pairs,
-                    worse=difference.worse,
-                    better=difference.better,
-                    method=difference.drop.method,
+                    pairs=pairs,
+                    worse=worse,
+                    better=better,
+                    method=drop.method,
                 )
 
     def _reference(self, point: PointRecord) -> str | None:

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from pytest_audiobench.evaluation import batch_plan
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers, collect_rerun_answers
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
-from pytest_audiobench.evaluation.batch_plan import PlannedRequest
+from pytest_audiobench.evaluation.batch_plan import PlannedRequest, planned_batches
 from pytest_audiobench.evaluation.selection import Selection
 from pytest_audiobench.models.model import Limits
 from pytest_audiobench.protocols.protocol import Protocol
@@ -63,11 +62,7 @@ def batches_of(size: int) -> RerunVariant:
 
 def reversed_order() -> RerunVariant:
     """The planned batches from last to first, each turned round."""
-    return RerunVariant(
-        "reversed",
-        2,
-        lambda planned, limits: [batch[::-1] for batch in batch_plan.planned_batches(planned, limits)[::-1]],
-    )
+    return RerunVariant("reversed", 2, lambda *plan: [batch[::-1] for batch in planned_batches(*plan)[::-1]])
 
 
 def of_dtype(dtype: str) -> RerunVariant:

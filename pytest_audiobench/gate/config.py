@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import Mistakes, near, nearest
+from pytest_audiobench.io.user_documents import toml_tables
 
 if TYPE_CHECKING:
     from pytest_audiobench.gate.thresholds import Line, Threshold
@@ -162,8 +162,8 @@ def rules_file(folder: Path) -> Path | None:
 def read_rules(file: Path) -> Rules:
     """The rules of one TOML file; a file called ``pyproject.toml`` holds them under ``[tool.audiobench]``."""
     try:
-        table: Any = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        table: Any = toml_tables(file.read_bytes())
+    except ValueError as error:
         raise UsageError(f"{file.name} is not TOML in UTF-8: {error}") from None
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None

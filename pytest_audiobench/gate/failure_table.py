@@ -73,8 +73,7 @@ def failure_table(
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     numbers = _Numbers(
-        {_key(metric): metric for metric in metrics},
-        {scorer.name: scorer.coverage.skipped for scorer in scorers},
+        {_key(metric): metric for metric in metrics}, {scorer.name: scorer.coverage.skipped for scorer in scorers}
     )
     scorers_shown = {metric.scorer for metric in metrics}
     if len(scorers_shown - {None}) > _MANY:

@@ -13,6 +13,10 @@ from pytest_audiobench.audio.clip import PlayedAudio as PlayedAudio
 Finish: TypeAlias = Literal["stop", "length", "refusal", "unknown"]
 _FINISHES: tuple[Finish, ...] = get_args(Finish)
 
+Task: TypeAlias = Literal["choice", "transcription", "events", "open"]
+"""What is asked, for listeners that are no language models: an option, the words spoken, a list of events, else."""
+TASKS: tuple[Task, ...] = get_args(Task)
+
 
 def known_finish(finish: str | None) -> Finish:
     """``finish``; "unknown" for a server's own word, which a run's files have no place for."""
@@ -73,7 +77,7 @@ class Request:
     """The sample's."""
     stage: str
     """The name of the protocol's stage."""
-    task: Literal["choice", "transcription", "events", "open"]
+    task: Task
     """This and ``choices`` repeat what the messages say, for listeners that are no language models."""
     messages: tuple[Message, ...]
     """What is said to the model, in turns."""

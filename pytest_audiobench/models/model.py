@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
-from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.messages import TASKS, Ask, Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Limits:
     """How many clips one request must hold: 1 for a model that cannot be asked without audio."""
     pads_to_s: float | None = None
     """The length to which the front end fills every clip up; None where it fills up to the longest of a batch."""
-    tasks: tuple[str, ...] = ("choice", "transcription", "events", "open")
+    tasks: tuple[str, ...] = TASKS
     """Those that the model can do: evals of others are skipped."""
     chunked_tasks: tuple[str, ...] = ()
     """Tasks for which clips are not cut: the adapter takes them whole and asks piece by piece."""
@@ -63,7 +63,8 @@ class Model(Protocol):
     A model may also have, each looked for by name: ``in_process`` (True where its weights fill a device: with workers
     it is then loaded once for each device and shared), ``hearing`` (a :class:`Hearing`, or None before it is known),
     ``digest_of`` (set by the run: hashes a file and remembers it), ``budget`` (set by the run: what may still be
-    spent), ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
+    spent), ``part_store`` (set by the run: opens the store, where a pipeline keeps what its parts answer),
+    ``served_by`` (set by the run, where it starts the model's server: the digest of its command), ``endpoint``
     (where it is asked, if its fingerprint can be had without asking), ``judgings`` (the names of the judgings whose
     prompts it can be asked, of a model that is nothing but a judge), ``is_mere_name`` (True where the
     fingerprint would be the same for other weights: under a gate its answers of earlier runs do not count),

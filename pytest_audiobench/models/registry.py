@@ -21,6 +21,7 @@ KINDS: dict[str, str | Factory] = {
     "http": "pytest_audiobench.models.predictions_v1.model:PredictionsModel",
     "judge-scores": "pytest_audiobench.models.judge_scores.model:JudgeScores",
     "openai": "pytest_audiobench.models.openai.model:OpenAIModel",
+    "pipeline": "pytest_audiobench.models.pipeline.model:Pipeline",
     "replay": "pytest_audiobench.models.replay.model:Replay",
 }
 

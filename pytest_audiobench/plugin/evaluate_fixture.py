@@ -25,6 +25,7 @@ from pytest_audiobench.errors import (
     UsageError,
     disk_errors,
 )
+from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
@@ -139,14 +140,13 @@ class Evaluator:
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
-                reasons = protocol.options.get("reasoning") is not False
-                scorers = style_scorers(self.style, dataset.name, reasons)
+                scorers = style_scorers(self.style, dataset.name, protocol.options.get("reasoning") is not False)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             named, _ = self._session.data_folders
             named.lookups.clear()
             try:
-                return self._evaluate(dataset, protocol, self._next(name, samples, control))
+                return self._evaluate(dataset, protocol, self._next(name, samples, control or self._requirements.drawn))
             finally:
                 self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
 
@@ -184,7 +184,8 @@ class Evaluator:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
             self._session.announce(self._handle)
-            self._session.announce_judges(evaluation.result.record.judges)
+            for alias in evaluation.result.record.judges:
+                self._session.announce(self._session.judges[alias], "judge")
         except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
             if isinstance(error, DataNotFound):
@@ -237,12 +238,7 @@ class Evaluator:
             self._session.announce(self._handle)
 
     def record(
-        self,
-        name: str,
-        value: Any,
-        direction: Literal["higher", "lower"],
-        unit: str,
-        group: Mapping[str, str] | None,
+        self, name: str, value: Any, direction: Literal["higher", "lower"], unit: str, group: Mapping[str, str] | None
     ) -> Metric:
         """A number of the test's own, put beside the metrics of its evals."""
         with test_errors(), self._failures_noted():
@@ -403,6 +399,6 @@ class Evaluator:
                 with test_errors():
                     text = write_submission(self._session.place.folder, evaluation, places)
                 warnings.append(text.replace(f"{self._item.config.rootpath}{os.sep}", ""))
-        record = replace(record, outcome=outcome, message=message, warnings=warnings)
+        record = replace(record, outcome=outcome, message=repaired(message)[0], warnings=warnings)
         write_part(self._session.place.parts, record, lines._replace(compared=compared))
         self._item.user_properties.extend(properties(record))

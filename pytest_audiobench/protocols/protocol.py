@@ -13,7 +13,7 @@ from pytest_audiobench import extensions
 from pytest_audiobench.datasets.sample import Field, Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import nearest
-from pytest_audiobench.models.messages import Message, Response, Settings
+from pytest_audiobench.models.messages import Message, Response, Settings, Task
 from pytest_audiobench.protocols.answer_failures import Expects
 
 Status: TypeAlias = Literal["parsed", "unparsed", "refused", "empty", "out_of_range", "truncated"]
@@ -85,7 +85,7 @@ class Stage:
     What a judge or an extractor said is shown to nobody. All but a judge must not know the answer: :meth:`messages`
     hands them the sample without references, and of its metadata only ``fields``.
     """
-    task: Literal["choice", "transcription", "events", "open"] = "open"
+    task: Task = "open"
     """What listeners that are no language models do."""
     settings: Settings = field(default_factory=Settings)
     """How to generate."""
@@ -315,27 +315,23 @@ class Protocol:
         A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
         is not among ``available``, and for a named scorer whose parts are not installed.
         """
-        if not self.available.keys() >= set(names):
-            return self.extended()._with_scorers(names)
-        return self._with_scorers(names)
-
-    def extended(self) -> Protocol:
-        """The same with the scorers of every installed extension."""
-        extensions.load()
-        return replace(self)
-
-    def _with_scorers(self, names: Sequence[str]) -> Protocol:
+        known = self if self.available.keys() >= set(names) else self.extended()
         chosen: dict[str, None] = {}
-        unavailable = self._unavailable() if ALL in names else {}
+        unavailable = known._unavailable() if ALL in names else {}
         for name in names:
-            for scorer in self._sweep(unavailable) if name == ALL else (name,):
-                chosen.update(dict.fromkeys((scorer, *self._scorer(scorer).companions)))
+            for scorer in known._sweep(unavailable) if name == ALL else (name,):
+                chosen.update(dict.fromkeys((scorer, *known._scorer(scorer).companions)))
         if not chosen:
             why = "; ".join(unavailable.values()) or "name one"
             raise UsageError(f"{self.name} can be scored by no scorer here: {why}")
         notes = tuple(_omissions(unavailable))
         swept = frozenset(chosen) - frozenset(names) if ALL in names else frozenset()
-        return replace(self, scorers=tuple(self._scorer(name) for name in chosen), notes=notes, swept=swept)
+        return replace(known, scorers=tuple(known._scorer(name) for name in chosen), notes=notes, swept=swept)
+
+    def extended(self) -> Protocol:
+        """The same with the scorers of every installed extension."""
+        extensions.load()
+        return replace(self)
 
     @property
     def fits_any_sample(self) -> bool:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_audiobench.evaluation.comparable_eval import encoder_of
 from pytest_audiobench.published_figures.registry import Published
 from pytest_audiobench.records.run import ItemRecord, SuiteRecord
-from pytest_audiobench.report.formatting import PERCENT_UNITS
+from pytest_audiobench.report.formatting import PERCENT_UNITS, counted
 from pytest_audiobench.report.scorer_comparison import ScorerTable, scale, scorer_tables
 
-_OURS: Mapping[str, tuple[str, ...]] = {
+OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "accuracy_llm_judge": ("accuracy",),
     "accuracy_gptoss_or_qwen3_judge": ("accuracy",),
     "string_match": ("accuracy",),
@@ -19,7 +20,10 @@ _OURS: Mapping[str, tuple[str, ...]] = {
     "following_rate": ("following",),
     "bleu4": ("bleu",),
     "rouge_l": ("rouge_l", "rouge_l_google"),
-    "wer": ("wer", "osr_wer"),
+    "wer": ("wer", "osr_wer", "matched_wer"),
+    "f1": ("scene_f1",),
+    "recall": ("scene_recall",),
+    "predicted": ("events_guessed",),
 }
 """Published metrics that have other names here; the first that was measured is taken."""
 _WORD = re.compile(r"[a-z0-9]+")
@@ -72,10 +76,29 @@ def fitting(item: ItemRecord, values: Sequence[Published]) -> list[Published]:
     return [value for value in values if words.issuperset(_WORD.findall(value.dataset.lower().replace("_", " ")))]
 
 
+def by_other_encoders(owner: ItemRecord | SuiteRecord, values: Sequence[Published]) -> str:
+    """What is to be said of those of ``values`` that are by an encoder that no scorer of ``owner`` has; else empty."""
+    here = {encoder_of(scorer.signature) for scorer in owner.scorers} - {""}
+    other = [value for value in values if here and not any(_is_by(value, scorer.signature) for scorer in owner.scorers)]
+    if not other:
+        return ""
+    there = ", ".join(sorted({value.encoder for value in other}))
+    return (
+        f"{counted(len(other), 'published figure')} by the encoder {there}, here {', '.join(sorted(here))}: figures "
+        "by different encoders are never compared"
+    )
+
+
+def _is_by(published: Published, signature: str) -> bool:
+    """Whether a scorer of this signature has the encoder that the figure is by, if it is by one."""
+    name = encoder_of(signature).partition("(")[0].partition("|")[0]
+    return not published.encoder or name.lower() == published.encoder.rpartition("/")[2].lower()
+
+
 def _comparison(by_metric: Mapping[str, ScorerTable], published: Published) -> Iterator[Comparison]:
-    names = _OURS.get(published.metric, (published.metric,))
+    names = OTHER_NAMES.get(published.metric, (published.metric,))
     sweep = next((by_metric[name] for name in names if name in by_metric), None)
-    rows = [row for row in sweep.rows if row.value is not None] if sweep else []
+    rows = [row for row in sweep.rows if row.value is not None and _is_by(published, row.signature)] if sweep else []
     if not sweep or not rows:
         return
     factor = scale(sweep.unit)

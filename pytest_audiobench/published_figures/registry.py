@@ -1,9 +1,9 @@
 """The published figures, read from ``tables/*.json``: one file for each source.
 
 A file has "benchmark", "source" and "tables"; a table says what its values share (metric, unit, protocol, checkpoint,
-same_data, code_public, conditions, decimals as printed, "samples" by data set) and holds "values" as model → data set →
-value. A value is a number, or an object with "value" and what is its own (conditions, disputed, n, same_data, protocol,
-delta_of), or a list of such where one cell was published under several conditions.
+same_data, code_public, encoder, conditions, decimals as printed, "samples" by data set) and holds "values" as model →
+data set → value. A value is a number, or an object with "value" and what is its own (conditions, disputed, n,
+same_data, protocol, delta_of), or a list of such where one cell was published under several conditions.
 """
 
 from __future__ import annotations
@@ -21,7 +21,17 @@ _WORDS = re.compile(r"[A-Za-z]+|[\d.]+")
 _BETWEEN = re.compile(r"[/\s]+")
 _PLAIN = re.compile(r"[^0-9a-z]+")
 _OF_FILE = ("benchmark", "source")
-_OF_TABLE = ("metric", "unit", "protocol", "checkpoint", "same_data", "code_public", "conditions", "decimals")
+_OF_TABLE = (
+    "metric",
+    "unit",
+    "protocol",
+    "checkpoint",
+    "same_data",
+    "code_public",
+    "encoder",
+    "conditions",
+    "decimals",
+)
 
 
 class Published(NamedTuple):
@@ -42,6 +52,8 @@ class Published(NamedTuple):
     """Whether it was measured on the whole published data."""
     code_public: bool | None = None
     """Whether its scorer can be read."""
+    encoder: str = ""
+    """The text encoder that it is by; empty for figures without one."""
     conditions: str = ""
     decimals: int | None = None
     """How many the source printed."""

@@ -37,7 +37,17 @@ _RUN = FileKind("run's record", "pytest", "it was edited, or cut: run again, whi
 
 def read_run(path: Path) -> RunRecord:
     """The record in a run's run.json; raises as :func:`read_file`."""
-    return read_file(path, _RUN, RunRecord, MOST_BYTES)
+    record = read_file(path, _RUN, RunRecord, MOST_BYTES)
+    for item in record.items:
+        scorers = {(scorer.name, scorer.signature) for scorer in item.scorers}
+        for metric in item.metrics:
+            if metric.scorer is not None and (metric.scorer, metric.signature) not in scorers:
+                of_whom = f"{metric.scorer} ({metric.signature}), which is none of the item's scorers"
+                raise UsageError(
+                    f"{path}: items {short_repr(item.eval)}, metrics {short_repr(metric.name)} is by {of_whom}: "
+                    f"{_RUN.remedy}"
+                )
+    return record
 
 
 def read_file(path: Path, kind: FileKind, record: type[RecordType], most_bytes: int) -> RecordType:

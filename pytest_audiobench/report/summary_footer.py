@@ -84,11 +84,16 @@ def interval_lines(record: RunRecord) -> list[str]:
         headline = item.scorers[0].name if item.scorers and not item.control else None
         shown = main_metrics(metric.name for metric in item.metrics)
         for metric in item.metrics:
-            reason = metric.method.removeprefix("no interval: ")
+            remark, _, reason = metric.method.rpartition("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
             is_headline = headline is not None and metric.scorer == headline and not metric.group
             if is_headline and metric.name in shown and reason.endswith(" needed"):
-                evals_by_reason.setdefault(f"no interval of {metric.name}: {reason}", {})[item.eval] = None
+                said = (
+                    f"{remark}{metric.name} has no interval: {reason}"
+                    if remark
+                    else f"no interval of {metric.name}: {reason}"
+                )
+                evals_by_reason.setdefault(said, {})[item.eval] = None
     return [
         f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
         for reason, evals in evals_by_reason.items()

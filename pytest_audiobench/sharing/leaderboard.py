@@ -11,13 +11,16 @@ each other, in either direction, so that any false difference in a table has at 
 
 A model that has no value, or of which more than ``MOST_UNASKED`` of the samples could not be asked, has no rank: it
 could lead by what it was spared, and nobody could be compared with it.
+
+Where one metric does not tell enough, ``COMPANIONS`` says what stands beside it: a second metric, by which models are
+ranked too, and one that must be above 0 in whoever has a rank. Both rankings then share alpha.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from pytest_audiobench.comparison.comparison_lines import estimate, parse_rate, pooled
@@ -37,6 +40,23 @@ from pytest_audiobench.sharing.submission_collection import Collection, Rejected
 MOST_UNASKED = MOST_UNMATCHED / 2
 """Of two models that are ranked no more samples are unmatched than a paired test allows."""
 
+
+class Companions(NamedTuple):
+    """What stands beside a metric in the tables by it."""
+
+    second: str
+    """The metric that models are ranked by too."""
+    listening: str
+    """The metric that says whether a model listens: who has no interval of it above 0 has no rank."""
+    columns: Sequence[str]
+
+
+_OF_SCENES = ("iou", "wer_all", "how", "snd", "spk_acc", "halluc", "events_guessed", "events_true")
+COMPANIONS: Mapping[str, Companions] = {
+    "reward": Companions("scene_f1", "adds_over_other", _OF_SCENES),
+    "scene_f1": Companions("reward", "adds_over_other", _OF_SCENES),
+}
+
 _ASKED = ("data", "audio", "prompts", "settings", "seeds")
 
 
@@ -49,20 +69,41 @@ class Measured(NamedTuple):
     estimate: Estimate
     parse_rate: float | None
 
+    def by(self, metric: str) -> Measured:
+        """The same side by another metric of its scorer."""
+        kind = metric_kind(metric)
+        return self._replace(kind=kind, estimate=estimate(self.side, kind, self.side.headline, {}))
 
-@dataclass(frozen=True)
-class Row:
-    """A model in a table."""
+
+class Place(NamedTuple):
+    """Where a model stands by one metric."""
 
     rank: int | None
     measured: Measured
     behind: RegressionRecord | None
     """The comparison of the best with it; None for the best itself."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A model in a table."""
+
+    place: Place
     unranked: str
     also: Sequence[str]
     """Other signers of the same answers."""
     superseded: Sequence[Measured]
     """Earlier submissions of the model by the same signers, with other answers."""
+    second: Place | None = None
+    """By the second of the table's companions; None where it has none."""
+    columns: Mapping[str, Measured] = field(default_factory=dict)
+    """The others of the companions."""
+    is_listening: bool = True
+    """Whether the companion that says so is above 0."""
+
+    @property
+    def measured(self) -> Measured:
+        return self.place.measured
 
 
 @dataclass(frozen=True)
@@ -80,6 +121,7 @@ class Table:
     comparisons: int
     """Among how many alpha is divided."""
     rows: Sequence[Row]
+    companions: Companions | None = None
 
 
 @dataclass(frozen=True)
@@ -152,18 +194,39 @@ def _task(measured: Measured) -> tuple[str, ...]:
 
 
 def _table(task: tuple[str, ...], entries: Sequence[Measured]) -> Table:
-    suite, inputs, _, scorer, signature = task
+    suite, inputs, metric, scorer, signature = task
+    companions = COMPANIONS.get(metric)
+    if companions and any(not {*companions[:2]} <= {*entry.side.metrics[scorer]} for entry in entries):
+        companions = None
     runs = sorted(_of_signers(entries), key=lambda of_signer: _worth(of_signer[-1]))
-    fit = [of_signer for of_signer in runs if not _unranked(of_signer[-1])]
-    runs = [*fit, *(of_signer for of_signer in runs if _unranked(of_signer[-1]))]
+    fit = [of_signer for of_signer in runs if not _unranked(of_signer[-1], companions)]
+    runs = [*fit, *(of_signer for of_signer in runs if _unranked(of_signer[-1], companions))]
     newest = [of_signer[-1] for of_signer in runs]
-    terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)))
-    placed = [*zip(*_ranked(newest[: len(fit)], terms), strict=True), *[(None, None)] * (len(runs) - len(fit))]
-    rows = [_row(of_signer[-1], of_signer, *place) for of_signer, place in zip(runs, placed, strict=True)]
+    terms = Terms(ALPHA, max(1, len(fit) * (len(fit) - 1)) * (2 if companions else 1))
+    places = _places(newest, len(fit), terms)
+    seconds: list[Place | None] = [None] * len(runs)
+    if companions:
+        seconds[:] = _places([run.by(companions.second) for run in newest], len(fit), terms)
+    rows = [_row(*entry, companions) for entry in zip(runs, places, seconds, strict=True)]
     any_ = newest[0].report.submission.payload
     evals = [entry.eval for entry in any_.items]
     limit = any_.limit if any_.limited else None
-    return Table(suite, inputs, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows)
+    return Table(suite, inputs, newest[0].kind, scorer, signature, evals, limit, terms.lines, rows, companions)
+
+
+def _places(entries: Sequence[Measured], ranked: int, terms: Terms) -> list[Place]:
+    """Where each of ``entries`` stands, the first ``ranked`` of which have a rank: the others are compared with the
+    best of these, if they can be.
+    """
+    order = sorted(range(ranked), key=lambda at: _worth(entries[at]))
+    placed = dict(zip(order, zip(*_ranked([entries[at] for at in order], terms), strict=True), strict=True))
+    places = []
+    for at, entry in enumerate(entries):
+        rank, behind = placed.get(at, (None, None))
+        if rank is None and order and not _unranked(entry):
+            behind = _behind(entries[order[0]], entry, terms)
+        places.append(Place(rank, entry, behind))
+    return places
 
 
 def _of_signers(entries: Sequence[Measured]) -> list[list[Measured]]:
@@ -191,14 +254,25 @@ def _when(measured: Measured) -> tuple[str, str]:
     return measured.report.submission.payload.submitted_at, measured.report.name
 
 
-def _unranked(measured: Measured) -> str:
+def _unranked(measured: Measured, companions: Companions | None = None) -> str:
     rows, scorer = measured.side.rows, measured.side.headline
     if (failed := sum(row.statuses[scorer] == "error" for row in rows)) > MOST_UNASKED * len(rows):
         return (
             f"{failed} of {len(rows)} samples could not be asked, more than {100.0 * MOST_UNASKED:g} %: run it again, "
             "which asks only these"
         )
-    return "it has no value" if math.isnan(measured.estimate.value) else ""
+    if math.isnan(measured.estimate.value):
+        return "it has no value"
+    if companions and not _is_listening(measured, companions):
+        added = measured.by(companions.listening).estimate
+        why = f" ({added.method.rpartition('; ')[2]})" if added.lower is None else ""
+        return f"it is not shown to listen: it has no interval of {companions.listening} above 0{why}"
+    return ""
+
+
+def _is_listening(measured: Measured, companions: Companions) -> bool:
+    lower = measured.by(companions.listening).estimate.lower
+    return lower is not None and lower > 0.0
 
 
 def _worth(measured: Measured) -> tuple[bool, float, str]:
@@ -216,8 +290,7 @@ def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[
     while rest:
         leader, worse = rest[0], []
         for at in rest[1:]:
-            line = Line(entries[at].kind.name, (("scorer", entries[at].side.headline),), "0")
-            record = regression_of(entries[leader].side, entries[at].side, line, terms)
+            record = _behind(entries[leader], entries[at], terms)
             behind[at] = behind[at] or record
             if record.status == "regressed":
                 worse.append(at)
@@ -228,13 +301,29 @@ def _ranked(entries: Sequence[Measured], terms: Terms) -> tuple[list[int], list[
     return ranks, behind
 
 
-def _row(measured: Measured, all_: Sequence[Measured], rank: int | None, behind: RegressionRecord | None) -> Row:
+def _behind(best: Measured, entry: Measured, terms: Terms) -> RegressionRecord:
+    line = Line(entry.kind.name, (("scorer", entry.side.headline),), "0")
+    return regression_of(best.side, entry.side, line, terms)
+
+
+def _row(all_: Sequence[Measured], place: Place, second: Place | None, companions: Companions | None) -> Row:
+    measured = place.measured
     answers = _answers(measured)
     are_same = [_answers(run) == answers for run in all_]
     other = [run for run, is_same in zip(all_, are_same, strict=True) if not is_same]
     also = dict.fromkeys(str(run.report.signer) for run, is_same in zip(all_, are_same, strict=True) if is_same)
     others = [signer for signer in also if signer != measured.report.signer]
-    return Row(rank, measured, behind, _unranked(measured), others, other)
+    names = [companions.listening, *companions.columns] if companions else []
+    columns = {name: measured.by(name) for name in names if name in measured.side.metrics[measured.side.headline]}
+    return Row(
+        place,
+        _unranked(measured, companions),
+        others,
+        other,
+        second,
+        columns,
+        not companions or _is_listening(measured, companions),
+    )
 
 
 def _answers(measured: Measured) -> tuple[str, list[object]]:

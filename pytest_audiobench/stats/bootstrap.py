@@ -182,7 +182,7 @@ def resampling(units: Floats | Rows, clusters: Clusters = None) -> Resampling:
     return Resampling(rows[order], np.ones(len(rows)), np.argsort(order), what)
 
 
-def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None) -> Interval:
     """The interval for the value of ``sums``, by 1,000 resamples of ``units``: its samples, or clusters of them.
 
     None for fewer than 20 of them, where ``lacking`` says why, or where all resamples have the same value. Memory for
@@ -201,10 +201,10 @@ def interval_of(units: Resampling, sums: Sums, clusters: Clusters = None, confid
         ends = sums.ends(units.total()[0] / lengths.sum())
         size = size_of(lengths)
         lower, upper = units.reaching(sums.value, Ends(ends.lowest * size, ends.highest * size))
-    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples", confidence)
+    return _percentiles(lower, upper, f"{units.units} {units.what}, {RESAMPLES} resamples")
 
 
-def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+def of_rows(table: Table, clusters: Clusters = None) -> Interval:
     """The interval for what only whole samples tell, such as an error rate over thresholds.
 
     Percentile bootstrap of 200 resamples of the table's rows, or of their clusters, in an order of their own. No
@@ -224,7 +224,7 @@ def of_rows(table: Table, clusters: Clusters = None, confidence: float = CONFIDE
             extra = [] if end is None else [np.repeat(end[int(which * len(end))][None, :], more, axis=0)]
             values_at_end.append(table.value(np.concatenate([rows, *extra])))
     of = f"{units.number} {units.what}, {FEW_RESAMPLES} resamples"
-    return _percentiles(np.array(values[0]), np.array(values[1]), of, confidence)
+    return _percentiles(np.array(values[0]), np.array(values[1]), of)
 
 
 def resampled_rows(table: Table, clusters: Clusters) -> tuple[Floats, int, str]:
@@ -302,15 +302,15 @@ def _weights(generator: np.random.Generator, counts: Floats, drawn: int) -> Floa
     return np.array(resamples, dtype=np.float64)
 
 
-def _percentiles(lower: Floats, upper: Floats, of: str, confidence: float) -> Interval:
+def _percentiles(lower: Floats, upper: Floats, of: str) -> Interval:
     if not (np.isfinite(lower).all() and np.isfinite(upper).all()):
         return none("some resamples have no value")
-    tail = 100.0 * (1.0 - confidence) / 2.0
+    tail = 100.0 * (1.0 - CONFIDENCE) / 2.0
     bounds = float(np.percentile(lower, tail)), float(np.percentile(upper, 100.0 - tail))
     if bounds[1] - bounds[0] <= 1e-12 * max(1.0, abs(bounds[0])):
         # A few right answers tell nothing of the wrong ones that more would bring: [1, 1] would claim certainty.
         return none("every resample gives the same value")
-    return Interval(*bounds, f"bootstrap {100 * confidence:g} %, {of}")
+    return Interval(*bounds, f"bootstrap {100 * CONFIDENCE:g} %, {of}")
 
 
 def distinct(units: Sequence[Row], width: int) -> tuple[Sparse, npt.NDArray[np.intp]]:

@@ -222,9 +222,7 @@ def _studentized(dealt: npt.NDArray[np.int64], counts: npt.NDArray[np.int64], ou
         return np.where(uplift == 0.0, 0.0, uplift / error)
 
 
-def uplift_interval(
-    members: Sequence[Unit], others: Sequence[Unit], seed: str, confidence: float = CONFIDENCE
-) -> Interval:
+def uplift_interval(members: Sequence[Unit], others: Sequence[Unit], seed: str) -> Interval:
     """The interval for the part's rate less the others', by 2,000 resamples of clusters.
 
     The Bayesian bootstrap (Rubin 1981) of either group with one more cluster of average size, the worst there can be
@@ -233,12 +231,12 @@ def uplift_interval(
     if not members or not others:
         return none("no clips")
     generator = np.random.default_rng(seed_of("uplift interval", 1, seed))
-    tail = 100.0 * (1.0 - confidence) / 2.0
+    tail = 100.0 * (1.0 - CONFIDENCE) / 2.0
     (least, most), (least_of_others, most_of_others) = (_reaching(units, generator) for units in (members, others))
     lower = float(np.percentile(least - most_of_others, tail))
     upper = float(np.percentile(most - least_of_others, 100.0 - tail))
     what = f"{len(members)} and {len(others)} clusters, {RESAMPLES} resamples"
-    return Interval(lower, upper, f"Bayesian bootstrap {100 * confidence:g} %, {what}")
+    return Interval(lower, upper, f"Bayesian bootstrap {100 * CONFIDENCE:g} %, {what}")
 
 
 def _reaching(units: Sequence[Unit], generator: np.random.Generator) -> tuple[Floats, Floats]:

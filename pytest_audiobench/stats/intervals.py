@@ -48,7 +48,7 @@ class Interval(NamedTuple):
     method: str
 
 
-def proportion(values: npt.ArrayLike, clusters: Clusters = None, confidence: float = CONFIDENCE) -> Interval:
+def proportion(values: npt.ArrayLike, clusters: Clusters = None) -> Interval:
     """The interval for the share of ones among ``values`` (shape (n,), each 0 or 1).
 
     Clopper and Pearson's for independent samples: at least 95 % at any share and any n, where Wilson's covers rare
@@ -56,8 +56,8 @@ def proportion(values: npt.ArrayLike, clusters: Clusters = None, confidence: flo
     """
     scores, codes, count = _prepared(values, clusters)
     if codes is None and count and ((scores == 0.0) | (scores == 1.0)).all():
-        return exact(int(scores.sum()), count, confidence)
-    return mean_interval(scores, clusters, (0.0, 1.0), confidence)
+        return exact(int(scores.sum()), count)
+    return mean_interval(scores, clusters)
 
 
 def exact(successes: int, trials: int, confidence: float = CONFIDENCE) -> Interval:
@@ -88,7 +88,6 @@ def ratio(
     numerators: npt.ArrayLike,
     denominators: npt.ArrayLike,
     clusters: Clusters = None,
-    confidence: float = CONFIDENCE,
     most: float = math.inf,
     likely: float = 1.0,
 ) -> Interval:
@@ -103,7 +102,7 @@ def ratio(
     total = float(wholes.sum())
     if not total > 0.0:
         return none("the denominators add up to nothing" if total == 0.0 else "a value is not finite")
-    return _weighed(tops, wholes, clusters, _Range(0.0, most, likely), confidence)
+    return _weighed(tops, wholes, clusters, _Range(0.0, most, likely), CONFIDENCE)
 
 
 def linearised(
@@ -111,7 +110,6 @@ def linearised(
     value: Callable[[Floats], tuple[float, Floats]],
     ends: tuple[Floats, Floats],
     clusters: Clusters = None,
-    confidence: float = CONFIDENCE,
 ) -> Interval:
     """The interval for a function of the column sums of ``statistics`` (n, k) that lies in 0 to 1 and that scaling all
     sums does not move; the delta method.
@@ -129,13 +127,13 @@ def linearised(
         lengths = np.bincount(codes, minlength=count).astype(np.float64)
         size = float(lengths @ lengths) / len(first)
     bounds = []
-    for end, probability in zip(ends, (0.5 - confidence / 2.0, 0.5 + confidence / 2.0), strict=True):
+    for end, probability in zip(ends, (0.5 - CONFIDENCE / 2.0, 0.5 + CONFIDENCE / 2.0), strict=True):
         centre, slopes = value(units.sum(axis=0) + size * end)
         moves, of_end = units @ slopes, size * float(end @ slopes)
         spread = (float(moves @ moves) + of_end * of_end) * (count + 1) / (count + 2)
         bounds.append(beta_bound(centre, spread, probability))
     what = "samples" if codes is None else "clusters"
-    return Interval(bounds[0], bounds[1], f"beta {percent(confidence)}, {count} {what}")
+    return Interval(bounds[0], bounds[1], f"beta {percent(CONFIDENCE)}, {count} {what}")
 
 
 class _Range(NamedTuple):

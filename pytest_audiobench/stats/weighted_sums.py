@@ -97,12 +97,7 @@ def area_weights(doses: Sequence[float]) -> list[float]:
 
 
 def mean_interval(
-    points: Points,
-    weights: Sequence[float],
-    most: float = math.inf,
-    likely: float | None = 1.0,
-    confidence: float = CONFIDENCE,
-    least: float = 0.0,
+    points: Points, weights: Sequence[float], most: float = math.inf, likely: float | None = 1.0, least: float = 0.0
 ) -> Interval:
     """The interval of L where ``weights`` are shares of one; of one condition it is :func:`intervals.ratio`'s.
 
@@ -133,15 +128,15 @@ def mean_interval(
             return none(f"{count} {what}, {fewest} needed")
         seen = np.divide(tops, wholes, out=np.zeros_like(tops), where=wholes > 0.0).max(axis=0)
         worst = np.maximum(seen, likely or 0.0)
-    tail = 0.5 - confidence / 2.0
+    tail = 0.5 - CONFIDENCE / 2.0
     lower, upper = _added(tops, wholes, shares, np.zeros(len(shares))), _added(tops, wholes, shares, worst)
     if math.isfinite(most):
         bounds = [
             most * beta_bound(centre / most, variance / most**2, probability)
             for (centre, variance), probability in ((lower, tail), (upper, 1.0 - tail))
         ]
-        return Interval(bounds[0] + least, bounds[1] + least, f"beta {percent(confidence)}, {count} {what}")
-    method = f"gamma {percent(confidence)}, {count} {what}, none unseen beyond {worst.max():.3g}"
+        return Interval(bounds[0] + least, bounds[1] + least, f"beta {percent(CONFIDENCE)}, {count} {what}")
+    method = f"gamma {percent(CONFIDENCE)}, {count} {what}, none unseen beyond {worst.max():.3g}"
     return Interval(gamma_bound(*lower, tail), gamma_bound(*upper, 1.0 - tail), method)
 
 

@@ -70,7 +70,9 @@ def test_a_tone_too_high_for_the_listener_is_refused() -> None:
 
 
 def test_an_unknown_recipe_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"no recipe is named 'thunder' in version 1; there are cafe version 1, "):
+    with pytest.raises(
+        UsageError, match=r"no recipe is named 'thunder' in version 1; there are arpeggio version 1, cafe version 1, "
+    ):
         decode(Clip(SynthesisSource("thunder", 1, (("duration_s", "1"),))), 8_000, None)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -43,11 +42,11 @@ class Tally:
 
 
 def tallies(folder: Path) -> Iterator[Tally]:
-    """Each ``*.json`` of ``folder`` that holds cases, run through our scorers.
+    """Each ``*.json`` of ``folder`` that holds a list of cases, run through our scorers.
 
     Raises UsageError when there is none.
     """
-    found = sorted(path for path in folder.glob("*.json") if _scorers(_kind(path)) is not None)
+    found = sorted(path for path in folder.glob("*.json") if _scorers(path.stem) is not None)
     if not found:
         raise UsageError(f"{folder} holds no reference cases: name the folder of the *.json files")
     for path in found:
@@ -63,7 +62,7 @@ def tallies(folder: Path) -> Iterator[Tally]:
 
 def cases(path: Path) -> Iterator[Case]:
     """Every case of one file with its verdict."""
-    module = _scorers(_kind(path))
+    module = _scorers(path.stem)
     rows: Sequence[Mapping[str, Json]] = json.loads(path.read_bytes())
     own_cases = getattr(module, "cases_of", None)
     yield from (own_cases(rows) if own_cases else (_case(module, row) for row in rows))
@@ -72,13 +71,6 @@ def cases(path: Path) -> Iterator[Case]:
 def metrics_of(path: Path) -> list[str]:
     """The metric names in one file, sorted."""
     return sorted({row["metric"] for row in json.loads(path.read_bytes())})
-
-
-def _kind(path: Path) -> str:
-    """What cases a file holds: a list of cases is named by the file, an object by its schema."""
-    beginning = path.read_bytes()[:200]
-    schema = re.match(rb'\s*{\s*"schema":\s*"([a-z_]+)-cases/1"', beginning)
-    return f"{schema[1].decode()}_cases" if schema else path.stem
 
 
 def _scorers(stem: str) -> Any:

@@ -9,7 +9,6 @@ from .table import cases, same
 
 FOLDER = Path(__file__).parents[2].parent / "shared" / "conformance"
 FILES = sorted(FOLDER.glob("*.json")) if FOLDER.is_dir() else []
-SOUNDSCAPE = FOLDER.parent / "soundscape" / "cases.json"
 
 # A file that holds no cases: a table that a test reads.
 APART = ("timit_phone_maps",)
@@ -22,12 +21,6 @@ def test_every_case_in_scope_agrees_or_is_explained(path):
         pytest.skip(LACKING)
     differing = [case for case in cases(path) if case.verdict == "differs"]
     assert not differing, "\n".join(f"{case.id}: {case.detail[:300]}" for case in differing[:10])
-
-
-@pytest.mark.skipif(not SOUNDSCAPE.is_file(), reason="the cases are not on this machine (../shared/soundscape)")
-def test_lists_of_events_are_read_and_scored_as_in_every_case():
-    differing = [case for case in cases(SOUNDSCAPE) if case.verdict == "differs"]
-    assert not differing, "\n".join(f"{case.id}: {case.detail[:300]}" for case in differing)
 
 
 def test_numbers_are_compared_within_the_tolerance_and_nothing_else_is():

@@ -1,6 +1,8 @@
 """A slice of the campaign: whole runs and kills of fixed seeds. ``python -m tests.faults`` tries many more."""
 
-from . import kills, whole_runs
+import pytest
+
+from . import call_sites, checkpoint_damage, file_damage, hostile_pages, kills, whole_runs
 from .__main__ import classes, table
 from .drawn_plan import plan
 from .oracle import is_sure_of_green, reasons
@@ -20,6 +22,36 @@ def test_a_killed_run_goes_on_and_leaves_the_files_of_an_undisturbed_one():
     assert tally.tried >= 2
 
 
+def test_a_run_survives_a_call_of_the_system_that_fails():
+    if why := call_sites.unavailable():
+        pytest.skip(why)
+    tally = call_sites.run([3000, 3001, 3002])
+    assert tally.mistakes == []
+    assert tally.tried == 3
+
+
+def test_a_damaged_file_is_read_as_it_stands_or_refused_in_a_sentence():
+    tally = file_damage.run(range(20_000, 20_150))
+    assert tally.mistakes == []
+    assert tally.tried == 150
+    assert {note.rpartition(" ")[2] for note in tally.notes} == {"read", "refused"}
+
+
+def test_a_hostile_checkpoint_is_loaded_or_refused_and_runs_nothing():
+    pytest.importorskip("torch", reason="needs the extra hf")
+    pytest.importorskip("transformers", reason="needs the extra hf")
+    tally = checkpoint_damage.run(range(10))
+    assert tally.mistakes == []
+    assert set(tally.notes) == {"loaded", "refused"}
+
+
+def test_a_page_of_hostile_answers_runs_nothing_and_shows_every_sample():
+    tally = hostile_pages.run([100, 101])
+    if not tally.tried:
+        pytest.skip(tally.notes[0])
+    assert tally.mistakes == []
+
+
 def test_the_oracle_forbids_and_demands_0_and_a_seed_draws_the_same_plan():
     plans = [plan(seed) for seed in range(300)]
     assert plans == [plan(seed) for seed in range(300)]
@@ -29,7 +61,7 @@ def test_the_oracle_forbids_and_demands_0_and_a_seed_draws_the_same_plan():
 
 def test_the_campaign_finds_its_classes_and_prints_a_row_and_a_promise_for_each():
     found = classes()
-    assert {"kills", "runs", "stores"} <= set(found)
+    assert {"browser", "checkpoints", "files", "kills", "runs", "sites", "stores"} <= set(found)
     text = table({"runs": Tally(tried=7, false_greens=2)}, {"runs": found["runs"].PROMISE})
     assert "| runs | 7 | 0 | 0 | 2 |" in text
     assert f"- **runs**: {found['runs'].PROMISE}" in text

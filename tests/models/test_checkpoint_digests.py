@@ -1,11 +1,14 @@
 """The digests of a checkpoint's files: they change with every file that a library reads, and with no other."""
 
+import json
+import os
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.models.hf.checkpoint import Checkpoint
 
@@ -100,3 +103,45 @@ def test_what_training_leaves_behind_changes_nothing(copied, name):
 
 def test_a_plain_checkpoint_has_the_digests_that_it_always_had():
     assert digest(Checkpoint(GOOD).digests()) == "eb41171461cafd34f227c8a62d0a85608086cdd241d138b23d08601b18aaac65"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("name", ["config.json", "additional_chat_templates/tools.jinja"])
+def test_a_pipe_is_refused_before_anything_waits_for_it(copied, name):
+    (copied / name).parent.mkdir(exist_ok=True)
+    (copied / name).unlink(missing_ok=True)
+    os.mkfifo(copied / name)
+    with pytest.raises(UsageError, match=re.escape(f"{copied / name} is a pipe or a device")):
+        Checkpoint.find(str(copied))
+
+
+@pytest.mark.parametrize("weights", [None, [], {"lm_head": {"file": 1}}, {"lm_head": 7}])
+def test_an_index_that_names_no_files_is_refused_in_a_sentence(copied, weights):
+    (copied / "model.safetensors").unlink()
+    (copied / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weights}))
+    with pytest.raises(UsageError, match=r"index\.json names no files by weight"):
+        Checkpoint.find(str(copied)).digests()
+
+
+@pytest.mark.parametrize("value", ["16000", [1], {"a": 1}])
+def test_a_front_end_that_is_no_number_is_refused_with_its_file(copied, value):
+    path = copied / "processor_config.json"
+    path.write_text(
+        json.dumps({"feature_extractor": {"sampling_rate": 16_000, "n_samples": value, "chunk_length": value}})
+    )
+    with pytest.raises(UsageError, match=re.escape(f"the rate and window in {path} are none")):
+        Checkpoint(copied).front_end()
+
+
+@pytest.mark.parametrize("spoil", ["deep", "folder", "loop"])
+def test_a_configuration_that_cannot_be_read_is_named(copied, spoil):
+    path = copied / "config.json"
+    path.unlink()
+    if spoil == "deep":
+        path.write_text('{"a":' * 100_000)
+    elif spoil == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path)
+    with pytest.raises(UsageError, match=re.escape(str(path))):
+        Checkpoint(copied).config()

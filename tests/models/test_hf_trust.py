@@ -1,7 +1,9 @@
 """Code that comes with a checkpoint is run when the model says that it is trusted, and never else."""
 
 import json
+import re
 import shutil
+import socket
 
 import pytest
 from safetensors.numpy import load_file, save_file
@@ -82,3 +84,21 @@ def test_trusted_code_cannot_call_in_another_repositorys(folder, ran):
     with pytest.raises(FatalError, match="code of another repository, lab/other, which nobody trusted"):
         HfModel(str(folder), {"device": "cpu", "trust": "yes"}).fingerprint()
     assert not ran.exists()
+
+
+def test_a_name_in_a_configuration_is_looked_up_nowhere(tiny_checkpoint, tmp_path, monkeypatch):
+    folder = shutil.copytree(tiny_checkpoint, tmp_path / "copy")
+    path = folder / "processor_config.json"
+    elsewhere = {"audio_tokenizer_class": "AutoModel", "audio_tokenizer_name_or_path": "lab/other"}
+    content = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**content, "processor_class": "Qwen2AudioProcessor", "audio_tokenizer": elsewhere}))
+    names = []
+
+    def look_up(host, *options, **named):
+        names.append(host)
+        raise OSError("no such host")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    with pytest.raises(FatalError, match=re.escape(str(folder))):
+        HfModel(str(folder), {"device": "cpu"}).load()
+    assert names == []

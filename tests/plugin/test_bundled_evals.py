@@ -55,6 +55,7 @@ def test_the_benchmark_has_these_evals():
         "test_listening.py": 6,
         "test_noise_bounds.py": 1,
         "test_sound_id.py": 7,
+        "test_soundscape.py": 14,
     }
 
 

@@ -178,6 +178,10 @@ def test_options_of_a_protocol_that_there_is_not_are_no_mistakes_of_their_own(mi
     assert sentence.endswith("unknown protocol 'translatio'; did you mean 'translation'?")
 
 
+def test_a_name_of_very_many_parts_is_refused_before_it_is_read(mistakes):
+    assert "line 2 has a name of more than 50 parts" in mistakes("\nx = { a" + ".a" * 1_000_000 + " = 1 }")[0]
+
+
 def test_arrays_without_end_are_no_toml(mistakes):
     (sentence,) = mistakes("a = " + "[" * 5000)
     assert sentence.startswith(" is not valid TOML")

@@ -656,3 +656,19 @@ def test_a_threshold_for_a_model_that_is_not_run_is_said_not_to_be_checked(tones
     (tones.path / "audiobench.toml").write_text(THRESHOLD.replace("require", 'model = "other*"\nrequire'))
     result = tones.run()
     result.stdout.fnmatch_lines(["note: not checked: *matches eval = 'tones[*]', model = 'other[*]'*"])
+
+
+def test_a_failure_in_no_valid_text_loses_no_measurement(tones):
+    tones.write(
+        test_tones="""
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+    raise AssertionError("half \\ud800 a pair")
+"""
+    )
+    assert tones.run().ret == 1
+    (item,) = tones.last()[0]["items"]
+    assert "half \ufffd a pair" in item["message"]
+    assert item["metrics"][0]["value"] == 1.0

@@ -448,8 +448,8 @@ def test_a_judge_is_asked_where_its_own_spec_says_and_never_at_the_models_server
     monkeypatch.setenv("XDG_CONFIG_HOME", str(evals.path / "nothing"))
     serve = f"{sys.executable} {SERVERS / 'stranger.py'} --port {{port}}"
     result = evals.run("--ab-judge=j=openai:gpt", model="lab=http:lab", serve=serve)
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["*api.openai.com needs a key*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*api.openai.com needs a key*"])
 
 
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["serial", "two workers"])

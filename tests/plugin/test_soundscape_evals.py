@@ -51,3 +51,44 @@ def test_a_mistaken_number_of_scenes_ends_the_run(soundscapes) -> None:
     run = soundscapes.run("--ab-scenes=none", model="baseline:listener")
     assert run.ret == pytest.ExitCode.USAGE_ERROR
     run.stderr.fnmatch_lines(["*--ab-scenes takes a whole number from 1 up*"])
+
+
+def test_scenes_are_gated_compared_verified_scored_again_and_submitted_like_any_suite(soundscapes, capsys) -> None:
+    from pytest_audiobench.cli import main
+
+    soundscapes.run("--ab-run=good", model="baseline:listener").assert_outcomes(passed=1)
+    assert main(["baseline", "update", "reports/good", "--out", "main.json"]) == 0
+    gated = soundscapes.run("--ab-run=worse", "--ab-baseline=main.json", model="baseline:bed")
+    assert gated.ret == pytest.ExitCode.TESTS_FAILED
+    gated.stdout.fnmatch_lines(["reward.drop <= 1pp: * points worse*"])
+    again = soundscapes.run("--ab-run=again", "--ab-baseline=main.json", model="baseline:listener")
+    assert again.ret == 0
+    again.stdout.fnmatch_lines(["*answers: 0 asked now, 12 from the store*"])
+    capsys.readouterr()
+
+    assert main(["verify", "reports/good"]) == 0
+    assert "nothing fails" in capsys.readouterr().out
+    assert main(["compare", "reports/good", "reports/worse"]) == 0
+    assert "1 regressed" in capsys.readouterr().out
+    assert main(["score", "reports/good", "--out", "scored"]) == 0
+    name = "scored_predictions.jsonl"
+    assert Path("scored", name).read_bytes() == Path("reports/good", name).read_bytes()
+    assert main(["score", "reports/worse", "--scorers", "strict"]) == 0
+    assert "soundscape_brief/brief · bed: reward by 2 scorers" in capsys.readouterr().out
+    assert main(["score", "reports/good", "--published", "soundscape"]) == 0
+    shown = capsys.readouterr().out
+    assert "231 published figures by the encoder google/embeddinggemma-300m, here wordllama" in shown
+    assert "comes closest" not in shown
+    assert main(["push", "reports/good", "--dry-run", "--output", "good.json"]) == 0
+    assert json.loads(Path("good.json").read_text())["payload"]["suite"] == "soundscape_brief"
+
+
+def test_scenes_are_scored_alike_by_any_number_of_workers(soundscapes) -> None:
+    files = []
+    for workers in ("-n0", "-n2"):
+        beds = ("-k", "beds", "--ab-scenes=4", f"--ab-store={workers}.sqlite")
+        soundscapes.run(workers, *beds, model="baseline:types").assert_outcomes(passed=3)
+        _, folder = soundscapes.last()
+        names = ("predictions", "processed_predictions", "scored_predictions")
+        files.append([(folder / f"{name}.jsonl").read_bytes() for name in names])
+    assert files[0] == files[1]

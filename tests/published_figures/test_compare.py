@@ -3,13 +3,13 @@
 import pytest
 
 from pytest_audiobench.published_figures import Published
-from pytest_audiobench.published_figures.compare import comparisons, fitting
+from pytest_audiobench.published_figures.compare import by_other_encoders, comparisons, fitting
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord
 
 
-def item(*values, metric="accuracy", unit="share", half=0.05):
+def item(*values, metric="accuracy", unit="share", half=0.05, encoder=""):
     """An item's record, as far as it is looked at: a scorer for each value."""
-    names = [f"p{number}" for number in range(len(values))]
+    names = [f"p{number}{encoder and f'|encoder:{encoder}'}" for number in range(len(values))]
     return ItemRecord(
         index=0,
         nodeid="",
@@ -85,3 +85,30 @@ def test_a_figure_of_another_metric_is_not_compared():
 
 def test_figures_belong_to_the_eval_whose_name_has_their_data_sets_words():
     assert fitting(item(0.5), [figure(1.0), figure(2.0, dataset="animal")]) == [figure(1.0)]
+
+
+@pytest.mark.parametrize(
+    ("there", "here"), [("f1", "scene_f1"), ("recall", "scene_recall"), ("wer", "matched_wer"), ("reward", "reward")]
+)
+def test_columns_of_described_scenes_are_compared_with_what_they_are_called_here(there, here):
+    (comparison,) = comparisons(item(0.3, metric=here), [figure(0.25, unit="fraction", metric=there, decimals=3)])
+    assert (comparison.metric, round(comparison.distance, 9)) == (here, 5.0)
+    (comparison,) = comparisons(
+        item(5.75, metric="events_guessed", unit="events"), [figure(5.2, unit="number", metric="predicted")]
+    )
+    assert (comparison.metric, comparison.shown, round(comparison.distance, 9)) == ("events_guessed", 5.2, 0.55)
+
+
+def test_a_figure_by_another_encoder_is_not_compared_and_both_encoders_are_named():
+    by_gemma = figure(0.25, unit="fraction", metric="reward", encoder="google/embeddinggemma-300m")
+    static = item(0.25, metric="reward", encoder="wordllama-0.4(weights:1)")
+    assert comparisons(static, [by_gemma]) == []
+    assert by_other_encoders(static, [by_gemma]) == (
+        "1 published figure by the encoder google/embeddinggemma-300m, here wordllama-0.4(weights:1): figures by "
+        "different encoders are never compared"
+    )
+    same = item(0.25, metric="reward", encoder="embeddinggemma-300m(files:2,prompt:STS)")
+    assert [comparison.distance for comparison in comparisons(same, [by_gemma])] == [0.0]
+    assert by_other_encoders(same, [by_gemma]) == ""
+    assert by_other_encoders(static, [figure(25.0, metric="accuracy")]) == ""
+    assert by_other_encoders(item(0.25), [by_gemma]) == ""

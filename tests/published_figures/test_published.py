@@ -159,6 +159,32 @@ def test_the_command_lists_and_lints(capsys):
     assert main(["published", "nobody"]) == 4
 
 
+def test_systems_stand_in_a_table_with_both_ranks_and_what_they_are_comparable_with(capsys):
+    assert main(["published", "soundscape", "--table"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    head = shown[1].replace("by ", "by-").split()
+    assert head[:3] == ["by-reward", "by-f1", "reward"]
+    rows = {
+        line[2:53].strip(): dict(zip(head, line[53:].replace(" %", "").split(), strict=True)) for line in shown[2:23]
+    }
+    fusion = rows["Gemma-4-12B + DiCoW, fixed prompt"]
+    assert (fusion["by-reward"], fusion["by-f1"], fusion["halluc"], fusion["predicted"]) == ("3", "11", "45", "9.5")
+    assert (rows["UAAP EXP1"]["by-f1"], rows["fast_q8_novv"]["by-reward"]) == ("11", "20")
+    said = "\n".join(shown[23:])
+    assert (
+        "laion/soundscape-bench, 4.0 true events a clip; n 200; encoder google/embeddinggemma-300m; scorer not" in said
+    )
+    assert "not comparable: figures by any other encoder than google/embeddinggemma-300m" in said
+    assert "f1 is scene_f1, recall is scene_recall, wer is matched_wer, predicted is events_guessed" in said
+    for rule in ("ranks disagree", "invented events are free", "recall above reward"):
+        assert f"\n{rule}: SoundScape-Bench" in said
+
+
+def test_a_table_of_one_metric_has_no_ranks(capsys):
+    assert main(["published", "MMAR", "--table"]) == 0
+    assert "by " not in capsys.readouterr().out.partition("measured under")[0]
+
+
 def test_protocols_are_named_as_they_are_called_here():
     """One word is a protocol's name; what this project does not have is told in words."""
     named = {one.protocol for one in everything() if one.protocol and " " not in one.protocol}

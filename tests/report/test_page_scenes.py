@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from pytest_audiobench.report.terminal import summary_lines
 from .conftest import Made
 
 SECONDS = 24.0
+SERIOUS = ("serious", "critical")
 TRUTHS: list[dict[str, Any]] = [
     {"type": "music", "start_time": 0.0, "end_time": 24.0, "description": "slow waltz on an accordion, wistful"},
     {
@@ -104,7 +106,7 @@ def details(truths: Any = TRUTHS, guesses: Any = GUESSES, pairs: Any = PAIRS, **
 
 _EVENTS = [[AudioEvent(**event) for event in events] for events in (TRUTHS, GUESSES)]
 STATISTICS = {
-    **clip_statistics(*_EVENTS, 1, SECONDS, lambda first, second: 0.5)[1],
+    **clip_statistics(*_EVENTS, 1, SECONDS, lambda first, second: 0.5),
     **other_statistics(*_EVENTS, SECONDS, lambda first, second: 0.1),
 }
 METRICS = soundscape().scorers[0].metrics
@@ -132,7 +134,7 @@ class MadeScenes(Made):
     def record(self) -> ItemRecord:
         metrics = [self._metric(name, "letters", self._statistics()) for name in METRICS]
         known = [metric if math.isfinite(metric.value) else replace(metric, value=None) for metric in metrics]
-        return replace(super().record, metrics=known)
+        return replace(super().record, protocol="soundscape", metrics=known)
 
 
 def scenes(*own: str | None, **changes: Any) -> MadeScenes:
@@ -384,3 +386,19 @@ def test_a_list_of_very_many_events_is_cut_and_counted(runs: Any, opened: Any) -
     assert page.page.locator(".events .event").count() == len(TRUTHS) + 120
     assert page.page.locator(".events .join").count() == 1
     page.page.get_by_text("380 more events of the answer are not shown").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_in_a_scene(runs: Any, browser: Any, scheme: Any) -> None:
+    pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+    axe = (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+    item = scenes(details())
+    context = browser.new_context(offline=True, color_scheme=scheme, viewport={"width": 400, "height": 900})
+    page = context.new_page()
+    page.goto(runs.page(item, sounds=[sound(item)]).as_uri())
+    page.locator(".scene svg.events").first.wait_for()
+    page.evaluate(axe)
+    violations = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+    serious = [(each["id"], each["nodes"][0]["html"][:200]) for each in violations if each["impact"] in SERIOUS]
+    assert not serious
+    context.close()

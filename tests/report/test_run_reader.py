@@ -54,6 +54,10 @@ def edit(folder: Path, change: Callable[[Any], object]) -> None:
     ("change", "says"),
     [
         (
+            lambda record: record["items"][1]["scorers"][0].update(signature="letters|v:2"),
+            "items 'multi', metrics 'accuracy' is by letters (letters|v:1|skip:no), which is none of the item's",
+        ),
+        (
             lambda record: record["items"][1].update(regressions=[{"status": "regressed"}]),
             "items 'multi', regressions 1 has no 'metric'",
         ),

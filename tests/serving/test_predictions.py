@@ -275,7 +275,7 @@ def test_info_tells_what_a_client_needs(slow):
         "max_clip_s": 4.0,
         "min_clips": 0,
         "max_clips": 3,
-        "tasks": ["choice", "transcription", "open"],
+        "tasks": ["choice", "transcription", "events", "open"],
         "chunked_tasks": [],
     }
 

@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,118 @@ def test_figures_by_different_encoders_are_in_different_tables_that_name_them(bo
     assert (code, out.count("animals: accuracy by letters")) == (0, 2)
     assert "encoder:static(weights:1)" in out
     assert "encoder:minilm(weights:2)" in out
+
+
+PIANO = {"type": "music", "start_time": 0.0, "end_time": 40.0, "description": "a slow piano"}
+
+
+def scene_events(sample_id):
+    """What is heard in a clip, when nothing is in any other."""
+    start = float(sample_id[1:])
+    what = f"{sample_id} barks"
+    return [{"type": "sound_event", "start_time": start, "end_time": start + 1.0, "description": what}]
+
+
+@pytest.fixture
+def scenes(board):
+    """Submits what a model lists of forty clips."""
+    from pytest_audiobench.protocols.soundscape.task import soundscape
+    from tests import lexical_encoder
+
+    lexical_encoder.register()
+    clips = [
+        replace(sample, choices=(), reference=json.dumps(scene_events(sample.id)), metadata={"duration": 41.0})
+        for sample in board.lab.samples(40)
+    ]
+    protocol = soundscape(encoder="lexical")
+
+    def submit(name, events, count=40):
+        says = {clip.id: json.dumps(events(clip.id)) for clip in clips}
+        board.submit(name, says.get, {"scenes/all": clips[:count]}, protocol=protocol)
+
+    return submit
+
+
+def nearly(sample_id):
+    """The clip's events, of which the end is not heard exactly."""
+    return [{**event, "end_time": event["end_time"] - int(sample_id[1:]) % 5 / 20} for event in scene_events(sample_id)]
+
+
+def invented(sample_id):
+    return [*nearly(sample_id), *({**PIANO, "description": f"a horn {number}"} for number in range(3))]
+
+
+def test_lists_of_events_are_ranked_by_reward_and_by_f1_side_by_side(board, scenes):
+    scenes("good", nearly)
+    scenes("inventing", invented)
+    scenes("half", lambda sample_id: nearly(sample_id) if int(sample_id[1:]) < 20 else [])
+    rows = {row["model"]: row for row in board.rows("--suite", "scenes")}
+    assert [(name, row["rank"], row["rank_scene_f1"]) for name, row in rows.items()] == [
+        ("good", "1", "1"),
+        ("inventing", "1", "2"),
+        ("half", "3", "2"),
+    ]
+    assert rows["inventing"]["behind"] == "0.0"
+    # One event of two lists is 2/2 and 2/5 of it; each ends .1 s early in the mean.
+    assert float(rows["inventing"]["behind_scene_f1"]) == pytest.approx(0.9 * 0.6)
+    assert float(rows["inventing"]["behind_lower_scene_f1"]) > 0.4
+    assert [(row["events_guessed"], row["events_true"], row["halluc"]) for row in rows.values()] == [
+        ("1.0", "1.0", "0.0"),
+        ("4.0", "1.0", "0.75"),
+        ("0.5", "1.0", "0.0"),
+    ]
+    assert {(row["encoder"], row["data"], row["n"]) for row in rows.values()} == {
+        ("lexical(crc32,width:1024)", "scenes/all-set", "40")
+    }
+    (table,) = json.loads(board.say("--format", "json")[1])["tables"]
+    assert (table["comparisons"], table["second"]) == (2 * 3 * 2, "scene_f1")
+    by_f1 = [(row["model"], row["rank"], row["rank_reward"]) for row in board.rows("--metric", "scene_f1")]
+    assert by_f1 == [("good", "1", "1"), ("half", "2", "3"), ("inventing", "2", "1")]
+
+
+def test_who_is_not_shown_to_listen_has_no_rank_and_says_so_in_every_format(board, scenes):
+    scenes("good", nearly)
+    scenes("blind", lambda sample_id: [{**PIANO, "type": "sound_event", "description": "something barks"}])
+    good, blind = board.rows()
+    assert (good["rank"], good["rank_scene_f1"], good["unranked"]) == ("1", "1", "")
+    assert (blind["rank"], blind["rank_scene_f1"], blind["shown"]) == ("", "", "")
+    assert blind["unranked"] == "it is not shown to listen: it has no interval of adds_over_other above 0"
+    assert float(blind["adds_over_other_lower"]) <= 0.0 < float(blind["behind_lower"])
+    text, markdown = board.say()[1], board.say("--format", "markdown")[1]
+    assert all(len(line) <= 80 for line in text.splitlines())
+    for shown, head in (
+        (text, "model by reward by scene_f1 listens"),
+        (markdown, "model by reward by scene_f1 listens"),
+    ):
+        words = " ".join(shown.replace("|", " ").split())
+        assert head in words
+        assert "blind – – not shown" in words
+        assert "has no rank: it is not shown to listen" in words
+
+
+def test_of_few_clips_nobody_is_shown_to_listen_and_the_number_needed_is_named(board, scenes):
+    scenes("good", nearly, count=12)
+    (row,) = board.rows()
+    assert row["rank"] == ""
+    assert row["unranked"].endswith("above 0 (no interval: 12 samples, 20 needed)")
+
+
+def test_of_one_clip_nothing_is_added_to_another(board, scenes):
+    scenes("good", nearly, count=1)
+    (row,) = board.rows()
+    assert (row["rank"], row["adds_over_other"]) == ("", "")
+    text = board.say()[1]
+    assert "nan" not in text
+    assert "adds_over_other above 0" in " ".join(text.split())
+
+
+def test_other_suites_have_no_columns_of_scenes(board, scenes):
+    board.submit("letters", right(30))
+    plain = board.rows()[0].keys()
+    scenes("good", nearly)
+    assert board.rows("--suite", "animals")[0].keys() == plain
+    rows = {row["model"]: row for row in board.rows()}
+    assert (rows["letters"]["rank_scene_f1"], rows["good"]["rank_scene_f1"]) == ("", "1")
 
 
 def test_only_allowed_signers_count(board):

@@ -9,12 +9,14 @@ own seed (``identity.seed("noise", sample.id)``). Not defined for a silent clip.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
 from pytest_audiobench.audio.edits.codecs import NAMES, encoded_and_decoded
-from pytest_audiobench.audio.edits.kind import EditKind, whole_clip
+from pytest_audiobench.audio.edits.kind import Apply, EditKind, whole_clip
 from pytest_audiobench.audio.signals import Wave, filtered, low_pass
 from pytest_audiobench.errors import UsageError
 
@@ -96,19 +98,10 @@ def _white_noise_1(samples: Samples, rate_hz: int, parameters: Parameters, seed:
     return samples + signals.at_rms(hiss, level / signals.amplitude(number(parameters, "snr_db")))
 
 
-def _white_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    hiss = signals.gaussian(len(samples), "white_noise edit", 2, seed or "")
-    return signals.add_noise(samples, hiss, number(parameters, "snr_db"))
-
-
-def _pink_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    hiss = signals.pink_noise(len(samples), rate_hz, "pink_noise edit", 1, seed or "")
-    return signals.add_noise(samples, hiss, number(parameters, "snr_db"))
-
-
-def _cafe_noise(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    chatter = signals.cafe(len(samples), rate_hz, "cafe_noise edit", 1, seed or "")
-    return signals.add_noise(samples, chatter, number(parameters, "snr_db"))
+def _added(noise: Callable[..., Wave], *identity: str | int) -> Apply:
+    return lambda samples, rate_hz, parameters, seed: signals.add_noise(
+        samples, noise(len(samples), rate_hz, *identity, seed or ""), number(parameters, "snr_db")
+    )
 
 
 def _band_limit(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -138,23 +131,22 @@ def _reverb(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | 
     return signals.within_full_scale(signals.scaled_to_rms(mixed, signals.rms(samples)))
 
 
-def _codec(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
-    return encoded_and_decoded(dict(parameters).get("name", ""), samples, rate_hz)
-
-
 def _clipping(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     peak = float(np.max(np.abs(samples), initial=0.0))
     most = np.float32(peak * signals.amplitude(-number(parameters, "db")))
     return np.clip(samples, -most, most)
 
 
-KINDS = (
-    EditKind("white_noise", 1, _white_noise_1, reach_s=whole_clip),
-    EditKind("white_noise", 2, _white_noise, reach_s=whole_clip),
-    EditKind("pink_noise", 1, _pink_noise, reach_s=whole_clip),
-    EditKind("cafe_noise", 1, _cafe_noise, reach_s=whole_clip),
-    EditKind("band_limit", 1, _band_limit, reach_s=whole_clip),
-    EditKind("reverb", 1, _reverb, reach_s=whole_clip),
-    EditKind("codec", 1, _codec, reach_s=whole_clip),
-    EditKind("clipping", 1, _clipping, reach_s=whole_clip),
+KINDS = tuple(
+    EditKind(name, version, apply, reach_s=whole_clip)
+    for name, version, apply in (
+        ("white_noise", 1, _white_noise_1),
+        ("white_noise", 2, _added(lambda frames, _, *seed: signals.gaussian(frames, *seed), "white_noise edit", 2)),
+        ("pink_noise", 1, _added(signals.pink_noise, "pink_noise edit", 1)),
+        ("cafe_noise", 1, _added(signals.cafe, "cafe_noise edit", 1)),
+        ("band_limit", 1, _band_limit),
+        ("reverb", 1, _reverb),
+        ("codec", 1, lambda clip, rate_hz, given, _: encoded_and_decoded(dict(given).get("name", ""), clip, rate_hz)),
+        ("clipping", 1, _clipping),
+    )
 )

@@ -63,21 +63,9 @@ def _trim(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | No
     return samples[start:end]
 
 
-def _trim_length_s(duration_s: float, parameters: Parameters) -> float:
-    return max(0.0, min(duration_s, number(parameters, "end_s")) - number(parameters, "start_s"))
-
-
-def _trim_reach_s(duration_s: float, parameters: Parameters) -> float:
-    return min(number(parameters, "end_s"), number(parameters, "start_s") + duration_s)
-
-
 def _pad(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     before, after = (round(number(parameters, name) * rate_hz) for name in ("before_s", "after_s"))
     return np.pad(samples, (before, after))
-
-
-def _pad_length_s(duration_s: float, parameters: Parameters) -> float:
-    return duration_s + number(parameters, "before_s") + number(parameters, "after_s")
 
 
 def _speed(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
@@ -85,20 +73,12 @@ def _speed(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | N
     return resampled
 
 
-def _speed_length_s(duration_s: float, parameters: Parameters) -> float:
-    return duration_s / number(parameters, "factor")
-
-
-def _speed_reach_s(duration_s: float, parameters: Parameters) -> float:
-    return duration_s * number(parameters, "factor") + _FILTER_S
-
-
 def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     steps: Samples = np.clip(np.rint(samples * np.float32(32768)), -32768, 32767)
     return steps / np.float32(32768)
 
 
-def _silence(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+def _silence(samples: Samples, *_: object) -> Samples:
     return np.zeros_like(samples)
 
 
@@ -120,15 +100,31 @@ def _padded_blocks(blocks: Iterator[Samples], rate_hz: int, parameters: Paramete
     yield from silent_blocks(after)
 
 
-def _sped_blocks(blocks: Iterator[Samples], rate_hz: int, parameters: Parameters) -> Iterator[Samples]:
-    return resampled(blocks, rate_hz * number(parameters, "factor"), rate_hz)
-
-
 KINDS = (
     EditKind("gain", 1, _gain, stream=_by_block(_gain)),
-    EditKind("trim", 1, _trim, _trim_length_s, _trim_reach_s, _trimmed_blocks),
-    EditKind("pad", 1, _pad, _pad_length_s, stream=_padded_blocks),
-    EditKind("speed", 1, _speed, _speed_length_s, _speed_reach_s, _sped_blocks),
+    EditKind(
+        "trim",
+        1,
+        _trim,
+        lambda whole_s, given: max(0.0, min(whole_s, number(given, "end_s")) - number(given, "start_s")),
+        lambda wanted_s, given: min(number(given, "end_s"), number(given, "start_s") + wanted_s),
+        _trimmed_blocks,
+    ),
+    EditKind(
+        "pad",
+        1,
+        _pad,
+        lambda whole_s, given: whole_s + number(given, "before_s") + number(given, "after_s"),
+        stream=_padded_blocks,
+    ),
+    EditKind(
+        "speed",
+        1,
+        _speed,
+        lambda whole_s, given: whole_s / number(given, "factor"),
+        lambda wanted_s, given: wanted_s * number(given, "factor") + _FILTER_S,
+        lambda blocks, rate_hz, given: resampled(blocks, rate_hz * number(given, "factor"), rate_hz),
+    ),
     EditKind("sixteen_bits", 1, _sixteen_bits, stream=_by_block(_sixteen_bits)),
     EditKind("silence", 1, _silence, stream=_by_block(_silence)),
 )

@@ -94,20 +94,8 @@ def _chirp(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
     return _sine(start_hz * time_s + slope / 2 * time_s**2, parameters)
 
 
-def _white_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return signals.at_rms(signals.white(frames, seed(parameters)), level(parameters))
-
-
-def _pink_noise(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return signals.at_rms(signals.pink(frames, seed(parameters)), level(parameters))
-
-
 def _sine(cycles: Wave, parameters: Parameters) -> Samples:
     return (level(parameters) * np.sin(2 * np.pi * cycles)).astype(np.float32)
-
-
-def _silence_floor(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return _at_level(signals.gaussian(frames, "silence_floor", 1, seed(parameters)), parameters)
 
 
 def _room_tone(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
@@ -126,10 +114,6 @@ def _hum(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
         if 2 * harmonic * mains_hz < rate_hz:
             sound += np.sin(harmonic * cycles + phase) / harmonic
     return _at_level(sound, parameters)
-
-
-def _cafe(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
-    return _at_level(signals.cafe(frames, rate_hz, "cafe", 1, seed(parameters)), parameters)
 
 
 def _music_bed(frames: int, rate_hz: int, parameters: Parameters) -> Samples:
@@ -210,12 +194,14 @@ RENDERS: dict[tuple[str, int], Render] = {
     ("tone", 1): _tone,
     ("chirp", 1): _chirp,
     ("silence", 1): lambda frames, rate_hz, parameters: np.zeros(frames, dtype=np.float32),
-    ("white_noise", 1): _white_noise,
-    ("pink_noise", 1): _pink_noise,
-    ("silence_floor", 1): _silence_floor,
+    ("white_noise", 1): lambda frames, _, given: signals.at_rms(signals.white(frames, seed(given)), level(given)),
+    ("pink_noise", 1): lambda frames, _, given: signals.at_rms(signals.pink(frames, seed(given)), level(given)),
+    ("silence_floor", 1): lambda frames, _, given: _at_level(
+        signals.gaussian(frames, "silence_floor", 1, seed(given)), given
+    ),
     ("room_tone", 1): _room_tone,
     ("hum", 1): _hum,
-    ("cafe", 1): _cafe,
+    ("cafe", 1): lambda frames, rate_hz, given: _at_level(signals.cafe(frames, rate_hz, "cafe", 1, seed(given)), given),
     ("music_bed", 1): _music_bed,
     ("events", 1): _events,
 }

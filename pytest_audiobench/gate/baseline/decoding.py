@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.io.strict_json import FileKind, short_repr, strict_json
@@ -65,7 +65,13 @@ def read_bounded(path: Path) -> bytes:
 
 def decode_baseline(content: bytes, name: str) -> Contents:
     """The baseline whose file, called ``name`` in messages, holds ``content``. Raises UsageError for any other."""
-    file = _file(content, name)
+    value = strict_json(content, name, _FILE)
+    schema = value.get("schema") if isinstance(value, dict) else None
+    for prefix, what in _OTHER_FILES.items():
+        if isinstance(schema, str) and schema.startswith(prefix):
+            raise UsageError(f"{name} is {what}")
+    check_schema(value, name, _FILE, BaselineFile)
+    file = convert(value, name, _FILE, BaselineFile)
     try:
         _check_unique("eval", [entry.eval for entry in file.evals])
         return Contents(
@@ -78,16 +84,6 @@ def decode_baseline(content: bytes, name: str) -> Contents:
         )
     except _Mistake as error:
         raise UsageError(f"{name}: {error}: {_FILE.remedy}") from None
-
-
-def _file(content: bytes, name: str) -> BaselineFile:
-    value = strict_json(content, name, _FILE)
-    schema = value.get("schema") if isinstance(value, dict) else None
-    for prefix, what in _OTHER_FILES.items():
-        if isinstance(schema, str) and schema.startswith(prefix):
-            raise UsageError(f"{name} is {what}")
-    check_schema(value, name, _FILE, BaselineFile)
-    return convert(value, name, _FILE, BaselineFile)
 
 
 def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> ComparableEval:
@@ -109,18 +105,11 @@ def _comparable_eval(entry: BaselineEval, model: BaselineModel, source: str) -> 
         _check_statistics(scorer, rows, place)
     return ComparableEval(
         source=source,
-        eval=entry.eval,
-        suite=entry.suite,
         model=model.alias,
         spec=model.spec,
-        dataset=entry.dataset,
-        protocol=entry.protocol,
-        epochs=entry.epochs,
-        limited=entry.limited,
-        cluster=entry.cluster,
+        **eval_facts(entry),
         scorers={scorer.name: scorer.signature for scorer in entry.scorers},
         metrics={scorer.name: [figure.name for figure in scorer.metrics] for scorer in entry.scorers if scorer.metrics},
-        hashes=entry.hashes,
         rows=rows,
         noise=model.noise,
     )

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import asdict
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample
+from pytest_audiobench.evaluation.comparable_eval import ComparableEval, ComparableSample, eval_facts
 from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.records.baseline import COMMON, MOST_BYTES, BaselineFigure
@@ -44,21 +44,13 @@ def encode_baseline(contents: Contents) -> bytes:
 
 
 def _eval(side: ComparableEval, figures: Mapping[str, Sequence[BaselineFigure]]) -> bytes:
-    head = {
-        "eval": side.eval,
-        "suite": side.suite,
-        "dataset": side.dataset,
-        "protocol": side.protocol,
-        "epochs": side.epochs,
-        "limited": side.limited,
-        "cluster": side.cluster,
-        "hashes": _sorted(side.hashes),
-    }
+    head = {name: _sorted(value) for name, value in eval_facts(side).items()}
     rows = sorted(side.rows, key=lambda row: row.identity)
     names = {name: _shared_names(name, rows) for name in side.scorers}
     scorers = [_scorer(side, name, names[name], figures.get(name, ())) for name in side.scorers]
     keys = _keys({_group_text(row.groups) for row in rows if row.groups})
-    common = _common_prompt(rows)
+    most = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
+    common = most[0][0] if most and 2 * most[0][1] > len(rows) and len(rows) > 1 else None
     return (
         b"{"
         + b"".join(_member(name, value) for name, value in head.items())
@@ -136,12 +128,6 @@ def _keys(texts: Collection[str]) -> dict[str, str]:
     while len({digest[:width] for digest in digests.values()}) < len(digests):
         width += 1
     return {text: digest[:width] for text, digest in digests.items()}
-
-
-def _common_prompt(rows: Sequence[ComparableSample]) -> str | None:
-    """The prompt that more than half of the samples were asked by."""
-    most = Counter(row.prompt for row in rows if row.prompt is not None).most_common(1)
-    return most[0][0] if most and 2 * most[0][1] > len(rows) and len(rows) > 1 else None
 
 
 def _sorted(value: Any) -> Any:

@@ -33,8 +33,7 @@ from pytest_audiobench.records.fields import Direction
 _REWARD = "overlap in time (IoU) times agreement of content (the cosine of captions; of speech, half of that and half "
 _REWARD += "the accuracy of its words)"
 
-_MEETING = "or what computes it is missing: pip install 'pytest-audiobench[meeting]'"
-_NO_WORDS, _NOBODY = f"the answer keys hold no words, {_MEETING}", f"nobody speaks, {_MEETING}"
+_NO_WORDS, _NOBODY = "the answer keys hold no words", "nobody speaks"
 
 _EVENTS: Mapping[tuple[str, Direction, str, tuple[str, ...], tuple[str, ...], str], str] = {
     ("reward", "higher", SHARE, ("reward",), ("truths",), "there are no true events"): (

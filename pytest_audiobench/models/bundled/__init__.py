@@ -29,7 +29,7 @@ def baseline(target: str, options: Mapping[str, str]) -> Model:
         return Listener()
     if target in _BLIND:
         return _BLIND[target]()
-    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, ('listener', *_BLIND))}")
+    raise UsageError(f"there is no baseline {target[:60]!r}; {nearest(target, sorted(('listener', *_BLIND)))}")
 
 
 class _Blind:

@@ -54,9 +54,13 @@ class SceneListener:
 
     def answer(self, samples: Samples) -> str:
         """The events as a JSON array; two digits behind the point."""
+        return events_text(self.events(samples))
+
+    def events(self, samples: Samples) -> list[AudioEvent]:
+        """What is heard, in the order of their beginnings but for the bed, which is first."""
         levels = band_levels(samples)
         if not len(levels):
-            return "[]"
+            return []
         total = 10.0 * np.log10(np.sum(10.0 ** (levels / 10.0), axis=1))
         has_bed = float(np.percentile(total, 20)) > _BED_DB
         events = [_bed(levels[total <= np.percentile(total, 40)], samples)] if has_bed else []
@@ -68,7 +72,7 @@ class SceneListener:
                 events[-1] = replace(last, end_time=event.end_time)
             else:
                 events.append(event)
-        return events_text(events)
+        return events
 
     def _event(self, samples: Samples, start: float, end: float, voices: list[Array]) -> AudioEvent:
         vector = features(samples)

@@ -69,7 +69,12 @@ class Checkpoint:
         With ``download`` a name is fetched when the cache lacks it, its code only ``with_code``.
         Raises UsageError when it is nowhere.
         """
-        return cls(folder_of(target, revision, download, [*_NEEDED, _CODE] if with_code else _NEEDED))
+        folder = folder_of(target, revision, download, [*_NEEDED, _CODE] if with_code else _NEEDED)
+        for entry in (*folder.glob("*"), *folder.glob("*/*")):
+            if entry.exists() and not (entry.is_file() or entry.is_dir()):
+                # Opening a pipe waits for whoever writes into it, and a device may have no end.
+                raise UsageError(f"{entry} is a pipe or a device, which no checkpoint holds; remove it")
+        return cls(folder)
 
     def config(self) -> dict[str, Any]:
         """``config.json``. Raises UsageError when it is absent or no JSON."""
@@ -84,15 +89,14 @@ class Checkpoint:
         for name in _PARTS["processor"]:
             if not (self.folder / name).is_file():
                 continue
-            configuration = self._json(name)
-            extractor = configuration.get("feature_extractor") or configuration.get("audio_processor") or configuration
-            rate_hz = extractor.get("sampling_rate", usual_rate_hz)
-            if rate_hz:
-                samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
-                window_s = samples / rate_hz if samples else extractor.get("max_length_s")
-                if extractor.get("feature_extractor_type") == _FRAMES_OF_10_MS:
-                    window_s = extractor.get("max_length", 1024) / 100
-                return FrontEnd(int(rate_hz), None if window_s is None else float(window_s))
+            try:
+                if (front_end := _front_end(self._json(name), usual_rate_hz)) is not None:
+                    return front_end
+            except (TypeError, ValueError, AttributeError, ArithmeticError) as error:
+                place = self.folder / name
+                raise UsageError(
+                    f"the rate and window in {place} are none ({error}); save the processor again"
+                ) from None
         raise FatalError(
             f"{self.folder} has no processor configuration with a sampling rate ({' or '.join(_PARTS['processor'])}), "
             "so the model would be asked without its audio; save the processor beside the weights"
@@ -103,7 +107,10 @@ class Checkpoint:
         single = self.folder / "model.safetensors"
         names = {single.name}
         if not single.is_file() and (self.folder / _INDEX).is_file():
-            names = set(self._json(_INDEX).get("weight_map", {}).values())
+            weight_map = self._json(_INDEX).get("weight_map")
+            if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
+                raise UsageError(f"{self.folder / _INDEX} names no files by weight; is the checkpoint complete?")
+            names = set(weight_map.values())
         files = [self.folder / name for name in sorted(names)]
         if files and all(file.parent == self.folder and file.is_file() for file in files):
             return files
@@ -163,16 +170,26 @@ class Checkpoint:
             content = json.loads((self.folder / name).read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{self.folder} has no {name}; {hint}") from None
-        except ValueError as error:
+        except OSError as error:
+            raise UsageError(f"{self.folder / name} cannot be read ({error.strerror}); {hint}") from None
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{self.folder / name} is not JSON ({error}); {hint}") from None
         if not isinstance(content, dict):
             raise UsageError(f"{self.folder / name} does not hold a JSON object; {hint}")
         return content
 
 
-def template_file(folder: Path) -> Path:
-    """The file that transformers takes the chat template of the checkpoint in ``folder`` from."""
-    return chat_template(folder)[0]
+def _front_end(configuration: dict[str, Any], usual_rate_hz: int | None) -> FrontEnd | None:
+    """What a processor's ``configuration`` says; None where it says nothing. Raises any error for what is no number."""
+    extractor = configuration.get("feature_extractor") or configuration.get("audio_processor") or configuration
+    rate_hz = extractor.get("sampling_rate", usual_rate_hz)
+    if not rate_hz:
+        return None
+    samples = extractor.get("n_samples") or extractor.get("chunk_length", 0) * rate_hz
+    window_s = samples / rate_hz if samples else extractor.get("max_length_s")
+    if extractor.get("feature_extractor_type") == _FRAMES_OF_10_MS:
+        window_s = extractor.get("max_length", 1024) / 100
+    return FrontEnd(int(rate_hz), None if window_s is None else float(window_s))
 
 
 def chat_template(folder: Path) -> tuple[Path, str]:
@@ -233,19 +250,17 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
         from huggingface_hub import snapshot_download
     except ImportError:
         raise UsageError(
-            f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
+            f"{name} is no path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        folder = snapshot_download(
-            name, revision=revision, local_files_only=not download, allow_patterns=list(patterns)
-        )
+        path = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error
         raise UsageError(
-            f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
+            f"{name} is neither a path nor in the local Hugging Face cache; give a path, or add ,download=yes"
         ) from None
-    return Path(folder)
+    return Path(path)
 
 
 def first_line(error: BaseException) -> str:

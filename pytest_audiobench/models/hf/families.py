@@ -15,6 +15,7 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import digest
+from pytest_audiobench.models.messages import TASKS
 
 Hook: TypeAlias = "str | Callable[..., Any]"
 """A callable, or where it lies (``module:attribute``), so that a table of hooks costs no import."""
@@ -24,7 +25,6 @@ GENERATOR = f"{_HERE}.generation:Generator"
 FLAT = f"{_HERE}.processors:flat"
 OWN_TEMPLATE = ("qwen2_audio",)
 """The types of models whose processors have a chat template where the checkpoint has none."""
-ALL_TASKS = ("choice", "transcription", "events", "open")
 _DECODING = ("beams", "repetition_penalty")
 _ADDED: dict[str, Family] = {}
 
@@ -37,7 +37,7 @@ class Family:
     """Makes the loaded model (a subclass of :class:`~pytest_audiobench.models.hf.engine.Engine`)."""
     status: Literal["proven", "unproven"] = "unproven"
     """"proven" where this project's tests run the family."""
-    tasks: tuple[str, ...] = ALL_TASKS
+    tasks: tuple[str, ...] = TASKS
     """Those that it can do: evals of others are skipped."""
     chunked: tuple[str, ...] = ("transcription",)
     """Tasks whose audio may be cut at the window, answered piece by piece and joined."""
@@ -160,10 +160,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemma3n": Family(window_s=30.0, classes=("AutoModelForMultimodalLM", "AutoModelForImageTextToText")),
     "gemma4": Family(window_s=30.0, classes=("AutoModelForMultimodalLM", "AutoModelForImageTextToText")),
     "granite_speech": Family(
-        window_s=30.0,
-        rate_hz=16_000,
-        render=FLAT,
-        classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq"),
+        window_s=30.0, rate_hz=16_000, render=FLAT, classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq")
     ),
 }
 """The families by ``model_type`` of their ``config.json``."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers as untyped_transformers
+from huggingface_hub import constants
 
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.checkpoint import first_line
@@ -40,6 +43,24 @@ class Load:
         return FatalError(f"the {what} in {self.folder} cannot be loaded{why}{self.trust_hint}")
 
 
+@contextmanager
+def sealed(trust: bool) -> Iterator[None]:
+    """Within it nothing is fetched unless ``trust``, and a library in Rust that panics raises an ordinary error.
+
+    transformers looks some names in a configuration up on the hub, whatever it was told of local files.
+    """
+    before = constants.HF_HUB_OFFLINE
+    constants.HF_HUB_OFFLINE = before or not trust
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        raise RuntimeError(f"a library that it is read with broke: {first_line(error)}") from None
+    finally:
+        constants.HF_HUB_OFFLINE = before
+
+
 def load_processor(load: Load, auto: str) -> Any:
     """The family's own processor, or what the auto class named ``auto`` makes of the folder.
 
@@ -47,11 +68,12 @@ def load_processor(load: Load, auto: str) -> Any:
     """
     family_processor = load.family.hook("processor")
     try:
-        if family_processor is not None:
-            processor = family_processor(load.folder, load.trust)
-        else:
-            kind = getattr(transformers, auto)
-            processor = kind.from_pretrained(load.folder, local_files_only=True, trust_remote_code=load.trust)
+        with sealed(load.trust):
+            if family_processor is not None:
+                processor = family_processor(load.folder, load.trust)
+            else:
+                kind = getattr(transformers, auto)
+                processor = kind.from_pretrained(load.folder, local_files_only=True, trust_remote_code=load.trust)
     except FatalError:
         raise
     except Exception as error:  # a checkpoint's files say what is called, and how: it may raise anything
@@ -74,22 +96,23 @@ def load_model(load: Load) -> Any:
     placed = {"device_map": load.device_map} if load.device_map else {}
     chosen = {"attn_implementation": load.attention} if load.attention else {}
     try:
-        config = transformers.AutoConfig.from_pretrained(
-            load.folder, local_files_only=True, trust_remote_code=load.trust
-        )
-        if load.family.part:
-            config = getattr(config, load.family.part)
-        model, loading_info = _class_for(config, load).from_pretrained(
-            load.folder,
-            config=config,
-            dtype=getattr(torch, load.dtype),
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=load.trust,
-            output_loading_info=True,
-            **placed,
-            **chosen,
-        )
+        with sealed(load.trust):
+            config = transformers.AutoConfig.from_pretrained(
+                load.folder, local_files_only=True, trust_remote_code=load.trust
+            )
+            if load.family.part:
+                config = getattr(config, load.family.part)
+            model, loading_info = _class_for(config, load).from_pretrained(
+                load.folder,
+                config=config,
+                dtype=getattr(torch, load.dtype),
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=load.trust,
+                output_loading_info=True,
+                **placed,
+                **chosen,
+            )
     except FatalError:
         raise
     except Exception as error:  # as above

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_audiobench.audio.long_sound import pieces
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import AudiobenchError, FatalError, UsageError
 from pytest_audiobench.identity import file_digest
 from pytest_audiobench.models.hf import lora
 from pytest_audiobench.models.hf.checkpoint import Checkpoint, FrontEnd, chat_template, special_tokens
 from pytest_audiobench.models.hf.families import (
-    ALL_TASKS,
+    FAMILIES,
     FLAT,
     GENERATOR,
     OWN_TEMPLATE,
@@ -41,7 +41,7 @@ from pytest_audiobench.models.hf.options import (
     label_map,
     split_target,
 )
-from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Output, Part, Response, Settings
+from pytest_audiobench.models.messages import TASKS, Ask, AudioSlot, Finish, Output, Part, Response, Settings
 from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.spec import check_options, number, one_of, written
 
@@ -118,9 +118,11 @@ class HfModel:
         file, template = chat_template(folder)
         remedy = "save that of the model which this one was trained from"
         if not template:
-            # What brings code of its own, or a processor's class that transformers has, may have a template there.
-            has_own = is_added(family) or self._trusted or self._checkpoint.config().get("model_type") in OWN_TEMPLATE
-            return "" if has_own else f"{folder} has no chat template; {remedy}"
+            # What brings code of its own, or a processor's class that transformers has, may have a template there;
+            # and of what is no family of ours more may be lacking, which loading tells.
+            type_ = self._checkpoint.config().get("model_type")
+            may_do = is_added(family) or self._trusted or type_ in OWN_TEMPLATE or type_ not in FAMILIES
+            return "" if may_do else f"{folder} has no chat template; {remedy}"
         why = rendering_error(template, special_tokens(folder), is_text=flat)
         return f"the chat template in {file} cannot be rendered: {why}; correct it, or {remedy}" if why else ""
 
@@ -141,7 +143,7 @@ class HfModel:
             max_batch_s=self._max_s,
             rate_hz=front_end.rate_hz,
             max_clip_s=front_end.window_s,
-            min_clips=0 if family.tasks == ALL_TASKS else 1,
+            min_clips=0 if family.tasks == TASKS else 1,
             max_clips=family.max_clips,
             pads_to_s=window_s if family.fills_window else None,
             tasks=family.tasks,
@@ -230,18 +232,26 @@ class HfModel:
         )
         engine = family.hook("engine")
         assert engine is not None
-        self._engine = engine(setup)
+        try:
+            self._engine = engine(setup)
+        except AudiobenchError:
+            raise
+        except Exception as error:  # what its files say may break it where it is tried
+            raise load.failed("checkpoint", error) from error
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """Greedy unless a request's temperature is not "0"; then seeded by the keys of the batch."""
         self.load()
+        from pytest_audiobench.models.hf.loading import sealed
+
         answers = [Response(error=why, lasting=True) if (why := self._refusal(ask)) else None for ask in batch]
         groups: dict[Settings, list[int]] = {}
         for position, ask in enumerate(batch):
             if answers[position] is None:
                 groups.setdefault(ask.request.settings, []).append(position)
         for settings, positions in groups.items():
-            replies = self._responses([batch[position] for position in positions], settings)
+            with sealed(self._trusted):
+                replies = self._responses([batch[position] for position in positions], settings)
             for position, reply in zip(positions, replies, strict=True):
                 answers[position] = reply
         return [answer for answer in answers if answer is not None]
@@ -274,7 +284,7 @@ class HfModel:
         slots = sum(isinstance(part, AudioSlot) for message in request.messages for part in message.parts)
         if slots > limits.max_clips:
             return f"{request.sample_id} plays {slots} clips, and {self.spec} takes {limits.max_clips} at most"
-        if not slots and self._family.tasks != ALL_TASKS:
+        if not slots and self._family.tasks != TASKS:
             return f"{request.sample_id} plays no clip, and {self.spec} can do nothing without one"
         for clip in ask.audio:
             if clip.rate_hz != limits.rate_hz:

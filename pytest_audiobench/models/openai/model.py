@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeVar, cast, get_args
 
 from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
-from pytest_audiobench.models.messages import Ask, Response
+from pytest_audiobench.models.messages import TASKS, Ask, Response
 from pytest_audiobench.models.model import Hearing, Limits, missing_library
 from pytest_audiobench.models.openai.dialogue import Api, Dialogue, Prices
 from pytest_audiobench.models.openai.wire import FORMATS, Format
@@ -96,7 +96,7 @@ class OpenAIModel:
             rate_hz=self._rate_hz,
             min_clips=1 if typed else 0,
             max_clips=1 if typed else _MOST_CLIPS,
-            tasks=("transcription",) if typed else ("choice", "transcription", "open"),
+            tasks=("transcription",) if typed else TASKS,
         )
 
     @property
@@ -134,8 +134,7 @@ class OpenAIModel:
 
     def missing_parts(self) -> str:
         """What asking lacks, with the remedy: a library, or the key; "" for nothing."""
-        key = partial(find_key, self._endpoint, self._key_env)
-        return missing_library({"openai": "openai"}) or refusal(key)
+        return missing_library({"openai": "openai"}) or refusal(partial(find_key, self._endpoint, self._key_env))
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.

@@ -24,7 +24,7 @@ from pytest_audiobench.protocols.soundscape.matching import (
     total_reward,
     unit_errors,
 )
-from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, talker_words
+from pytest_audiobench.protocols.soundscape.meeting import talker_words
 
 SEGMENT_S = 0.1
 ONSET_COLLAR, OFFSET_SHARE = 0.5, 0.2
@@ -36,11 +36,11 @@ _ROUNDING = 1e-9
 
 def clip_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], invalid: int, duration: float, cosine: Cosine
-) -> tuple[Matching, dict[str, float]]:
-    """How guesses, of which ``invalid`` more are no events, were matched, and all that is counted of it."""
+) -> dict[str, float]:
+    """All that is counted of guesses, of which ``invalid`` more are no events."""
     matching = match(truths, guesses, cosine)
     within = list(clipped(matching.guesses, duration))
-    return matching, {
+    return {
         **_scores(matching, len(guesses) + invalid),
         **_contents(matching),
         **_words(matching),
@@ -49,7 +49,6 @@ def clip_statistics(
         **_detections(matching, within),
         **_parts(matching, duration),
         **cp_errors(talker_words(matching.truths), talker_words(matching.guesses)).statistics,
-        **meeting_statistics(matching.truths, within, duration),
     }
 
 

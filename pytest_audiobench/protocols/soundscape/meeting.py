@@ -1,6 +1,7 @@
 """Who said what, as meetings are scored: errors of talkers' words, and of who speaks when.
 
-The rates that other packages compute (extra ``meeting``) are there where those are installed.
+They are computed by other packages (extra ``meeting``), and by a scorer of their own: what is installed moves no
+other number.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from pytest_audiobench.protocols.spoken_questions.matching import spoken_words
 COLLAR_S = 5.0
 """How far apart words may be that are the same, in tcpWER."""
 
-_MOST_TALKERS = 20
-_MISSING = "{} needs {}: pip install 'pytest-audiobench[meeting]'"
+_MOST_TALKERS, _MOST_WORDS = 20, 10_000
+_MISSING = "{}, which computes {}, is not installed: pip install 'pytest-audiobench[meeting]'"
 
 
-@cache
-def missing_packages() -> list[str]:
-    """What rates cannot be had on this machine, a sentence for each package."""
-    return [_MISSING.format(rates, package) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
+def missing_packages() -> str:
+    """What rates cannot be had on this machine, in a sentence; "" where all can."""
+    missing = [_MISSING.format(package, rates) for package, rates, *_ in _PACKAGES if not _is_installed(package)]
+    return "; ".join(missing)
 
 
 @cache
@@ -51,15 +52,11 @@ def talker_words(events: Sequence[AudioEvent]) -> list[list[str]]:
 def meeting_statistics(
     truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float
 ) -> dict[str, float]:
-    """The statistics of the rates; zeros, which make no rate, of those whose package is not installed.
-
-    Both lists are in order.
-    """
+    """The statistics of the rates. Both lists are in order."""
     statistics: dict[str, float] = {}
     true, said = (_numbered([event for event in events if event.type == "speech"]) for events in (truths, guesses))
-    for package, _, names, function in _PACKAGES:
-        values = function(true, said, duration) if _is_installed(package) else [0.0] * len(names)
-        statistics |= dict(zip(names, values, strict=True))
+    for _, _, names, function in _PACKAGES:
+        statistics |= dict(zip(names, function(true, said, duration), strict=True))
     return statistics
 
 
@@ -71,8 +68,8 @@ def _numbered(events: Sequence[AudioEvent]) -> list[AudioEvent]:
 
 def _timed_words(truths: Sequence[AudioEvent], guesses: Sequence[AudioEvent], duration: float) -> list[float]:
     true, said = (sum(map(len, talker_words(events))) for events in (truths, guesses))
-    # meeteval has no session to score where a side has no words.
-    if not true or not said:
+    # meeteval has no session to score where a side has no words; and aligning 100,000 words takes it seconds.
+    if not true or not said or said > _MOST_WORDS:
         return [float(true + said), float(true)]
     (leading_truths, missed), (leading_guesses, inserted) = map(_leading_talkers, (truths, guesses))
     return [float(_timed_errors(leading_truths, leading_guesses) + missed + inserted), float(true)]

@@ -17,13 +17,14 @@ from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scor
 from pytest_audiobench.protocols.soundscape.columns import (
     NO_OTHER,
     clip_statistics,
+    clipped,
     needed_captions,
     other_statistics,
 )
 from pytest_audiobench.protocols.soundscape.event_fields import InvalidEvent, strict_event
 from pytest_audiobench.protocols.soundscape.judgings import scene_judgings
-from pytest_audiobench.protocols.soundscape.matching import Cosine, Matching, caption_pairs
-from pytest_audiobench.protocols.soundscape.meeting import missing_packages
+from pytest_audiobench.protocols.soundscape.matching import Cosine, caption_pairs, match, ordered
+from pytest_audiobench.protocols.soundscape.meeting import meeting_statistics, missing_packages
 from pytest_audiobench.protocols.soundscape.prompts import VERSION, scene_prompt
 from pytest_audiobench.protocols.soundscape.reading import Reading, read_lenient, read_strict
 from pytest_audiobench.protocols.text_encoders import DEFAULT_ENCODER, TextEncoder
@@ -47,7 +48,7 @@ _METRICS = (
         "wer_all",
         "cer_all",
     ),
-    *("cpwer", "tcpwer", "der", "jer", "speakers_error", "language_right"),
+    *("cpwer", "speakers_error", "language_right"),
     *(f"{name}_{type_}" for name in _OF_TYPES for type_ in EVENT_TYPES),
 )
 
@@ -60,7 +61,8 @@ def soundscape(
 
     A sample's reference is the answer key (``events_text``), its metadata ``duration`` the clip's seconds. The scorers
     are ``lenient`` (the default: a list is taken wherever and however it is written, every repair counted) and
-    ``strict`` (what was asked for and nothing else); both are reported. ``rated-with-key`` and ``rated-by-ear`` are of
+    ``strict`` (what was asked for and nothing else); both are reported. ``meeting`` has the
+    rates of meetings, of the same list (extra ``meeting``). ``rated-with-key`` and ``rated-by-ear`` are of
     a judge that hears the clip (``--ab-judge``): nine ratings from 0 to 5. ``encoder`` compares captions: ``static``,
     ``minilm`` or ``folder:PATH``. Raises UsageError for an unknown scorer or encoder.
     """
@@ -69,7 +71,7 @@ def soundscape(
     judgings, own = scene_judgings(), tuple(_scorers(encoder_of(encoder)))
     judged = (scorer for judging in judgings for scorer in judging.scorers)
     protocol = family_protocol("soundscape", (stage,), (*own, *judged), scorers or tuple(_READERS), "events")
-    return replace(protocol, notes=(*protocol.notes, *missing_packages()), judgings=judgings)
+    return replace(protocol, judgings=judgings)
 
 
 def duration_of(sample: Sample) -> float:
@@ -139,6 +141,21 @@ def _scorers(text_encoder: TextEncoder) -> Iterator[Scorer]:
             sample_problem=_problem,
             details=comparison.details,
         )
+    yield Scorer(
+        "meeting",
+        "scene:meeting|v:1|read:lenient|collar:5 s of words, none of speakers|packages:meeteval,pyannote.metrics",
+        partial(_parse, read_lenient),
+        _meeting_scores,
+        ("tcpwer", "der", "jer"),
+        missing_parts=missing_packages,
+        sample_problem=_problem,
+    )
+
+
+def _meeting_scores(sample: Sample, answer: Answer) -> dict[str, float]:
+    clip = _Clip(sample, answer)
+    guesses = list(clipped(ordered(clip.guesses), clip.duration))
+    return meeting_statistics(ordered(clip.truths), guesses, clip.duration)
 
 
 class _Clip:
@@ -149,7 +166,7 @@ class _Clip:
         self.reading = Reading.of_text(answer.value)
         self.guesses = self.reading.events
 
-    def matched(self, cosine: Cosine) -> tuple[Matching, dict[str, float]]:
+    def statistics(self, cosine: Cosine) -> dict[str, float]:
         return clip_statistics(self.truths, self.guesses, self.reading.invalid.total(), self.duration, cosine)
 
 
@@ -171,7 +188,7 @@ class _Comparison:
             for captions in (*needed_captions(clip.truths, clip.guesses), *caption_pairs(other.truths, clip.guesses))
         )
         return [
-            {**clip.matched(self._cosine)[1], **self._beside(other, clip)}
+            {**clip.statistics(self._cosine), **self._beside(other, clip)}
             for clip, other in zip(clips, others, strict=True)
         ]
 
@@ -183,8 +200,8 @@ class _Comparison:
     def details(self, sample: Sample, answer: Answer) -> str:
         """Both lists of events, and what was matched, as JSON."""
         clip = _Clip(sample, answer)
-        self._encode(needed_captions(clip.truths, clip.guesses))
-        matching, _ = clip.matched(self._cosine)
+        self._encode(caption_pairs(clip.truths, clip.guesses))
+        matching = match(clip.truths, clip.guesses, self._cosine)
         document = {
             "duration": clip.duration,
             "truths": [event.document() for event in matching.truths],

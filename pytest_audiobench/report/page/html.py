@@ -30,11 +30,11 @@ from pytest_audiobench.report.page.samples import BUDGET_BYTES, Numbered, PageSa
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scene_columns import columns, typed
-from pytest_audiobench.report.scenes import EventCounts
 from pytest_audiobench.report.scorer_comparison import ScorerComparison, scale
 from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
+    from pytest_audiobench.report.page.scenes import EventCounts
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
 PAGE = "report.html"
@@ -64,10 +64,11 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
     content = _encode(values)
     left = budget_bytes - sum(map(len, frame)) - bytes_on_page(content)
     reserve = budget_bytes // 10
-    counts, events, flipped = LabelCounts(record.items), EventCounts(record.items), _flipped_samples(record)
+    counts, events, flipped = LabelCounts(record.items), _event_counts(record), _flipped_samples(record)
     path = folder / PAGE
     with collector_paused():
-        samples = events.watch(counts.watch(joined(folder)))
+        samples = counts.watch(joined(folder))
+        samples = events.watch(samples) if events else samples
         samples = flipped.watch(samples) if flipped else samples
         on_page = page_samples(samples, record.items, max(left - reserve, budget_bytes // 4))
         tables = _within(reserve, counts.tables())
@@ -76,7 +77,7 @@ def write_page(folder: Path, record: RunRecord, budget_bytes: int = BUDGET_BYTES
         sounds = page_sounds(folder / PARTS, first=listed)
         further = {
             "labels": f"[{','.join(tables)}]",
-            "events": _encode(events.tables()),
+            "events": _encode(events.tables() if events else []),
             "flips": _encode([_flips(each, sounds) for each in smallest]),
         }
         write_chunks(path, _page(frame, content, further, on_page, sounds))
@@ -258,6 +259,14 @@ def _grids(record: RunRecord) -> Iterator[dict[str, Any]]:
         if sheets:
             heads = {"suites": grid.suites, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
             yield {**heads, "sheets": sheets, "more": len(grid.sheets) - len(sheets)}
+
+
+def _event_counts(record: RunRecord) -> EventCounts | None:
+    if all(item.protocol != "soundscape" for item in record.items):
+        return None
+    from pytest_audiobench.report.page.scenes import EventCounts
+
+    return EventCounts(record.items)
 
 
 def _flipped_samples(record: RunRecord) -> FlippedSamples | None:

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import is_known, metric_kind
@@ -16,7 +16,9 @@ from pytest_audiobench.report.formatting import value_text
 from pytest_audiobench.report.joined_samples import Joined, played
 from pytest_audiobench.report.label_tables import answer_label
 from pytest_audiobench.report.page.word_diff import word_diff, words_of
-from pytest_audiobench.report.scenes import Scene, scene_of
+
+if TYPE_CHECKING:
+    from pytest_audiobench.report.page.scenes import Scene
 
 LONGEST_TEXT = 16_000
 """Characters of one text that are embedded; predictions.jsonl has the rest."""
@@ -88,7 +90,7 @@ class RowMaker:
         names = tuple(first.metadata)[:LONGEST_LIST]
         prompt = tuple([self._prompt(row, row.prompt) for row in sample.predictions if row.prompt])
         groups = tuple(sample.scored[0].groups.items()) if sample.scored else ()
-        scene = scene_of(sample.processed[0].details) if sample.processed else None
+        scene = _scene(sample)
         if scene is not None:
             references = ()  # they are the events of the scene
         kinds, results = self._results(sample)
@@ -114,7 +116,7 @@ class RowMaker:
             None
             if before is None or scene is not None
             else self._diff(first.reference, before.before.text, before.before.scores),
-            None if scene is None else self._scene_card(scene),
+            None if scene is None else scene.card(self._longest),
         ]
         return PageRow(
             _name(first.sample_id),
@@ -154,12 +156,6 @@ class RowMaker:
             kinds.append(self._once.of(("kind", kind), lambda kind=kind: kind))  # type: ignore[misc]
             results.append([self._cut(value_words(value)), None if scores is None else score_text(metric, scores)])
         return tuple(kinds), results
-
-    def _scene_card(self, scene: Scene) -> dict[str, Any]:
-        # Few runs have scenes, and what compares their words takes time to load.
-        from pytest_audiobench.report.page.scene_cards import scene_card
-
-        return scene_card(scene, self._longest)
 
     def _orders(self, sample: Joined, scene: Scene | None) -> Iterator[tuple[str, float]]:
         scores = sample.scored[0].scores if sample.scored else None
@@ -216,6 +212,14 @@ class RowMaker:
         if text is None or len(text) <= self._longest:
             return text
         return [text[: self._longest], len(text) - self._longest]
+
+
+def _scene(sample: Joined) -> Scene | None:
+    if not sample.processed or sample.processed[0].details is None:
+        return None
+    from pytest_audiobench.report.page.scenes import scene_of
+
+    return scene_of(sample.processed[0].details)
 
 
 def change_of(sample: Joined) -> str:

@@ -117,7 +117,7 @@ def rows():
     cyclic = [*SCENES[1:], *SCENES[:1]]
     return {
         name: [
-            clip_statistics(truths, guesses, 0, duration, cosine)[1]
+            clip_statistics(truths, guesses, 0, duration, cosine)
             | other_statistics(others, guesses, other_duration, cosine)
             for (duration, truths), guesses, (other_duration, others) in zip(SCENES, system, cyclic, strict=True)
         ]

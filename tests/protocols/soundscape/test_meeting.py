@@ -1,17 +1,20 @@
 """The rates of meetings of two lists of events, beside what comes out by hand."""
 
 import importlib.util
-import math
 from dataclasses import replace
 
 import pytest
 
-from pytest_audiobench.audio.events import AudioEvent
+from pytest_audiobench.audio.events import AudioEvent, events_text
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.estimates import value_of
 from pytest_audiobench.metrics.multi_talker_errors import cp_errors
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.models.messages import Response
 from pytest_audiobench.protocols.soundscape import meeting
 from pytest_audiobench.protocols.soundscape.columns import clip_statistics
+from pytest_audiobench.protocols.soundscape.task import soundscape
 
 FIRST, SECOND = "one two three four", "five six seven eight"
 
@@ -100,6 +103,12 @@ def test_any_number_of_labels_is_scored(labels, caplog):
 
 
 @needs_words
+def test_of_an_answer_of_countless_words_all_are_errors():
+    endless = [speech(0.0, 4.0, "a", f"{FIRST} " * 100) for _ in range(30)]
+    assert timed_errors(TRUTHS, endless) == 8 + 4 * 100 * 30
+
+
+@needs_words
 def test_neither_order_nor_names_of_labels_move_a_rate():
     guesses = [speech(number, number + 2.0, f"s{number % 3}", f"{FIRST} {number}") for number in range(8)]
     values = meeting.meeting_statistics(TRUTHS, guesses, 10.0)
@@ -107,24 +116,34 @@ def test_neither_order_nor_names_of_labels_move_a_rate():
     assert meeting.meeting_statistics(TRUTHS, renamed, 10.0) == pytest.approx(values)
 
 
-def test_a_package_that_is_missing_is_named_and_its_rates_have_no_value(monkeypatch):
+def test_a_package_that_is_missing_is_named_and_moves_no_other_number(monkeypatch):
     monkeypatch.setattr(meeting, "_is_installed", lambda package: False)
-    meeting.missing_packages.cache_clear()
-    try:
-        assert meeting.missing_packages() == [
-            "tcpwer needs meeteval: pip install 'pytest-audiobench[meeting]'",
-            "der and jer needs pyannote.metrics: pip install 'pytest-audiobench[meeting]'",
-        ]
-    finally:
-        meeting.missing_packages.cache_clear()
-    statistics = meeting.meeting_statistics(TRUTHS, TRUTHS, 10.0)
-    assert all(math.isnan(value_of(metric_kind(name), [statistics])) for name in ("tcpwer", "der", "jer"))
-    assert "pip install" in metric_kind("der").estimate([statistics], None).method
+    assert soundscape().available["meeting"].missing_parts() == (
+        "meeteval, which computes tcpwer, is not installed: pip install 'pytest-audiobench[meeting]'; "
+        "pyannote.metrics, which computes der and jer, is not installed: pip install 'pytest-audiobench[meeting]'"
+    )
+    with pytest.raises(UsageError, match="meeteval, which computes tcpwer, is not installed"):
+        soundscape("meeting")
+    others = clip_statistics(TRUTHS, TRUTHS, 0, 10.0, lambda first, second: 0.5)
+    assert not {"timed_errors", "spoken_seconds", "jaccard_speakers"} & others.keys()
+
+
+@needs_words
+def test_the_scorer_of_meetings_reads_the_list_leniently_and_cuts_it_to_the_clip():
+    pytest.importorskip("pyannote.metrics", reason="DER and JER need pyannote.metrics")
+    scorer = soundscape().available["meeting"]
+    sample = Sample("s", (), "", (), events_text(TRUTHS), {"duration": 10.0})
+    said = [*TRUTHS, speech(9.5, 30.0, "B", "and more")]
+    answer = scorer.parse(sample, {"answer": Response.of(f"Here: {events_text(said)}")})
+    scores = scorer.score(sample, answer)
+    assert (scores["timed_errors"], scores["timed_words"]) == (2.0, 8.0)
+    assert scores["diarisation_errors"] == pytest.approx(0.5)
+    assert scorer.score(sample, scorer.parse(sample, {"answer": Response.of("nothing")}))["timed_errors"] == 8.0
 
 
 def test_words_of_the_wrong_speaker_are_errors_of_cpwer():
     def cpwer(guesses):
-        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)[1]
+        statistics = clip_statistics(TRUTHS, guesses, 0, 10.0, lambda first, second: 0.5)
         return value_of(metric_kind("cpwer"), [statistics])
 
     one_label = [replace(event, speaker_id="x") for event in TRUTHS]

@@ -1,4 +1,4 @@
-"""Scenes: what a scorer of events tells of one sample, and events counted over all samples of an eval."""
+"""Scenes: what a scorer of events tells of one sample, as its card shows it, and events counted over all of an eval."""
 
 from __future__ import annotations
 
@@ -7,18 +7,27 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from pytest_audiobench.audio.events import EVENT_TYPES, LOUDNESS, AudioEvent
+from pytest_audiobench.protocols.soundscape.matching import is_unspaced, units
 from pytest_audiobench.records.fields import Count, Number, Record
 from pytest_audiobench.records.lines import Field
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.joined_samples import Joined
+from pytest_audiobench.report.page.word_diff import LONGEST_WORD, MOST_WORDS, runs
 
 LONGEST_S = 1e6
 """Seconds beyond which nothing is drawn: such a time was written by hand."""
+MOST_EVENTS = 120
+"""Of either list that are drawn; what was matched comes first."""
+LONGEST_TEXT = 600
+"""Characters of one text of an event."""
+LONGEST_LABEL = 60
+MOST_KINDS = 20
+"""Kinds of repairs, and reasons for leaving an event out, that are listed."""
 LONGEST_VALUE = 40
 """Characters of a language, the one value of a table that is free text."""
 MOST_LANGUAGES = 12
@@ -72,6 +81,24 @@ class Scene(Record, frozen=True, forbid_unknown_fields=False):
         invalid = sum(self.invalid.values())
         guesses = len(self.guesses) + invalid
         return (len(self.invented) + invalid) / guesses if guesses else None
+
+    def card(self, longest: int) -> dict[str, Any]:
+        """What scenes.js draws, no text longer than ``longest``. Places are those of the events that are kept."""
+        truths = _kept(len(self.truths), [pair.truth for pair in self.pairs])
+        guesses = _kept(len(self.guesses), [pair.guess for pair in self.pairs])
+        pairs = [pair for pair in self.pairs if pair.truth in truths and pair.guess in guesses]
+        cut = min(longest, LONGEST_TEXT)
+        return {
+            "seconds": round(self.duration, 3),
+            "truths": [_event(self.truths[place], cut) for place in truths],
+            "guesses": [_event(self.guesses[place], cut) for place in guesses],
+            "more": [len(self.truths) - len(truths), len(self.guesses) - len(guesses)],
+            "pairs": [[truths[pair.truth], guesses[pair.guess], *_pair(pair, self)] for pair in pairs],
+            "counts": [
+                [[name[:LONGEST_LABEL], count] for name, count in list(counts.items())[:MOST_KINDS]]
+                for counts in (self.repairs, self.invalid)
+            ],
+        }
 
 
 # The tables and the card of one sample are made one after the other.
@@ -235,3 +262,38 @@ def _row(value: str, total: _Sum, tells_guesses: bool) -> EventRow:
     guesses = (total.guesses, total.invented) if tells_guesses else (None, None)
     score = round(total.score / total.n, 4) if total.n else 0.0
     return EventRow(value.replace("_", " "), total.n, total.matched, score, *guesses)
+
+
+def _kept(n: int, matched: Sequence[int]) -> dict[int, int]:
+    """The places that are drawn, in order, and the place of each among these."""
+    wanted = sorted(range(n), key=lambda place: place not in set(matched)) if n > MOST_EVENTS else range(n)
+    return {place: number for number, place in enumerate(sorted(wanted[:MOST_EVENTS]))}
+
+
+def _event(event: AudioEvent, longest: int) -> list[Any]:
+    texts = (event.transcription, event.caption)
+    labels = (event.speaker_id, event.language, event.loudness)
+    return [
+        EVENT_TYPES.index(event.type),
+        round(event.start_time, 3),
+        round(event.end_time, 3),
+        *(text if len(text) <= longest else text[:longest] + "…" for text in texts),
+        *(label[:LONGEST_LABEL] for label in labels),
+    ]
+
+
+def _pair(pair: ScenePair, scene: Scene) -> list[Any]:
+    numbers = (pair.iou, pair.accuracy, pair.cosine, pair.content, pair.score)
+    iou, accuracy, cosine, content, score = (None if number is None else round(number, 4) for number in numbers)
+    truth, guess = scene.truths[pair.truth], scene.guesses[pair.guess]
+    diff = _diff(truth, guess) if truth.type == "speech" else None
+    return [iou, accuracy, cosine, pair.speaker_right, content, score, diff]
+
+
+def _diff(truth: AudioEvent, guess: AudioEvent) -> list[Any] | None:
+    longest = LONGEST_WORD * MOST_WORDS
+    expected, actual = (units(event.transcription[:longest], truth.language) for event in (truth, guess))
+    if max(len(expected), len(actual)) > MOST_WORDS:
+        return None
+    joint = "" if is_unspaced(truth.language) else " "
+    return ["the scorer", joint, [part for run in runs(expected, actual, joint) for part in run]]
