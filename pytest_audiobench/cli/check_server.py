@@ -11,11 +11,10 @@ TOKEN = "AUDIOBENCH_SERVE_TOKEN"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("url", metavar="URL", help="the server, such as http://127.0.0.1:8000")
-    parser.add_argument("--token", default=None, help=f"bearer token of the server (better: ${TOKEN})")
-    parser.add_argument(
-        "--timeout-s", type=float, default=60.0, metavar="S", help="longest time for one answer (default 60)"
-    )
+    add = parser.add_argument
+    add("url", metavar="URL", help="the server, such as http://127.0.0.1:8000")
+    add("--token", default=None, help=f"bearer token of the server (better: ${TOKEN})")
+    add("--timeout-s", type=float, default=60.0, metavar="S", help="longest time for one answer (default 60)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -66,8 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if hub is None:
         print(printable(f"would be written to {repo}: {where.path}"))
     else:
-        new = push(content, where, hub, time.sleep)
-        status = "written to" if new else "just this is already at"
+        status = "written to" if push(content, where, hub, time.sleep) else "just this is already at"
         print(printable(f"{status} {hub.address}/datasets/{repo}: {where.path}"))
     if args.output is not None:
         print(printable(f"written to {args.output}"))

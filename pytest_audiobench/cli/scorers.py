@@ -10,10 +10,9 @@ HELP = "list the protocols and their scorers: what they ask, how they read answe
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", metavar="NAME", help="show scorers whose family or name holds NAME")
-    parser.add_argument(
-        "--markdown", type=Path, metavar="FOLDER", help="write a page for each family into FOLDER, as docs/scorers is"
-    )
+    add = parser.add_argument
+    add("name", nargs="?", metavar="NAME", help="show scorers whose family or name holds NAME")
+    add("--markdown", type=Path, metavar="FOLDER", help="write a page for each family into FOLDER, as docs/scorers is")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -22,7 +22,7 @@ from pytest_audiobench.gate.baseline.contents import Contents
 from pytest_audiobench.gate.baseline.decoding import decode_baseline, read_bounded
 from pytest_audiobench.metrics.tokenizers import library_version
 from pytest_audiobench.records.baseline import MOST_BYTES, BaselineFigure, BaselineHead, BaselineModel
-from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RunRecord
+from pytest_audiobench.records.run import BaselineRecord, RunRecord
 from pytest_audiobench.report.joined_samples import read_comparable_evals
 from pytest_audiobench.report.run_reader import Run, load_run
 from pytest_audiobench.report.run_writer import RECORD
@@ -102,15 +102,13 @@ def _contents(record: RunRecord, alias: str, sides: Mapping[str, ComparableEval]
         epochs=record.epochs,
         missing=missing_parts(record, alias),
     )
-    return Contents(head, sides, {name: _figures(items[name]) for name in sides})
-
-
-def _figures(item: ItemRecord) -> dict[str, list[BaselineFigure]]:
-    figures: dict[str, list[BaselineFigure]] = {}
-    for metric in item.metrics:
-        if metric.scorer is not None and not metric.group:
-            figures.setdefault(metric.scorer, []).append(convert(metric, BaselineFigure, from_attributes=True))
-    return figures
+    figures: dict[str, dict[str, list[BaselineFigure]]] = {name: {} for name in sides}
+    for name in sides:
+        for metric in items[name].metrics:
+            if metric.scorer is not None and not metric.group:
+                figure = convert(metric, BaselineFigure, from_attributes=True)
+                figures[name].setdefault(metric.scorer, []).append(figure)
+    return Contents(head, sides, figures)
 
 
 LAST = "last"
@@ -207,7 +205,6 @@ def baseline_from(
 
 
 def _existing(text: str, reports: Path, folder: Path, texts: bool) -> Baseline | None:
-    """What ``text`` names as a path, or as a run under ``reports``; None where nothing is there."""
     try:
         places = [place for place in (folder / text, reports / text) if place.exists()]
     except (OSError, ValueError):

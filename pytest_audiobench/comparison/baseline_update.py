@@ -69,7 +69,6 @@ def write_baseline(run: Baseline, out: Path, wanted: BaselineOptions) -> Baselin
 
 
 def _unreadable_evals(contents: Contents) -> list[str]:
-    """Those most of whose answers the headline's scorer could not read, each with how many it could."""
     evals = []
     for name, side in sorted(contents.sides.items()):
         rows = [(row.statuses[side.headline], row.scores[side.headline]) for row in side.rows]

@@ -69,7 +69,8 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
     first, others = contenders[0], contenders[1:]
     for other in others:
         if first.sides.keys().isdisjoint(other.sides):
-            raise UsageError(f"{first.name} and {other.name} have no eval in common: {_evals(first, other)}")
+            evals = [f"{each.letter} has {', '.join([*each.sides][:_NAMED]) or 'none'}" for each in (first, other)]
+            raise UsageError(f"{first.name} and {other.name} have no eval in common: {'; '.join(evals)}")
     scorers = {eval_: comparison_lines.selected_scorers(side, chosen.scorers) for eval_, side in first.sides.items()}
     differing = [
         (other, mismatch)
@@ -91,6 +92,8 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
     lines, notes = comparison_lines.planned_lines(fitted, chosen)
     only = [_unshared_evals(first, others), *(_unshared_evals(other, [first]) for other in others)]
     known = [] if chosen.groups else comparison_lines.group_fields(fitted)
+    pairs = [(first.artifact, other.artifact, (first.letter, other.letter)) for other in others]
+    figures = [note for a, b, names in pairs if a and b and a.suite == b.suite for note in figure_notes(a, b, names)]
     hint = [f"samples can be grouped by {', '.join(known)}: --groups"] if known else []
     return Comparison(
         contenders=fitted,
@@ -103,12 +106,11 @@ def compare(contenders: Sequence[Contender], chosen: comparison_lines.Selection,
             *(f"{each.name} is not whole: {'; '.join(each.missing[:_NAMED])}" for each in contenders if each.missing),
         ],
         curves=curve_lines(lines),
-        notes=[*filter(None, only), *notes, *hint, *_artifact_figures(first, others)],
+        notes=[*filter(None, only), *notes, *hint, *figures],
     )
 
 
 def _artifact_mismatches(first: Contender, other: Contender) -> Iterator[Mismatch]:
-    """Where two run files of the audiobench tool were asked otherwise, by that tool's own rule."""
     if first.artifact is not None and other.artifact is not None:
         for component, name, before, after in asking_differences(first.artifact, other.artifact):
             for eval_ in (name for name in first.sides if name in other.sides):
@@ -142,18 +144,6 @@ def _contenders_without_pairs(contenders: Sequence[Contender]) -> Iterator[tuple
 
 def _ids(contender: Contender, eval_: str) -> set[str]:
     return {row.sample_id for row in contender.sides[eval_].rows}
-
-
-def _artifact_figures(first: Contender, others: Sequence[Contender]) -> Iterator[str]:
-    for other in others:
-        if first.artifact is not None and other.artifact is not None and first.artifact.suite == other.artifact.suite:
-            yield from figure_notes(first.artifact, other.artifact, (first.letter, other.letter))
-
-
-def _evals(first: Contender, other: Contender) -> str:
-    return "; ".join(
-        f"{contender.letter} has {', '.join(list(contender.sides)[:_NAMED]) or 'none'}" for contender in (first, other)
-    )
 
 
 def _refusal(first: Contender, refused: Sequence[tuple[Contender, Mismatch]]) -> str:

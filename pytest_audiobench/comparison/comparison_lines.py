@@ -123,18 +123,12 @@ def regression(line: PlannedLine, at: int, terms: Terms, max_drop: str) -> Regre
 
 
 def _with_adjusted_p(lines: Sequence[ComparedLine]) -> list[ComparedLine]:
-    """The lines with p values adjusted over all of them by Holm's method, which changes no status."""
     tests = [record for line in lines for record in line.regressions if record is not None]
     # A line that no test could be made for counts as one that showed nothing.
-    p_values = iter(holm([1.0 if record.p is None else record.p for record in tests]).tolist())
-    return [
-        replace(line, regressions=[record and _with_holm(record, next(p_values)) for record in line.regressions])
-        for line in lines
-    ]
-
-
-def _with_holm(record: RegressionRecord, p_holm: float) -> RegressionRecord:
-    return record if record.p is None else structs.replace(record, p_holm=p_holm)
+    p_values = holm([1.0 if record.p is None else record.p for record in tests]).tolist()
+    pairs = zip(tests, p_values, strict=True)
+    adjusted = iter([test if test.p is None else structs.replace(test, p_holm=p_holm) for test, p_holm in pairs])
+    return [replace(line, regressions=[record and next(adjusted) for record in line.regressions]) for line in lines]
 
 
 def estimate(side: ComparableEval, kind: MetricKind, scorer: str, group: Mapping[str, str]) -> Estimate:

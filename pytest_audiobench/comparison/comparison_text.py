@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.comparison import Comparison
 from pytest_audiobench.comparison.comparison_lines import ComparedLine
 from pytest_audiobench.comparison.curve_comparison import curve_markdown, curve_rows, curve_table
-from pytest_audiobench.comparison.table_cells import (
-    LONGEST,
-    MARKS,
-    amount,
-    drop_cells,
-    interval_cell,
-    metric_label,
-    parse_rates_text,
-    table_lines,
-    value_cell,
-)
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
 from pytest_audiobench.report.formatting import group_text, wrapped
@@ -118,7 +108,7 @@ def _as_json(comparison: Comparison) -> dict[str, Any]:
 def _table(comparison: Comparison) -> Iterator[str]:
     yield from _heading(comparison)
     blocks = [(_name(line), list(_rows_of(comparison, line))) for line in comparison.lines]
-    yield from table_lines(_HEAD, _INTERVALS, blocks)
+    yield from table_cells.table_lines(_HEAD, _INTERVALS, blocks)
     yield ""
     yield from curve_table(comparison.contenders, comparison.curves)
     sentences = list(_sentences(comparison))
@@ -155,21 +145,22 @@ def _rules(comparison: Comparison) -> str:
 
 
 def _sentences(comparison: Comparison) -> Iterator[tuple[str, str]]:
-    """Why lines regressed or could not be compared; the table says why others are inconclusive."""
     for line in comparison.lines:
         for at, regression in enumerate(line.regressions):
             if regression is not None and regression.status in ("regressed", "not_comparable"):
-                yield MARKS[regression.status], f"{comparison.contenders[at].letter} {_name(line)}: {regression.detail}"
+                yield (
+                    table_cells.MARKS[regression.status],
+                    f"{comparison.contenders[at].letter} {_name(line)}: {regression.detail}",
+                )
 
 
 def _perturbations(comparison: Comparison) -> list[str]:
-    """The parse rates, which samples are unmatched, and the rule behind each scorer's name; each once."""
     letters = [each.letter for each in comparison.contenders]
     lines: dict[str, None] = {}
     for line in comparison.lines:
         group = f" [{group_text(line.plan.group)}]" if line.plan.group else ""
         owner = f"{line.plan.name} by {line.plan.scorer}{group}"
-        lines[parse_rates_text(owner, dict(zip(letters, line.parse_rates, strict=True)))] = None
+        lines[table_cells.parse_rates_text(owner, dict(zip(letters, line.parse_rates, strict=True)))] = None
         for letter, regression in zip(letters, line.regressions, strict=True):
             for reason, count in regression.left_out.items() if regression is not None else ():
                 ids = ", ".join(regression.examples.get(reason, ())) if regression is not None else ""
@@ -182,32 +173,38 @@ def _counts(comparison: Comparison) -> str:
     statuses: list[str] = [
         regression.status for line in comparison.lines for regression in line.regressions if regression is not None
     ]
-    return ", ".join(f"{mark} {statuses.count(name)} {name.replace('_', ' ')}" for name, mark in MARKS.items())
+    return ", ".join(
+        f"{mark} {statuses.count(name)} {name.replace('_', ' ')}" for name, mark in table_cells.MARKS.items()
+    )
 
 
 def _name(line: ComparedLine) -> str:
     plan = line.plan
     group = f" [{group_text(plan.group)}]" if plan.group else ""
-    return f"{plan.name} {metric_label(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
+    return f"{plan.name} {table_cells.metric_label(plan.kind.name, plan.kind.unit)} by {plan.scorer}{group}"
 
 
 def _rows_of(comparison: Comparison, line: ComparedLine) -> Iterator[tuple[str, ...]]:
     unit = line.plan.kind.unit
     for contender, estimate, regression in zip(comparison.contenders, line.estimates, line.regressions, strict=True):
         if estimate is not None:
-            figures = (value_cell(estimate, unit), interval_cell(estimate, unit))
+            figures = (table_cells.value_cell(estimate, unit), table_cells.interval_cell(estimate, unit))
             if regression is None:
                 yield f"    {contender.letter}", *figures, *("",) * 5
             else:
-                tests = (*drop_cells(regression), str(regression.pairs), amount(regression.detectable, regression.unit))
-                yield f"  {MARKS[regression.status]} {contender.letter}", *figures, *tests
+                tests = (
+                    *table_cells.drop_cells(regression),
+                    str(regression.pairs),
+                    table_cells.amount(regression.detectable, regression.unit),
+                )
+                yield f"  {table_cells.MARKS[regression.status]} {contender.letter}", *figures, *tests
 
 
 def _markdown_lines(comparison: Comparison) -> Iterator[str]:
     for each in comparison.contenders:
         about = [each.model, each.spec, each.source]
         yield f"- **{each.letter}** {escaped(', '.join(filter(None, about)))}"
-    yield from (f"- **{escaped(line, LONGEST)}**" for line in comparison.heading)
+    yield from (f"- **{escaped(line, table_cells.LONGEST)}**" for line in comparison.heading)
     yield f"- {escaped(_rules(comparison))}"
     yield ""
     yield table_row(("eval", "metric", *_HEAD))
@@ -221,6 +218,6 @@ def _markdown_lines(comparison: Comparison) -> Iterator[str]:
             names = ("", "")
     yield ""
     yield from curve_markdown(comparison.contenders, comparison.curves)
-    yield from (f"- {mark} {escaped(sentence, LONGEST)}" for mark, sentence in _sentences(comparison))
+    yield from (f"- {mark} {escaped(sentence, table_cells.LONGEST)}" for mark, sentence in _sentences(comparison))
     yield f"- {escaped(_counts(comparison))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))
+    yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*_perturbations(comparison), *comparison.notes))

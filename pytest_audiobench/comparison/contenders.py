@@ -61,7 +61,9 @@ def contenders(
             if matches(model, alias):
                 sides = {eval_: side for eval_, side in contents.sides.items() if matches(evals, eval_)}
                 names = (_letter(len(models)), _display_name(name, source), alias, contents.head.model.spec)
-                models.append(Contender(*names, sides, _folder(source), contents.head.missing))
+                places = (Path(source.place), Path(source.place.rpartition("#")[0]))
+                folder = next((place for place in places if (place / RECORD).is_file()), None)
+                models.append(Contender(*names, sides, folder, contents.head.missing))
     if len(models) < 2:
         have = f"only {models[0].source} has a model" if models else "nothing named has a model"
         raise UsageError(f"two are needed for a comparison, and {have} that matches {model!r}: name another run")
@@ -92,12 +94,6 @@ def _display_name(name: str, baseline: Baseline) -> str:
     return baseline.source if baseline.source.startswith(name) else name
 
 
-def _folder(baseline: Baseline) -> Path | None:
-    places = (Path(baseline.place), Path(baseline.place.rpartition("#")[0]))
-    return next((place for place in places if (place / RECORD).is_file()), None)
-
-
 def _letter(number: int) -> str:
-    """A to Z, then A1, B1, …"""
     turn, place = divmod(number, len(string.ascii_uppercase))
     return string.ascii_uppercase[place] + (str(turn) if turn else "")

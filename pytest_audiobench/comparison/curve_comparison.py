@@ -62,7 +62,9 @@ def curve_lines(lines: Sequence[PlannedLine]) -> list[CurveLine]:
 
 
 def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
-    items = [_item(line) for line in lines]
+    known = ([side for side in line.sides if side is not None] for line in lines)
+    # A baseline's file does not say of itself what perturbation its data set is under.
+    items = [next((side for side in sides if side.perturbation), sides[0]) for sides in known]
     for name, places in series(items):
         if len(places) < 2:
             continue
@@ -84,12 +86,6 @@ def _metric_lines(lines: Sequence[PlannedLine]) -> Iterator[CurveLine]:
                 differences=[description and description[0] for description in differences],
                 pairs=[description[1] if description else 0 for description in differences],
             )
-
-
-def _item(line: PlannedLine) -> ComparableEval:
-    """The side that tells the perturbation of the data set; a baseline's file does not say it of itself."""
-    known = [side for side in line.sides if side is not None]
-    return next((side for side in known if side.perturbation), known[0])
 
 
 def _figures(perturbations: Sequence[PerturbationRecord]) -> Iterator[_Figure]:
@@ -121,7 +117,6 @@ def _value(sides: Sequence[ComparableEval | None], line: PlannedLine, figure: _F
 def _difference(
     first: Sequence[ComparableEval | None], others: Sequence[ComparableEval | None], line: PlannedLine, figure: _Figure
 ) -> tuple[Drop, int] | None:
-    """By how much the figure of ``others`` is more than that of ``first``, on the answers that both scored."""
     pairs = [
         pair_samples(side, other, line.scorer).rows
         for side, other in zip(first, others, strict=True)
@@ -137,8 +132,6 @@ def _difference(
 
 
 def _points(rows: Sequence[Sequence[ComparableSample]], line: PlannedLine) -> Points | None:
-    """The samples of several lists of rows, a column for each; None where a sample lacks a statistic."""
-
     def asked(row: ComparableSample) -> SampleScore:
         return SampleScore(row.identity, statistics_of(row, line.scorer, line.kind.name), row.cluster or row.sample_id)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pytest_audiobench.gate.power import Power, PowerQuery, plain
 from pytest_audiobench.metrics.metric import FRACTIONS
 from pytest_audiobench.metrics.value import value_text
-from pytest_audiobench.report.formatting import WIDTH, printable, wrapped
+from pytest_audiobench.report.formatting import WIDTH, eval_name, printable, wrapped
 from pytest_audiobench.report.safe_text import csv_text, escaped, json_text, table_row
 
 _HEAD = ("eval", "n", "clusters", "flips", "sees", "needed")
@@ -27,10 +27,7 @@ def text(rows: Sequence[Power], question: PowerQuery, notes: Sequence[str], form
 def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from wrapped(_question(question), "")
     yield ""
-    rows = [
-        _HEAD,
-        *(tuple(map(printable, _cells(power, len({each.model for each in powers}) > 1))) for power in powers),
-    ]
+    rows = [_HEAD, *(tuple(map(printable, cells)) for cells in _rows(powers))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEAD))]
     beside = sum(widths[1:]) + 2 * (len(_HEAD) - 1)
     for row in rows:
@@ -48,8 +45,7 @@ def _table(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
 
 def _markdown_lines(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) -> Iterator[str]:
     yield from (escaped(_question(question)), "", table_row(_HEAD), "| :-- | --: | --: | --: | --: | --: |")
-    for power in powers:
-        yield table_row(map(escaped, _cells(power, len({each.model for each in powers}) > 1)))
+    yield from (table_row(map(escaped, cells)) for cells in _rows(powers))
     yield ""
     yield from (f"- {escaped(note)}" for note in _notes(powers, question, notes))
 
@@ -62,14 +58,22 @@ def _question(question: PowerQuery) -> str:
     )
 
 
+def _rows(powers: Sequence[Power]) -> list[tuple[str, ...]]:
+    several = len({power.model for power in powers}) > 1
+    return [_cells(power, several) for power in powers]
+
+
 def _cells(power: Power, several: bool) -> tuple[str, ...]:
-    name = f"{power.eval} {power.metric}" + (f" · {power.model}" if several else "")
+    value, amount = power.detectable, "–"
+    if value is not None:
+        plain_text = f"{value_text(value)} {power.unit}".rstrip()
+        amount = f"{100.0 * value:.1f} points" if power.unit in FRACTIONS else plain_text
     return (
-        name,
+        eval_name(f"{power.eval} {power.metric}", power.model, several),
         f"{power.n:,}",
         "–" if power.clusters is None else f"{power.clusters:,}",
         "–" if power.flips is None else f"{100.0 * power.flips:.1f} %",
-        _amount(power, power.detectable),
+        amount,
         "–" if power.needed is None else f"{power.needed:,}",
     )
 
@@ -96,9 +100,3 @@ def _notes(powers: Sequence[Power], question: PowerQuery, notes: Sequence[str]) 
 
 
 _FROM = {"assumed": "assumed; --flips sets them, --against counts them in another run", "given": "as given by --flips"}
-
-
-def _amount(power: Power, value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{100.0 * value:.1f} points" if power.unit in FRACTIONS else f"{value_text(value)} {power.unit}".rstrip()

@@ -156,7 +156,6 @@ def _one_model(points: Sequence[Point], model: str, find: Find) -> str:
 
 
 def _at_steps(points: Sequence[Point], find: Find, notes: list[str]) -> list[Point]:
-    """The points with their steps; of two at one step the later. Raises UsageError for any that has none."""
     steps_of_points = steps([point.names for point in points], find) if points else []
     if without := [point for point, step in zip(points, steps_of_points, strict=True) if step is None]:
         raise UsageError(

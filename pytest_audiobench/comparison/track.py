@@ -11,16 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pytest_audiobench.comparison import comparison_lines
 from pytest_audiobench.comparison.alignment import aligned
-from pytest_audiobench.comparison.comparison_lines import (
-    PlannedLine,
-    Selection,
-    estimate,
-    parse_rate,
-    planned_lines,
-    regression,
-    selected_scorers,
-)
 from pytest_audiobench.comparison.contenders import Contender
 from pytest_audiobench.comparison.mismatches import mismatches
 from pytest_audiobench.comparison.run_series import Point, reader
@@ -83,7 +75,7 @@ class Track:
 class TrackOptions(NamedTuple):
     """What is followed, and how strict the tests are."""
 
-    chosen: Selection
+    chosen: comparison_lines.Selection
     evals: str
     alpha: float
     max_drop: str
@@ -124,22 +116,20 @@ def track(model: str, points: Sequence[Point], wanted: TrackOptions, notes: Sequ
 
 
 def _plan(contender: Contender, wanted: TrackOptions) -> dict[Key, tuple[str, ...]]:
-    """The curves that a run adds to, each with the evals of its suite."""
     if not contender.sides:
         raise UsageError(f"no eval of {contender.source} matches {wanted.evals!r}")
-    lines, _ = planned_lines([contender], wanted.chosen)
+    lines, _ = comparison_lines.planned_lines([contender], wanted.chosen)
     evals: dict[str, tuple[str, ...]] = {}
     for side in contender.sides.values():
         evals[side.suite] = (*evals.get(side.suite, ()), side.eval)
     return {_key(line): tuple(sorted(evals[line.suite])) for line in lines}
 
 
-def _key(line: PlannedLine) -> Key:
+def _key(line: comparison_lines.PlannedLine) -> Key:
     return Key(line.suite, line.name, line.kind.name, line.scorer, line.is_pooled)
 
 
 def _changing(listed: Sequence[dict[Key, tuple[str, ...]]]) -> set[str]:
-    """Suites that would be pooled over other evals in one run than in another."""
     pools: dict[str, set[tuple[str, ...]]] = {}
     for keys in listed:
         for key, evals in keys.items():
@@ -162,8 +152,9 @@ def _without(points: Sequence[Point], listed: Sequence[dict[Key, tuple[str, ...]
 def _regressions(
     wanted: TrackOptions, terms: Terms, before: Contender, after: Contender
 ) -> dict[Key, RegressionRecord | None]:
-    """What became of each line that both have. Raises UsageError where they were not asked the same."""
-    scorers = {name: selected_scorers(side, wanted.chosen.scorers) for name, side in before.sides.items()}
+    scorers = {
+        name: comparison_lines.selected_scorers(side, wanted.chosen.scorers) for name, side in before.sides.items()
+    }
     if differing := mismatches(before, after, scorers):
         raise UsageError(
             f"{before.source} and {after.source} were not asked the same, so they are on no one track: "
@@ -171,16 +162,19 @@ def _regressions(
         )
     common = before.sides.keys() & after.sides.keys()
     limited = {name for name in common if before.sides[name].limited or after.sides[name].limited}
-    lines = planned_lines(aligned([before, after], limited, {}), wanted.chosen)[0] if common else []
-    return {_key(line): regression(line, 1, terms, wanted.max_drop) for line in lines}
+    lines = comparison_lines.planned_lines(aligned([before, after], limited, {}), wanted.chosen)[0] if common else []
+    return {_key(line): comparison_lines.regression(line, 1, terms, wanted.max_drop) for line in lines}
 
 
 def _add(curves: dict[Key, Curve], at: int, here: Contender, wanted: TrackOptions) -> None:
-    for line in planned_lines([here], wanted.chosen)[0]:
+    for line in comparison_lines.planned_lines([here], wanted.chosen)[0]:
         if (curve := curves.get(_key(line))) is not None and (side := line.sides[0]) is not None:
             curve.unit, curve.direction = line.kind.unit, line.kind.direction
-            curve.values[at] = estimate(side, line.kind, line.scorer, line.group)
-            curve.parse_rates[at], curve.signature = parse_rate(side, line.scorer, line.group), line.signature
+            curve.values[at] = comparison_lines.estimate(side, line.kind, line.scorer, line.group)
+            curve.parse_rates[at], curve.signature = (
+                comparison_lines.parse_rate(side, line.scorer, line.group),
+                line.signature,
+            )
 
 
 def _apart(curves: Sequence[Curve]) -> dict[tuple[int, int], dict[Key, Curve]]:

@@ -43,12 +43,8 @@ def _content(track: Track) -> dict[str, Any]:
         "notes": list(track.notes),
         "points": [
             {
-                "label": point.label,
-                "step": point.step,
-                "finished": point.finished,
-                "run": point.names.run,
-                "model": point.names.alias,
-                "spec": point.names.spec,
+                **{"label": point.label, "step": point.step, "finished": point.finished},
+                **{"run": point.names.run, "model": point.names.alias, "spec": point.names.spec},
             }
             for point in track.points
         ],
@@ -63,10 +59,7 @@ def _curve(curve: Curve) -> dict[str, Any]:
         "metric": curve.key.metric,
         "scorer": curve.key.scorer,
         "unit": "%" if curve.unit in PERCENT_UNITS else curve.unit,
-        "direction": curve.direction,
-        "best": curve.best,
-        "last": curve.last,
-        "signature": curve.signature,
+        **{name: getattr(curve, name) for name in ("direction", "best", "last", "signature")},
         "values": [
             None if estimate is None else _value(estimate, curve.unit, curve.parse_rates.get(at))
             for at, estimate in enumerate(curve.values)
@@ -82,10 +75,7 @@ def _value(estimate: Estimate, unit: str, answered: float | None) -> dict[str, A
     places = (None if estimate.value != estimate.value else estimate.value, estimate.lower, estimate.upper)
     at, low, high = (None if place is None else times * place for place in places)
     return {
-        "at": at,
-        "low": low,
-        "high": high,
-        "n": estimate.n,
+        **{"at": at, "low": low, "high": high, "n": estimate.n},
         "value": value_cell(estimate, unit),
         "interval": interval_cell(estimate, unit),
         "answered": "" if answered is None else f"{100.0 * answered:.1f} %",

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_audiobench.comparison.table_cells import (
-    LONGEST,
-    MARKS,
-    drop_cells,
-    interval_cell,
-    metric_label,
-    parse_rates_text,
-    table_lines,
-    value_cell,
-)
+from pytest_audiobench.comparison import table_cells
 from pytest_audiobench.comparison.track import Curve, Track
 from pytest_audiobench.metrics.metric import Estimate
 from pytest_audiobench.records.run import RegressionRecord
@@ -39,12 +30,8 @@ def rows(track: Track) -> list[dict[str, Any]]:
 
     The row of a curve's last run has its comparison with the best too, as ``best_…``.
     """
-    return [
-        _row(track, curve, at, estimate)
-        for curve in track.curves
-        for at, estimate in enumerate(curve.values)
-        if estimate is not None
-    ]
+    places = [(curve, at, estimate) for curve in track.curves for at, estimate in enumerate(curve.values)]
+    return [_row(track, curve, at, estimate) for curve, at, estimate in places if estimate is not None]
 
 
 def _row(track: Track, curve: Curve, at: int, estimate: Estimate) -> dict[str, Any]:
@@ -97,7 +84,7 @@ def _as_json(track: Track) -> dict[str, Any]:
 
 def name(curve: Curve) -> str:
     """``bundled/digits accuracy by letters``."""
-    return f"{curve.key.name} {metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}"
+    return f"{curve.key.name} {table_cells.metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}"
 
 
 def heading(track: Track) -> list[str]:
@@ -125,20 +112,16 @@ def sentences(track: Track) -> list[tuple[str, str]]:
     return lines
 
 
-def remarks(curve: Curve, at: int) -> list[str]:
-    """``best``, ``last``, both or nothing."""
-    return [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
-
-
 def _cells(track: Track, curve: Curve) -> Iterator[tuple[str, ...]]:
     for at, estimate in enumerate(curve.values):
         if estimate is not None:
             regression = curve.drops[at]
             status = regression.status if regression else ""
-            mark = MARKS[status] if status in ("regressed", "not_comparable") else " "
-            cells = ("",) * 4 if regression is None else (*drop_cells(regression), str(regression.pairs))
-            figures = (value_cell(estimate, curve.unit), interval_cell(estimate, curve.unit))
-            label = " ".join(filter(None, (track.points[at].label, *remarks(curve, at))))
+            mark = table_cells.MARKS[status] if status in ("regressed", "not_comparable") else " "
+            cells = ("",) * 4 if regression is None else (*table_cells.drop_cells(regression), str(regression.pairs))
+            figures = (table_cells.value_cell(estimate, curve.unit), table_cells.interval_cell(estimate, curve.unit))
+            remarks = [word for word, place in (("best", curve.best), ("last", curve.last)) if place == at]
+            label = " ".join(filter(None, (track.points[at].label, *remarks)))
             yield (f"  {mark} {label}", *figures, *cells)
 
 
@@ -147,10 +130,12 @@ def _table(track: Track) -> Iterator[str]:
     yield from wrapped(f"{track.model}: {range_}")
     yield from wrapped(rules)
     yield ""
-    yield from table_lines(_HEAD, _INTERVALS, [(name(curve), list(_cells(track, curve))) for curve in track.curves])
+    yield from table_cells.table_lines(
+        _HEAD, _INTERVALS, [(name(curve), list(_cells(track, curve))) for curve in track.curves]
+    )
     yield ""
     for status, sentence in sentences(track):
-        yield from wrapped(f"{MARKS[status]} {sentence}", "  ")
+        yield from wrapped(f"{table_cells.MARKS[status]} {sentence}", "  ")
     yield from wrapped(summary(track))
     for line in perturbations(track):
         yield from wrapped(line)
@@ -160,11 +145,8 @@ def _table(track: Track) -> Iterator[str]:
 
 def drops(track: Track) -> int:
     """How many runs are significantly worse than the one before, over all curves."""
-    return sum(
-        regression is not None and regression.status == "regressed"
-        for curve in track.curves
-        for regression in curve.drops
-    )
+    statuses = [regression.status for curve in track.curves for regression in curve.drops if regression is not None]
+    return statuses.count("regressed")
 
 
 def summary(track: Track) -> str:
@@ -183,7 +165,7 @@ def perturbations(track: Track) -> list[str]:
     lines: dict[str, None] = {}
     for curve in track.curves:
         shares = {track.points[at].label: share for at, share in curve.parse_rates.items()}
-        lines[parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
+        lines[table_cells.parse_rates_text(f"{curve.key.name} by {curve.key.scorer}", shares)] = None
     signatures = {f"{curve.key.scorer}: {curve.signature}": None for curve in track.curves if curve.signature}
     return [text for text in (*lines, *signatures) if text]
 
@@ -194,11 +176,17 @@ def _markdown_lines(track: Track) -> Iterator[str]:
     yield "| eval | metric | run | value | interval | drop | interval | flips | pairs |"
     yield "| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |"
     for curve in track.curves:
-        names: tuple[str, str] = (curve.key.name, f"{metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}")
+        names: tuple[str, str] = (
+            curve.key.name,
+            f"{table_cells.metric_label(curve.key.metric, curve.unit)} by {curve.key.scorer}",
+        )
         for cells in _cells(track, curve):
             yield table_row(map(escaped, (*names, *(cell.strip() for cell in cells))))
             names = ("", "")
     yield ""
-    yield from (f"- {MARKS[status]} {escaped(sentence, LONGEST)}" for status, sentence in sentences(track))
+    yield from (
+        f"- {table_cells.MARKS[status]} {escaped(sentence, table_cells.LONGEST)}"
+        for status, sentence in sentences(track)
+    )
     yield f"- {escaped(summary(track))}"
-    yield from (f"- {escaped(line, LONGEST)}" for line in (*perturbations(track), *track.notes))
+    yield from (f"- {escaped(line, table_cells.LONGEST)}" for line in (*perturbations(track), *track.notes))

@@ -60,8 +60,7 @@ def read(file: Path) -> Iterator[RecordedRow]:
     """
     first = next((row for _, row in records(file)), {})
     truths = {} if "targets" in first or "ground_truth" in first else _truths(file)
-    items = dict.fromkeys(_item(file, row, truths) for _, row in records(file))
-    for item in items:
+    for item in dict.fromkeys(_item(file, row, truths) for _, row in records(file)):
         seen: set[str] = set()
         for line, row in records(file):
             if not fits(row):
@@ -123,10 +122,8 @@ def _item(file: Path, row: Mapping[str, Any], truths: Mapping[str, _Truth]) -> _
 def _family(row: Mapping[str, Any], task: str) -> str:
     """The family and task as the file says, or as BEANS-Zero's ids do; empty where neither tells."""
     if (kind := row.get("task_type")) is None and task.startswith(_ZERO):
-        subset = task.removeprefix(_ZERO)
-        kind = (
-            "detection" if subset in _ZERO_DETECTION else "captioning" if subset == "captioning" else "classification"
-        )
+        part = task.removeprefix(_ZERO)
+        kind = "detection" if part in _ZERO_DETECTION else "captioning" if part == "captioning" else "classification"
     if not isinstance(kind, str):
         return ""
     if kind in _TASKS:

@@ -101,8 +101,7 @@ def number(
 
 def one_of(kind: str, options: Mapping[str, str], key: str, values: Sequence[C]) -> C | None:
     """An option's value, None when it is not given. Raises UsageError when it is not among ``values``."""
-    value = options.get(key)
-    if value is None:
+    if (value := options.get(key)) is None:
         return None
     if value in values:
         return cast(C, value)
@@ -130,9 +129,7 @@ def written(kind: str, target: str, options: Mapping[str, str]) -> str:
 
 def quoted(value: str) -> str:
     """An option's value as a spec holds it: in quotes where it would else be read as another."""
-    if "," in value or value.startswith(('"', "'")):
-        return '"' + value.replace('"', '""') + '"'
-    return value
+    return '"' + value.replace('"', '""') + '"' if "," in value or value.startswith(('"', "'")) else value
 
 
 def _split_options(rest: str, text: str) -> tuple[str, dict[str, str]]:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, SESSION
+from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, RUNNING, SESSION
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -53,20 +53,18 @@ def pytest_configure(config: pytest.Config) -> None:
         check_root(config)
     options.check_names(config)
     given = options.read_options(config)
-    if given.models != (options.DEFAULT_MODEL,) or given.judges:
-        from pytest_audiobench.plugin.error_mapping import user_errors
+    named = given.models != (options.DEFAULT_MODEL,) or given.judges
+    if named or hasattr(config, "workerinput") or given.devices:
+        from pytest_audiobench.plugin import error_mapping, workers
 
-        with user_errors():
-            from pytest_audiobench.models.spec import parse_specs
+        with error_mapping.user_errors():
+            if named:
+                from pytest_audiobench.models.spec import parse_specs
 
-            parse_specs(given.models)
-            parse_specs(given.judges)
-    if hasattr(config, "workerinput") or given.devices:
-        from pytest_audiobench.plugin.error_mapping import user_errors
-        from pytest_audiobench.plugin.workers import place_on_device
-
-        with user_errors():
-            place_on_device(config)
+                parse_specs(given.models)
+                parse_specs(given.judges)
+            if hasattr(config, "workerinput") or given.devices:
+                workers.place_on_device(config)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -147,8 +145,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    marker = item.get_closest_marker("audiobench")
-    if marker is None:
+    if (marker := item.get_closest_marker("audiobench")) is None:
         return
     unknown = set(marker.kwargs) - {"suite", "gpu"}
     if unknown or marker.args:
@@ -156,8 +153,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if marker.kwargs.get("gpu"):
         from pytest_audiobench.plugin.workers import gpu_missing
 
-        reason = gpu_missing()
-        if reason:
+        if reason := gpu_missing():
             pytest.skip(reason)
 
 
@@ -195,8 +191,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
-    module = sys.modules.get("pytest_audiobench.metrics.value")
-    if module is None:
+    if (module := sys.modules.get("pytest_audiobench.metrics.value")) is None:
         return None
     for side in (left, right):
         if isinstance(side, module.Metric):
@@ -206,26 +201,20 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if CONTROLLER in session.config.stash:
-        from pytest_audiobench.plugin.controller import running_controller
+    if controller := session.config.pluginmanager.get_plugin(RUNNING):
+        from pytest_audiobench.plugin import run_end
 
-        if controller := running_controller(session.config):
-            from pytest_audiobench.plugin import run_end
-
-            run_end.finish(session, controller)
+        run_end.finish(session, controller)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    if CONTROLLER in config.stash:
-        from pytest_audiobench.plugin.controller import running_controller
+    if controller := config.pluginmanager.get_plugin(RUNNING):
+        from pytest_audiobench.plugin import run_end
 
-        if controller := running_controller(config):
-            from pytest_audiobench.plugin import run_end
-
-            run_end.summarise(terminalreporter, controller)
-        else:
-            config.stash[CONTROLLER].write_cautions(terminalreporter)
+        run_end.summarise(terminalreporter, controller)
+    elif CONTROLLER in config.stash:
+        config.stash[CONTROLLER].write_cautions(terminalreporter)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -10,7 +10,6 @@ import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,16 @@ from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.plugin import progress
 from pytest_audiobench.plugin.controller import controller_of
 from pytest_audiobench.plugin.error_mapping import harmless
-from pytest_audiobench.plugin.eval_items import DECLARED, ITEM, MARKER, DeclaredEval, EvalItem, name_evals
+from pytest_audiobench.plugin.eval_items import (
+    DECLARED,
+    ITEM,
+    MARKER,
+    DeclaredEval,
+    EvalItem,
+    is_part,
+    name_evals,
+    named_place,
+)
 from pytest_audiobench.plugin.options import ASKING, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder
 from pytest_audiobench.plugin.session import EvalSession
@@ -61,8 +69,7 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
     """
     try:
         evals = name_evals(items)
-        listing = os.environ.get(_LISTING)
-        if listing:
+        if listing := os.environ.get(_LISTING):
             write_text(Path(listing), json.dumps([item.eval for item in evals]))
             return
         shared = session_of(config)
@@ -124,11 +131,9 @@ def _check_rules_files(shared: EvalSession, items: Sequence[pytest.Item]) -> Non
 
 
 def _refuse(config: pytest.Config, items: list[pytest.Item], error: Exception) -> None:
-    run = worker_input(config).get(RUN)
-    if run is None:
+    if (run := worker_input(config).get(RUN)) is None:
         raise pytest.UsageError(harmless(str(error))) from error
-    place = RunFolder(read_options(config).reports, run)
-    _tell(config, items, place, Announcement(usage_error=harmless(str(error))))
+    _tell(config, items, RunFolder(read_options(config).reports, run), Announcement(usage_error=harmless(str(error))))
     items[:] = []
 
 
@@ -194,7 +199,7 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if shared.gate is None:
         left_out += [f"{text}, for there is no --ab-baseline" for text in shared.rules.about_drops()]
     else:
-        shared.gate.lines = sum(shared.gate.counted(eval_.lines) for eval_ in expected)
+        shared.gate.lines = sum(max(1, eval_.lines) for eval_ in expected)
         baseline = shared.gate.baseline.record(shared.gate.lines)
         try:
             selected_evals = [eval_.eval for eval_ in expected]
@@ -224,8 +229,7 @@ def _announce(shared: EvalSession, items: list[pytest.Item], announcement: Annou
 def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: Sequence[pytest.Item]) -> list[str]:
     """The rules that cover nothing selected, and why where they are about studies that nothing asked for."""
     pairs = [(eval_.eval, eval_.alias) for eval_ in expected]
-    of_studies = [(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]
-    others = shared.rules.left_out([*pairs, *of_studies])
+    others = shared.rules.left_out([*pairs, *[(item.stash[ITEM].eval, _alias(shared, item)) for item in studies]])
     reason = "; its evals are of studies that were not asked for"
     return [text if text in others else f"{text}{reason}" for text in shared.rules.left_out(pairs)]
 
@@ -258,17 +262,9 @@ def _items_by_name(config: pytest.Config, items: Collection[pytest.Item]) -> dic
     places = {item.path: item.path.resolve() for item in items}
     by_name = {}
     for name in names:
-        where, _, test = name.partition("::")
-        module = find_spec(where) if config.option.pyargs and not Path(where).exists() else None
-        place = Path(config.invocation_params.dir, (module and module.origin) or where).resolve()
-        place = place.parent if place.name == "__init__.py" else place
-        within = [item for item in items if places[item.path].is_relative_to(place)]
-        by_name[name] = [item for item in within if _is_part(item.nodeid.partition("::")[2], test)]
+        place, part = named_place(config, name)
+        by_name[name] = [item for item in items if places[item.path].is_relative_to(place) and is_part(item, part)]
     return by_name
-
-
-def _is_part(test: str, name: str) -> bool:
-    return name in ("", test) or test.startswith((f"{name}::", f"{name}["))
 
 
 def _narrowing(config: pytest.Config) -> tuple[bool, Callable[[str], bool]]:
@@ -319,16 +315,14 @@ def _expected_evals(shared: EvalSession, session: pytest.Session, selected: Sequ
 
 
 def _expected(shared: EvalSession, item: pytest.Item) -> Expected:
-    eval_item = item.stash[ITEM]
+    own = item.stash[ITEM]
     alias = _alias(shared, item)
-    declared = sum(len(rule.require) for rule in shared.rules.for_test(eval_item.eval, alias))
+    declared = sum(len(rule.require) for rule in shared.rules.for_test(own.eval, alias))
     in_file = item.stash.get(DECLARED, DeclaredEval())
-    lines = shared.gate.declared(eval_item.eval, alias, in_file.lines) if shared.gate else 0
+    lines = shared.gate.declared(own.eval, alias, in_file.lines) if shared.gate else 0
     thresholds = declared + in_file.thresholds - in_file.lines
-    in_baseline = shared.gate.evaluations_of(eval_item.eval, alias) if shared.gate else ()
-    return Expected(
-        eval_item.number, eval_item.nodeid, eval_item.eval, eval_item.suite, alias, thresholds, lines, in_baseline
-    )
+    in_baseline = shared.gate.evaluations_of(own.eval, alias) if shared.gate else ()
+    return Expected(own.number, own.nodeid, own.eval, own.suite, alias, thresholds, lines, in_baseline)
 
 
 def _alias(shared: EvalSession, item: pytest.Item) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +12,21 @@ from pytest_audiobench.plugin.error_mapping import user_errors
 from pytest_audiobench.plugin.hookspecs import call_register_hooks
 from pytest_audiobench.plugin.options import DEFAULT_MODEL, base, read_options
 from pytest_audiobench.plugin.run_folder import Announcement, Expected, RunFolder, new_run_name
-from pytest_audiobench.plugin.stash import CONTROLLER, INSTRUMENT, LOOKED_UP, OTHER_ENCODER, REQUIRED, UNAVAILABLE
+from pytest_audiobench.plugin.stash import (
+    CONTROLLER,
+    INSTRUMENT,
+    LOOKED_UP,
+    OTHER_ENCODER,
+    REQUIRED,
+    RUNNING,
+    UNAVAILABLE,
+)
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, RUN, STARTED, chosen_devices, visible_gpus
 
 if TYPE_CHECKING:
     from pytest_audiobench.plugin.device_pool import DevicePool
     from pytest_audiobench.plugin.progress import WorkersLine
-    from pytest_audiobench.records.run import BaselineRecord, RunRecord
-
-_PLUGIN = "audiobench-controller"
-"""The name under which the controller is registered as a plugin, once an eval is to run."""
+    from pytest_audiobench.records.run import RunRecord
 
 
 class Controller:
@@ -39,24 +43,16 @@ class Controller:
         self.messages: dict[str, str] = {}
         """Why a test did not pass, in one line."""
         self.locations: dict[str, tuple[str, int | None]] = {}
-        self.left_out: Sequence[str] = ()
-        """Declared thresholds that no chosen eval matches."""
-        self.cautions: Sequence[str] = ()
-        self.missing: Sequence[str] = ()
-        """What the baseline holds and was not collected, a sentence each."""
-        self.named: Mapping[str, Sequence[str]] = {}
-        """The evals of each path and node id of the command line that has some."""
-        self.unknown_data: Sequence[str] = ()
-        """Names of ``--ab-data=NAME=FOLDER`` that nothing is known to look up."""
+        self.collected = Announcement()
+        """The last process's: all but the evals is the same in each."""
         self.lookups: set[str] = set()
-        """Those that an evaluation looked up."""
+        """The names of ``--ab-data=NAME=FOLDER`` that an evaluation looked up."""
         self.unavailable: dict[str, set[str]] = {}
         """The data sets that are not on this machine, by the tests that wanted them."""
         self.required: dict[str, int] = {}
         """How many thresholds the code of a test has declared before it ended."""
         self.repeated: dict[str, list[str]] = {}
         """Why earlier tries of a test failed that was run again, by a plugin that reruns tests."""
-        self.baseline: BaselineRecord | None = None
         self.infrastructure_errors = 0
         """Failures that say nothing of the model."""
         self.other_encoder = False
@@ -75,9 +71,7 @@ class Controller:
     def expect(self, collected: Announcement) -> None:
         """Every eval that will run; each of them must report."""
         self.expected.update((expected.nodeid, expected) for expected in collected.expected)
-        self.left_out, self.cautions = collected.left_out, collected.cautions
-        self.missing, self.baseline = collected.missing, collected.baseline
-        self.unknown_data, self.named = collected.unknown_data, collected.named
+        self.collected = collected
 
     def settled_baseline(self, config: pytest.Config) -> str | None:
         """The run that ``last`` stands for, whatever finishes from here on; None for another baseline or for none."""
@@ -135,18 +129,19 @@ class Controller:
     def gated(self) -> bool:
         """Whether thresholds were declared, in a file or in a test's code, or a baseline given."""
         declared = any(expected.thresholds for expected in self.expected.values())
-        return declared or bool(self.required) or self.baseline is not None
+        return declared or bool(self.required) or self.collected.baseline is not None
 
     def write_cautions(self, reporter: Any) -> None:
         """Say them in the terminal where no table does."""
-        for caution in self.cautions:
+        for caution in self.collected.cautions:
             reporter.write_line(f"note: {caution}", yellow=True)
 
     @pytest.hookimpl
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not hasattr(report, "wasxfail"):
-            self.infrastructure_errors += self._is_infrastructure_error(report)
-        # A worker that dies is reported by xdist with when == "???", which is a report like any other.
+            # xdist gives the test that a worker died in a report of its own, whose phase is "???".
+            died = str(report.when) == "???" and report.nodeid in self.expected
+            self.infrastructure_errors += died or (INSTRUMENT, "failed") in report.user_properties
         if report.nodeid not in self.expected or (report.when == "teardown" and not report.failed):
             return
         self.locations[report.nodeid] = report.location[:2]
@@ -171,12 +166,6 @@ class Controller:
             elif name == REQUIRED:
                 self.required[report.nodeid] = int(str(value))
 
-    def _is_infrastructure_error(self, report: pytest.TestReport) -> bool:
-        """Whether a failure says nothing of the model: its worker or server died, or it measured nothing comparable."""
-        # xdist gives the test that a worker died in a report of its own, whose phase is "???".
-        died = str(report.when) == "???" and report.nodeid in self.expected
-        return died or (INSTRUMENT, "failed") in report.user_properties
-
     @pytest.hookimpl
     def pytest_internalerror(self) -> None:
         # That of a worker reaches this process by xdist, which lets the session go on as if nothing had been.
@@ -184,7 +173,7 @@ class Controller:
 
     def register(self, config: pytest.Config) -> None:
         """Follow the reports from here on, and end the run; start the servers that the evals are to ask."""
-        config.pluginmanager.register(self, _PLUGIN)
+        config.pluginmanager.register(self, RUNNING)
         if read_options(config).starts_servers:
             from pytest_audiobench.plugin import model_server
 
@@ -210,11 +199,6 @@ def controller_of(config: pytest.Config) -> Controller:
     if controller is None:
         controller = config.stash[CONTROLLER] = Controller(RunFolder(options.reports, options.run or new_run_name()))
     return controller
-
-
-def running_controller(config: pytest.Config) -> Controller | None:
-    """The controller of a run with evals; None where there is none to run."""
-    return config.stash.get(CONTROLLER, None) if config.pluginmanager.hasplugin(_PLUGIN) else None
 
 
 def shared_devices(config: pytest.Config) -> list[str]:
@@ -274,12 +258,12 @@ def node_collected(config: pytest.Config) -> None:
         if collected.usage_error:
             controller.place.discard()
             raise pytest.UsageError(collected.usage_error)
-        digest = None if collected.baseline is None else collected.baseline.digest
-        if controller.baseline and digest != controller.baseline.digest:
+        before, digest = controller.collected.baseline, collected.baseline and collected.baseline.digest
+        if before and digest != before.digest:
             from pytest_audiobench.comparison.baseline_sources import source_text
 
             raise pytest.UsageError(
-                f"{source_text(controller.baseline.source)} changed while the run went on, so that its workers "
+                f"{source_text(before.source)} changed while the run went on, so that its workers "
                 "compare their evals with different ones: run again"
             )
         controller.expect(collected)
@@ -288,6 +272,6 @@ def node_collected(config: pytest.Config) -> None:
             controller.start_devices(config)
         except FatalError as error:
             raise pytest.UsageError(str(error)) from error
-    if controller.expected and running_controller(config) is None:
+    if controller.expected and not config.pluginmanager.hasplugin(RUNNING):
         controller.register(config)
         controller.start_progress(config)

@@ -29,8 +29,7 @@ CLOSES_WITHIN_S = 5.0
 def pytest_cmdline_main(config: pytest.Config) -> int:
     start = json.loads(sys.stdin.readline())
     options = read_options(config)
-    session = EvalSession(config, options, RunFolder(options.reports, start["run"]), silent())
-    host = Host(session.model_of)
+    host = Host(EvalSession(config, options, RunFolder(options.reports, start["run"]), silent()).model_of)
     threading.Thread(target=_end_with_the_controller, args=(host,), daemon=True).start()
 
     def say_ready() -> None:

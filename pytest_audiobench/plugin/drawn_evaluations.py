@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
@@ -34,9 +34,6 @@ from pytest_audiobench.records.run import DrawRecord, DrawsRecord
 
 if TYPE_CHECKING:
     import hypothesis
-
-    from pytest_audiobench.datasets.dataset import Dataset
-    from pytest_audiobench.protocols.protocol import Protocol
 
 _FRESH = frozenset({"evaluate", "model", "audio"})
 """Our fixtures, which carry nothing from one draw to the next; of any other hypothesis complains as it always does."""
@@ -64,17 +61,9 @@ class _EvaluatorOfDraw(Evaluator):
         super().__init__(session, item, eval_item, handle)
         self._requirements.drawn = True
 
-    def evaluate(
-        self,
-        dataset: Dataset | str,
-        protocol: Protocol,
-        name: str | None,
-        samples: int | None,
-        control: bool,
-        scorers: str | Sequence[str] | None,
-    ) -> Result:
+    def evaluate(self, *arguments: Any, **options: Any) -> Result:
         try:
-            result = super().evaluate(dataset, protocol, name, samples, True, scorers)
+            result = super().evaluate(*arguments, **options)
         except pytest.fail.Exception as error:
             raise _DrawsStopped(error) from None
         # A number over part of the samples breaks no bound; settling the test says why.

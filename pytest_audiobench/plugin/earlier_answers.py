@@ -54,11 +54,9 @@ def _canaries(run: str, expected: Sequence[Expected]) -> dict[str, int]:
 
 def commit_of(root: Path) -> str:
     """The commit that is checked out at ``root``; nothing where git cannot say."""
-    command = ["git", "-C", str(root), "rev-parse", "--verify", "--quiet", "HEAD"]
+    git = ["git", "-C", str(root), "rev-parse", "--verify", "--quiet", "HEAD"]
     try:
-        done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GIT_TIMEOUT_S, check=False
-        )
+        done = subprocess.run(git, stdin=subprocess.DEVNULL, capture_output=True, timeout=_GIT_TIMEOUT_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout.decode("ascii", "replace").strip()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -60,8 +63,7 @@ def name_evals(items: Sequence[pytest.Item]) -> list[EvalItem]:
     evals: dict[tuple[str, str | None], EvalItem] = {}
     for number, item in enumerate(item for item in items if is_eval(item)):
         eval_item = _eval_item(number, item)
-        twin = evals.setdefault((eval_item.eval, eval_item.alias), eval_item)
-        if twin is not eval_item:
+        if (twin := evals.setdefault((eval_item.eval, eval_item.alias), eval_item)) is not eval_item:
             raise pytest.UsageError(
                 f"two evals are named {twin.eval!r}: {twin.nodeid} and {eval_item.nodeid}; rename one test or its file"
             )
@@ -83,6 +85,23 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     name = "/".join(_short(part) for part in path)
     full = suite if name == suite else f"{suite}/{name}"
     return EvalItem(number, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
+
+
+def named_place(config: pytest.Config, argument: str) -> tuple[Path, str]:
+    """The path that an argument of the command line names, a package's being its folder, and what in that file."""
+    where, _, part = argument.partition("::")
+    module = None
+    if config.option.pyargs and not Path(where).exists():
+        with suppress(ImportError, ValueError):
+            module = find_spec(where)
+    place = Path(config.invocation_params.dir, (module and module.origin) or where).resolve()
+    return (place.parent if place.name == "__init__.py" else place), part
+
+
+def is_part(item: pytest.Item, name: str) -> bool:
+    """Whether the item is what ``name`` says of its file: all of it for "", a class, a test, or a case of one."""
+    own = item.nodeid.partition("::")[2]
+    return name in ("", own) or own.startswith((f"{name}::", f"{name}["))
 
 
 def _short(name: str) -> str:

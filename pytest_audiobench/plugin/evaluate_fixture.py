@@ -140,14 +140,13 @@ class Evaluator:
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
-                reasons = protocol.options.get("reasoning") is not False
-                scorers = style_scorers(self.style, dataset.name, reasons)
+                scorers = style_scorers(self.style, dataset.name, protocol.options.get("reasoning") is not False)
             if scorers is not None:
                 protocol = protocol.with_scorers(*([scorers] if isinstance(scorers, str) else scorers))
             named, _ = self._session.data_folders
             named.lookups.clear()
             try:
-                return self._evaluate(dataset, protocol, self._next(name, samples, control))
+                return self._evaluate(dataset, protocol, self._next(name, samples, control or self._requirements.drawn))
             finally:
                 self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
 
@@ -185,7 +184,8 @@ class Evaluator:
         try:
             evaluation = evaluate(self._session.bench, self._handle, item, dataset, protocol)
             self._session.announce(self._handle)
-            self._session.announce_judges(evaluation.result.record.judges)
+            for alias in evaluation.result.record.judges:
+                self._session.announce(self._session.judges[alias], "judge")
         except (DataNotFound, UnsuitableModel, NotComparable, InfrastructureError) as error:
             skipped = isinstance(error, DataNotFound | UnsuitableModel)
             if isinstance(error, DataNotFound):
@@ -238,12 +238,7 @@ class Evaluator:
             self._session.announce(self._handle)
 
     def record(
-        self,
-        name: str,
-        value: Any,
-        direction: Literal["higher", "lower"],
-        unit: str,
-        group: Mapping[str, str] | None,
+        self, name: str, value: Any, direction: Literal["higher", "lower"], unit: str, group: Mapping[str, str] | None
     ) -> Metric:
         """A number of the test's own, put beside the metrics of its evals."""
         with test_errors(), self._failures_noted():

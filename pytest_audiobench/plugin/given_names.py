@@ -38,8 +38,7 @@ def check_names(shared: EvalSession, items: Sequence[pytest.Item], all_evals: Ca
 
 
 def _check_scorers(shared: EvalSession, items: Sequence[pytest.Item], mistakes: Mistakes) -> None:
-    names = [name for name in shared.options.scorers if name != ALL]
-    if not names:
+    if not (names := [name for name in shared.options.scorers if name != ALL]):
         return
     from pytest_audiobench.protocols.catalogue import scorer_names
 
@@ -81,6 +80,4 @@ def _is_written(name: str, config: pytest.Config, items: Sequence[pytest.Item]) 
     own = {Path(file) for file in loaded if file and Path(file).is_relative_to(config.rootpath)}
     files = {item.path for item in items} | {file for file in own if "site-packages" not in file.parts}
     quoted = [f"{quote}{name}{quote}".encode() for quote in "\"'"]
-    return any(
-        text in content for file in files if file.is_file() for content in [file.read_bytes()] for text in quoted
-    )
+    return any(text in body for file in files if file.is_file() for body in [file.read_bytes()] for text in quoted)

@@ -51,15 +51,12 @@ class ModelFixture(ModelFacts):
         with test_errors():
             bench, places = self._session.bench, self._session.places(Path.cwd())
             selection = select(dataset, places, bench.index, self._handle)
-            executor = BatchExecutor(
-                self._handle, bench.store, bench.locks, lambda done, total: None, bench.reuse.fresh
-            )
-            answers = collect_answers(selection, Protocol("asked", (stage,), (), {}), executor, epochs=1)[0]
+            asker = BatchExecutor(self._handle, bench.store, bench.locks, lambda done, total: None, bench.reuse.fresh)
+            answers = collect_answers(selection, Protocol("asked", (stage,), (), {}), asker, epochs=1)[0]
             if answers.error is not None:
                 raise SampleError(answers.error)
             return answers.responses["answer"]
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-    return (Message("user", (*slots, sample.question)),)
+    return (Message("user", (*map(AudioSlot, range(len(sample.clips))), sample.question)),)

@@ -37,8 +37,7 @@ def start(config: pytest.Config, place: RunFolder) -> None:
     config.stash[_STARTED] = True
     for command, port in _ports(config).items():
         place.open()
-        process = ServerProcess(command, port, _folder(config, place.folder, command))
-        config.add_cleanup(process.end)
+        config.add_cleanup(ServerProcess(command, port, _folder(config, place.folder, command)).end)
 
 
 class RunServers:
@@ -49,8 +48,7 @@ class RunServers:
 
     def placed(self, spec: ModelSpec) -> ModelSpec:
         """``spec`` with its server's URL in place of the command. UsageError for a command that cannot start one."""
-        command = _command(spec)
-        if command is None:
+        if (command := _command(spec)) is None:
             return spec
         check_command(command)
         url, options = self._client(command).url, _without(spec, SERVE)
@@ -60,8 +58,7 @@ class RunServers:
 
     def behind(self, spec: ModelSpec, model: Model) -> Model:
         """``model``, waiting for its server where the run starts one; the server's end is reported."""
-        command = _command(spec)
-        if command is None:
+        if (command := _command(spec)) is None:
             return model
         # A model that cannot ask what its server is made of is given the digest of the command, as the user wrote it.
         if hasattr(model, "served_by"):
@@ -86,8 +83,7 @@ def _without(spec: ModelSpec, *keys: str) -> dict[str, str]:
 
 def _ports(config: pytest.Config) -> dict[str, int]:
     """The port of every server by its command, in the order of the specs."""
-    values = worker_input(config)
-    if values:
+    if values := worker_input(config):
         return dict(values[PORTS])
     if _PORTS not in config.stash:
         options = read_options(config)

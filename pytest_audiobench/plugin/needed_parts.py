@@ -28,7 +28,8 @@ def check_parts(shared: EvalSession, selected: Sequence[pytest.Item]) -> None:
         places = shared.places(path.parent)
         _check_named_folder(shared, places, items)
         there = [item for item in items if _is_there(places, item)]
-        for item in {(_task(item), item.stash[ITEM].alias): item for item in there}.values():
+        tests = [getattr(item, "originalname", None) or item.name for item in there]
+        for item in {(test, item.stash[ITEM].alias): item for test, item in zip(tests, there, strict=True)}.values():
             _check_protocol(shared, item)
 
 
@@ -71,18 +72,13 @@ def _is_there(places: Places, item: pytest.Item) -> bool:
 
 def _check_protocol(shared: EvalSession, item: pytest.Item) -> None:
     """Refuses a scorer whose libraries are lacking, where the model can do what is asked."""
-    protocol = item.stash[DECLARED].protocol()
-    if protocol is not None:
+    if (protocol := item.stash[DECLARED].protocol()) is not None:
         if shared.encoder:
             protocol = with_other_encoder(protocol, shared.encoder)
         protocol = with_named_scorers(protocol, shared.options.scorers)
         tasks = shared.handle(item.stash[ITEM].alias).limits.tasks
         if all(stage.task in tasks for stage in protocol.stages if stage.role == "subject"):
             check_scorers(protocol)
-
-
-def _task(item: pytest.Item) -> str:
-    return getattr(item, "originalname", None) or item.name
 
 
 def _given(item: pytest.Item) -> dict[str, str]:

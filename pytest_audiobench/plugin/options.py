@@ -234,15 +234,13 @@ def _list(config: pytest.Config, name: str) -> tuple[str, ...]:
 
 
 def _value(config: pytest.Config, name: str) -> str:
-    given = config.getoption(f"--ab-{name}")
-    if given is None:
+    if (given := config.getoption(f"--ab-{name}")) is None:
         given = os.environ.get(_variable(name)) or config.getini(_ini(name))
     return str(given)
 
 
 def _whole_number(config: pytest.Config, name: str, least: int) -> int | None:
-    text = _value(config, name)
-    if not text:
+    if not (text := _value(config, name)):
         return None
     # Python refuses to read thousands of digits.
     if not text.isdecimal() or len(text) > _DIGITS or int(text) < least:
@@ -251,8 +249,7 @@ def _whole_number(config: pytest.Config, name: str, least: int) -> int | None:
 
 
 def _decimal(config: pytest.Config, name: str) -> float | None:
-    text = _value(config, name)
-    if not text:
+    if not (text := _value(config, name)):
         return None
     try:
         value = float(text)
@@ -265,8 +262,7 @@ def _decimal(config: pytest.Config, name: str) -> float | None:
 
 def _share(config: pytest.Config, name: str, default: float, most: float = 1.0) -> float:
     """A share of one, as 0.05 or 5%: above 0 up to ``most`` where that is no whole, else from 0 to 1."""
-    text = _value(config, name).strip()
-    if not text:
+    if not (text := _value(config, name).strip()):
         return default
     try:
         value = float(f"{text[:-1]}e-2" if text.endswith("%") else text)
@@ -280,8 +276,7 @@ def _share(config: pytest.Config, name: str, default: float, most: float = 1.0) 
 
 def _one_of(config: pytest.Config, name: str, allowed: tuple[str, ...]) -> str:
     """One of ``allowed``, the second where nothing is said."""
-    text = _value(config, name) or allowed[1]
-    if text not in allowed:
+    if (text := _value(config, name) or allowed[1]) not in allowed:
         raise pytest.UsageError(f"--ab-{name} takes {', '.join(allowed[:-1])} or {allowed[-1]}, not {text!r}")
     return text
 

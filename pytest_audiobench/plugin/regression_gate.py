@@ -55,10 +55,6 @@ class Gate:
         """What an inconclusive line does to its test: pass, warn or fail."""
         self._margin = options.max_drop or MARGIN
 
-    def knows(self, test: str, alias: str) -> bool:
-        """Whether the baseline holds an evaluation of ``test`` by that model."""
-        return any(eval_.partition(":")[0] == test for eval_ in self.baseline.of(alias).sides)
-
     def declared(self, eval_: str, alias: str, in_code: int = 0) -> int:
         """How many lines a selected test is known to have; ``in_code`` are those that are known to be in its code."""
         rules = self._rules.for_test(eval_, alias)
@@ -66,10 +62,6 @@ class Gate:
         of_parts = [rule.max_drop for rule in rules if ":" in rule.eval and rule.max_drop is not None]
         headline = any(margin != NO_MARGIN for margin in [(plain or [self._margin])[-1], *of_parts])
         return sum(len(rule.drops) for rule in rules) + headline + in_code
-
-    def counted(self, declared: int) -> int:
-        """How many lines of m a test with so many is: at least one, since its code may declare one when it runs."""
-        return max(1, declared)
 
     def terms(self, counted: int, actual: int) -> Terms:
         """The terms of a test's ``actual`` lines, where ``counted`` were known when the evals were collected."""
@@ -111,9 +103,7 @@ class Gate:
         the run's.
         """
         baseline, chosen, all_ = source_text(self.baseline.source), set(selected), set(collected)
-        tests = {
-            eval_: eval_.partition(":")[0] for contents in self.baseline.models.values() for eval_ in contents.sides
-        }
+        tests = {eval_: eval_.partition(":")[0] for model in self.baseline.models.values() for eval_ in model.sides}
         if not chosen & set(tests.values()):
             raise UsageError(
                 f"{baseline} holds none of the {len(chosen)} selected evals "
@@ -173,7 +163,7 @@ class BaselineComparison:
 
     def __init__(self, gate: Gate, eval_: str, handle: ModelHandle, store: Store, in_code: int) -> None:
         self._gate, self._handle, self._store = gate, handle, store
-        self._counted = gate.counted(gate.declared(eval_, handle.alias, in_code))
+        self._counted = max(1, gate.declared(eval_, handle.alias, in_code))
         self._sides: dict[str, ComparableEval] = {}
         self.refused: dict[str, list[RegressionRecord]] = {}
         """By eval: the verdicts on what was not asked, since the baseline is of another task."""
@@ -270,8 +260,7 @@ class BaselineComparison:
 def _check_group(here: ComparableEval, line: Line) -> None:
     """Raises UsageError for a group that none of the eval's samples is in, whatever the baseline holds."""
     wanted = {field: value for field, value in line.group if field != "scorer"}
-    without = wanted.pop(WITHOUT, None)
-    if without not in (None, *FAILURES):
+    if (without := wanted.pop(WITHOUT, None)) not in (None, *FAILURES):
         raise UsageError(f"{line.text} leaves out {without!r}, which is none of {', '.join(FAILURES)}")
     if any(row.is_in(wanted) for row in here.rows):
         return

@@ -112,7 +112,9 @@ class Requirements:
         results = [evaluation.result for evaluation in evaluations]
         failures = [asking_failure(result, self._session.options.max_errors) for result in results]
         for evaluation, result, failure in zip(evaluations, results, failures, strict=True):
-            verdicts = verdicts_on(result, self._thresholds_of(result.record, checked), self.recorded, failure)
+            verdicts = verdicts_on(
+                result, self._thresholds(result.record.eval, result.record.control, checked), self.recorded, failure
+            )
             result.amend(verdicts=[VerdictRecord(*verdict) for verdict in verdicts])
             violations += [
                 Violation(f"{verdict.threshold}: {verdict.detail}", self._of_instrument(evaluation, verdict.status))
@@ -123,7 +125,7 @@ class Requirements:
             Violation(f"{threshold.text}: {record.eval} was skipped: {record.message}")
             for record in refused
             if record.outcome == "skipped" and not record.control
-            for threshold in self._thresholds_of(record, set())
+            for threshold in self._thresholds(record.eval, record.control, set())
         ]
         regressions, mistakes = self._regressions(evaluations, failures)
         mistakes += self._outdated(results)
@@ -145,7 +147,7 @@ class Requirements:
     def broken(self, results: Sequence[Result]) -> Iterator[str]:
         """What was measured where ``results`` do not meet a declared threshold, and the bound; records nothing."""
         for result in results:
-            for threshold in self._thresholds_of(result.record, set()):
+            for threshold in self._thresholds(result.record.eval, result.record.control, set()):
                 verdict = check_threshold(threshold, _finder(result, self.recorded))
                 if verdict.status != "pass":
                     measured = f"is {value_text(verdict.value)}, the bound is {value_text(threshold.limit)}"
@@ -156,8 +158,7 @@ class Requirements:
     ) -> tuple[list[Violation], list[str]]:
         """What is wrong with the evaluations, compared with the baseline, and with the lines; noted without one."""
         if self._baseline is None:
-            notes = [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]
-            for note in notes:
+            for note in [f"not checked: {line.text}, for there is no --ab-baseline" for line in self._lines_in_code]:
                 evaluations[0].result.warn(note)
             return [], []
         violations = []
@@ -236,11 +237,8 @@ class Requirements:
             return None
         return compared_lines(evaluation.result.record, self._baseline.pairs(evaluation))
 
-    def _thresholds_of(self, record: ItemRecord, checked: set[Threshold]) -> list[Threshold]:
-        """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
-        return self._thresholds(record.eval, record.control, checked)
-
     def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
+        """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
         control = control and not self.drawn
         # A control is covered only by a rule that names it.

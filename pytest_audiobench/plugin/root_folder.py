@@ -25,8 +25,7 @@ def check_root(config: pytest.Config) -> None:
     """Raises pytest.UsageError, with the command to write, where an option's value moves the root, or will."""
     if config.option.rootdir or config.option.inifilename:
         return  # the root is named
-    separate = list(_separate_values(config))
-    if not separate:
+    if not (separate := list(_separate_values(config))):
         return
     here = config.invocation_params.dir
     root = _root_of(config.option.file_or_dir, config)

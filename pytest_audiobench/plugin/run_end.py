@@ -33,6 +33,7 @@ from pytest_audiobench.report.verdict import INSTRUMENT_FAILED
 
 _ENDS = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 """Those of a run that says something of the model; any other is to be run again, and asks for the rest only."""
+_UNJUDGED = (pytest.ExitCode.OK, INSTRUMENT_FAILED)
 _STOPPED = (pytest.ExitCode.INTERRUPTED, pytest.ExitCode.USAGE_ERROR)
 
 
@@ -44,10 +45,7 @@ def finish(session: pytest.Session, controller: Controller) -> None:
             _finish(session, controller)
     except (AudiobenchError, ValueError) as error:
         controller.trouble = f"the report could not be written: {error}"
-        unjudged = isinstance(error, InfrastructureError) and session.exitstatus in (
-            pytest.ExitCode.OK,
-            INSTRUMENT_FAILED,
-        )
+        unjudged = isinstance(error, InfrastructureError) and session.exitstatus in _UNJUDGED
         if session.exitstatus != pytest.ExitCode.INTERNAL_ERROR:
             session.exitstatus = INSTRUMENT_FAILED if unjudged else pytest.ExitCode.TESTS_FAILED
 
@@ -71,25 +69,24 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     controller.measured = {record.nodeid for record in records if record.scorers}
     run_notes = notes(controller, records, session.config)
     if stopped and controller.lost:
-        compared = ", nor compared with the baseline" if controller.baseline is not None else ""
+        compared = ", nor compared with the baseline" if controller.collected.baseline is not None else ""
         count = len(controller.lost)
         run_notes.append(f"stopped early: {count} eval{'s were' if count > 1 else ' was'} not run{compared}")
     elif controller.lost:
         for expected in controller.lost:
             _report_lost(session, expected)
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-    errors = controller.infrastructure_errors
-    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and 0 < errors == session.testsfailed:
+    all_failed_by_it = 0 < controller.infrastructure_errors == session.testsfailed
+    if session.exitstatus == pytest.ExitCode.TESTS_FAILED and all_failed_by_it:
         session.exitstatus = INSTRUMENT_FAILED
     models = controller.place.models()
     unmeasured = [] if stopped else shortfalls(controller, records, session.config)
     canaries, outdated = _canaries(records, models)
     unmeasured += outdated
-    unjudged = session.exitstatus in (pytest.ExitCode.OK, INSTRUMENT_FAILED)
     # pytest.exit(returncode=0) ends a run in 0 whatever failed before, as does who resets pytest's count of failures.
     failed = session.testsfailed or "failed" in controller.outcomes.values()
     hidden = failed and session.exitstatus == pytest.ExitCode.OK
-    if (unmeasured and unjudged) or (controller.nothing_measured and controller.gated) or hidden:
+    if (unmeasured and session.exitstatus in _UNJUDGED) or (controller.nothing_measured and controller.gated) or hidden:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if controller.nothing_measured and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
@@ -108,14 +105,13 @@ def _finish(session: pytest.Session, controller: Controller) -> None:
     heading = _heading(session, controller, run_notes, unmeasured)
     heading = replace(heading, answers=_answers(records, canaries))
     run = run_writer.collect(controller.place.folder, heading)
-    if controller.baseline is not None:
-        run = replace(run, items=with_adjusted_p_values(run.items, controller.baseline.lines))
+    if (baseline := controller.collected.baseline) is not None:
+        run = replace(run, items=with_adjusted_p_values(run.items, baseline.lines))
     _call_update_hooks(session.config, run)
     write_page(controller.place.folder, run)
     controller.place.forget()
     run_writer.finish(controller.place.folder, run)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         from pytest_audiobench.report.markdown import append_summary
 
         with disk_errors(Path(summary)):
@@ -187,10 +183,9 @@ def _annotate(reporter: Any, controller: Controller) -> None:
     from pytest_audiobench.report import github_annotations
 
     root = reporter.config.rootpath
-    checkout = Path(os.environ.get("GITHUB_WORKSPACE") or root)
-    tests = github_annotations.places(controller.locations, root, checkout)
-    run, trouble = controller.run, controller.trouble
-    for command in github_annotations.commands(run, tests) if run else github_annotations.trouble(trouble):
+    tests = github_annotations.places(controller.locations, root, Path(os.environ.get("GITHUB_WORKSPACE") or root))
+    run = controller.run
+    for command in github_annotations.commands(run, tests) if run else github_annotations.trouble(controller.trouble):
         reporter.write_line(command)
 
 
@@ -259,5 +254,5 @@ def _heading(
         unmeasured=unmeasured,
         unavailable=sorted({name for names in controller.unavailable.values() for name in names}),
         hashes=pooled_hashes(()),
-        baseline=controller.baseline,
+        baseline=controller.collected.baseline,
     )

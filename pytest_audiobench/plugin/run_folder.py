@@ -105,9 +105,8 @@ class RunFolder:
 
     def models(self) -> list[ModelRecord]:
         """The models that were used, by alias, and behind them the judges."""
-        models = [
-            msgspec.convert(json.loads(path.read_bytes()), ModelRecord) for path in self.folder.glob("model-*.json")
-        ]
+        files = self.folder.glob("model-*.json")
+        models = [msgspec.convert(json.loads(file.read_bytes()), ModelRecord) for file in files]
         return sorted(models, key=lambda model: (model.role == "judge", model.alias))
 
     def announced(self) -> list[Announcement]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -26,7 +26,7 @@ from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
 from pytest_audiobench.plugin.run_folder import RunFolder, keep_out_of_git
 from pytest_audiobench.plugin.workers import BASELINE, DEVICE, worker_input
-from pytest_audiobench.records.run import HearingRecord, ModelRecord, NoiseRecord
+from pytest_audiobench.records.run import HearingRecord, ModelRecord
 
 if TYPE_CHECKING:
     from pytest_audiobench.evaluation.evaluate import RunContext
@@ -123,8 +123,7 @@ class EvalSession:
 
         Raises UsageError for an encoder that there is not, and for one whose parts are not installed.
         """
-        spec = self.options.encoder
-        if not spec:
+        if not (spec := self.options.encoder):
             return ""
         from pytest_audiobench.protocols.text_encoders import encoder
 
@@ -158,14 +157,7 @@ class EvalSession:
         first, *extras = self.options.stores
         with disk_errors(first.parent):
             keep_out_of_git(first.parent)
-            store = Store(
-                first,
-                self.place.run,
-                self.options.refresh,
-                extras,
-                self.place.started,
-                state=self._commit,
-            )
+            store = Store(first, self.place.run, self.options.refresh, extras, self.place.started, state=self._commit)
             locks = BatchLocks(first.with_name(first.name + ".claims"))
         return RunContext(
             run=self.place.run,
@@ -282,24 +274,11 @@ class EvalSession:
             if lacking := getattr(self.model_of(spec), "missing_parts", str)():
                 raise UsageError(f"the model {spec.text} cannot be asked here: {lacking}")
 
-    def announce(self, handle: ModelHandle) -> None:
-        """Write for the run's record what the evaluated model is, and what is known by now of its hearing and noise."""
-        store = self.bench.store
-        hearing = HearingRecord(*stored_hearing(store, handle)) if handle.listens else None
-        self._announce(handle, "subject", hearing, stored_noise(store, handle))
-
-    def announce_judges(self, aliases: Iterable[str]) -> None:
-        """Write what the judges are. They are played nothing, so that nothing is known of their hearing."""
-        for alias in aliases:
-            self._announce(self.judges[alias], "judge", None, None)
-
-    def _announce(
-        self,
-        handle: ModelHandle,
-        role: Literal["subject", "judge"],
-        hearing: HearingRecord | None,
-        noise: NoiseRecord | None,
-    ) -> None:
+    def announce(self, handle: ModelHandle, role: Literal["subject", "judge"] = "subject") -> None:
+        """Write for the run's record what a model is, and what is known by now of its hearing and noise: of a judge,
+        which is played nothing, nothing is.
+        """
+        store, evaluated = self.bench.store, role == "subject"
         self.place.open()
         self.place.announce_model(
             ModelRecord(
@@ -309,8 +288,8 @@ class EvalSession:
                 batching="planned" if handle.planned else "opaque",
                 device=handle.device,
                 **handle.identity,
-                hearing=hearing,
-                noise=noise,
+                hearing=HearingRecord(*stored_hearing(store, handle)) if evaluated and handle.listens else None,
+                noise=stored_noise(store, handle) if evaluated else None,
                 shared=handle.alias in self.place.shared,
                 is_mere_name=handle.is_mere_name,
             )

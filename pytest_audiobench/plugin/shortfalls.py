@@ -30,10 +30,10 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         for nodeid, reasons in controller.repeated.items()
     ]
     return [
-        *(f"not checked: {line}" for line in controller.left_out),
+        *(f"not checked: {line}" for line in controller.collected.left_out),
         *excused,
         *repeated,
-        *controller.cautions,
+        *controller.collected.cautions,
         *_other_scorers(records, config),
         *([] if _typed("scorer", config) else _idle_scorers(records, config)),
         *([] if _typed("data", config) else _idle_folders(controller, config)),
@@ -43,7 +43,7 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
 def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> list[str]:
     """A sentence for each; ``records`` are those that the tests left. A run with any does not end in 0."""
     return [
-        *controller.missing,
+        *controller.collected.missing,
         *_unchecked(controller, records),
         *_hidden_failures(controller, records),
         *_unmeasured_selections(controller),
@@ -75,8 +75,7 @@ def _hidden_failures(controller: Controller, records: Sequence[ItemRecord]) -> I
     for nodeid, expected in controller.expected.items():
         if controller.outcomes.get(nodeid) == "passed" and nodeid not in recorded and nodeid not in controller.xfailed:
             yield f"{expected.eval} left no record, and something else in the run reported it as passed"
-    failed = dict.fromkeys(record.nodeid for record in records if record.outcome == "failed")
-    for nodeid in failed:
+    for nodeid in dict.fromkeys(record.nodeid for record in records if record.outcome == "failed"):
         outcome = controller.outcomes.get(nodeid, "not run")
         if nodeid in controller.expected and nodeid not in controller.xfailed and outcome != "failed":
             yield f"{controller.expected[nodeid].eval} failed, and something else in the run reported it as {outcome}"
@@ -84,7 +83,7 @@ def _hidden_failures(controller: Controller, records: Sequence[ItemRecord]) -> I
 
 def _unmeasured_selections(controller: Controller) -> Iterator[str]:
     """What the command line names and of which nothing was measured."""
-    for name, nodeids in controller.named.items():
+    for name, nodeids in controller.collected.named.items():
         if all(map(controller.skipped, nodeids)) and not set(nodeids) & set(controller.xfailed):
             yield f"nothing of {name} was measured: {message(controller.messages.get(nodeids[0], ''))}"
 
@@ -102,7 +101,7 @@ def _idle_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Itera
 
 
 def _idle_folders(controller: Controller, config: pytest.Config) -> Iterator[str]:
-    for name in controller.unknown_data:
+    for name in controller.collected.unknown_data:
         if name not in controller.lookups:
             yield f"--ab-data={name}=FOLDER was used by nothing: no eval of this run looked up {name!r}"
 

@@ -15,6 +15,9 @@ SESSION: pytest.StashKey[Any] = pytest.StashKey()
 CONTROLLER: pytest.StashKey[Any] = pytest.StashKey()
 """On config, never in a worker: the ``Controller``. Present once an eval was collected, or with xdist."""
 
+RUNNING = "audiobench-controller"
+"""The name under which the controller is registered as a plugin, once an eval is to run."""
+
 INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 

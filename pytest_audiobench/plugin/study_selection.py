@@ -5,16 +5,13 @@ What asks is on the command line, in pytest's cache or in the baseline, so every
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_audiobench.plugin.eval_items import ITEM
+from pytest_audiobench.plugin.eval_items import ITEM, is_part, named_place
 from pytest_audiobench.report.formatting import counted
 
 if TYPE_CHECKING:
@@ -31,9 +28,9 @@ class StudySelection:
         self._gate = gate
         self._all = MARKER in _wanted_words(config.option.markexpr)
         self._words = [word.lower() for word in _wanted_words(config.option.keyword)]
-        self._places = [_place(config, argument) for argument in config.option.file_or_dir]
-        again = config.getoption("lf", False) or config.getoption("failedfirst", False)
-        cache = config.cache if again else None
+        # pytest keeps none within another's folder, so its own list lacks them.
+        self._places = [named_place(config, argument) for argument in config.option.file_or_dir]
+        cache = config.cache if config.getoption("lf", False) or config.getoption("failedfirst", False) else None
         self._failed = frozenset(cache.get("cache/lastfailed", {}) if cache else ())
 
     def left_out(self, items: Sequence[pytest.Item], alias: str) -> list[pytest.Item]:
@@ -45,8 +42,8 @@ class StudySelection:
         return (
             item.nodeid in self._failed
             or any(word in name for name in _names(item) for word in self._words)
-            or any(_is_at(item, *place) for place in self._places)
-            or (self._gate is not None and self._gate.knows(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
+            or any(item.path.resolve() == place and is_part(item, part) for place, part in self._places)
+            or bool(self._gate and self._gate.evaluations_of(item.stash[ITEM].eval, item.stash[ITEM].alias or alias))
         )
 
 
@@ -62,25 +59,6 @@ def _names(item: pytest.Item) -> list[str]:
     """What ``-k`` may call a study by: its file, its class, its function."""
     above = [node.name for node in item.listchain() if isinstance(node, pytest.File | pytest.Class)]
     return [name.lower() for name in (*above, getattr(item, "originalname", None) or item.name)]
-
-
-def _place(config: pytest.Config, argument: str) -> tuple[str, str]:
-    """The path that an argument of the command line names, and what in that file. pytest keeps none within another's
-    folder, so its own list lacks them.
-    """
-    place, _, part = argument.partition("::")
-    path = str(config.invocation_params.dir / place)
-    if config.option.pyargs:
-        with suppress(ImportError, ValueError):
-            spec = find_spec(place)
-            path = spec.origin if spec is not None and spec.origin else path
-    return os.path.realpath(path), part
-
-
-def _is_at(item: pytest.Item, path: str, part: str) -> bool:
-    own = item.nodeid.partition("::")[2]
-    is_part = not part or own == part or own.startswith((f"{part}::", f"{part}["))
-    return is_part and os.path.realpath(item.path) == path
 
 
 def _wanted_words(expression: str) -> list[str]:

@@ -65,8 +65,7 @@ def place_on_device(config: pytest.Config) -> None:
 
 def visible_gpus() -> list[str]:
     """The NVIDIA devices that this process may use, as CUDA_VISIBLE_DEVICES names them; without importing torch."""
-    listed = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if listed is not None:
+    if (listed := os.environ.get("CUDA_VISIBLE_DEVICES")) is not None:
         return [name.strip() for name in listed.split(",") if name.strip() not in ("", "-1")]
     folder = Path("/proc/driver/nvidia/gpus")
     return [str(i) for i in range(len(list(folder.iterdir())))] if folder.is_dir() else []

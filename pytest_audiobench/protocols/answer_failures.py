@@ -175,7 +175,8 @@ def _scripts(text: str) -> Counter[str]:
     counts: Counter[str] = Counter()
     for character, count in Counter(text).items():
         if script := _script(character):
-            counts["あ" if script == "HAN" and not _is_han(character) else script] += count
+            is_kana = script == "HAN" and not unicodedata.name(character, "").startswith("CJK")
+            counts["あ" if is_kana else script] += count
     return counts
 
 
@@ -186,7 +187,3 @@ def _script(character: str) -> str:
         return ""
     name = unicodedata.name(character, "").partition(" ")[0]
     return "HAN" if name in ("CJK", "HIRAGANA", "KATAKANA", "HALFWIDTH") else name
-
-
-def _is_han(character: str) -> bool:
-    return unicodedata.name(character, "").startswith("CJK")

@@ -54,9 +54,7 @@ class Options:
         self.letters = LETTERS[: len(choices)]
         self.longest = min(max((len(choice) for choice in choices), default=0), 1_000)
         spelled = [tidy_caseless(choice) for choice in choices]
-        self._first = {
-            letter: LETTERS[spelled.index(text)] for letter, text in zip(self.letters, spelled, strict=False)
-        }
+        self._first = {letter: LETTERS[spelled.index(own)] for letter, own in zip(self.letters, spelled, strict=False)}
         self._exact = unique((text, self._first[letter]) for letter, text in zip(self.letters, spelled, strict=False))
         self._plain = unique((plain(text), letter) for text, letter in self._exact.items())
 

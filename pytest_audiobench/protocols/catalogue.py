@@ -75,13 +75,9 @@ def register_family(function: Callable[..., Protocol], about: str) -> None:
     name = function.__name__
     known = _REGISTERED.get(name, function)
     # A conftest.py that is loaded again, by a second session in one process, brings the same family anew.
-    if name in OWN_FAMILIES or _place(known) != _place(function):
+    if name in OWN_FAMILIES or (known.__module__, known.__qualname__) != (function.__module__, function.__qualname__):
         raise UsageError(f"the protocol {name!r} is there already: register yours under another name")
     FAMILIES[name], _REGISTERED[name] = about, with_recorded_options(function)
-
-
-def _place(function: Callable[..., Protocol]) -> tuple[str, str]:
-    return function.__module__, function.__qualname__
 
 
 def family(name: str, **options: Any) -> Protocol:

@@ -26,8 +26,7 @@ def free_stage(
     """One request: the sample's clips, and behind them what ``words`` makes of the sample."""
 
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-        user = Message("user", (*slots, words(sample)))
+        user = Message("user", (*map(AudioSlot, range(len(sample.clips))), words(sample)))
         return (user,) if system is None else (Message("system", (system,)), user)
 
     return Stage("answer", render, task=task, settings=Settings(max_new_tokens=max_new_tokens))

@@ -44,10 +44,8 @@ def true_phrases(sample: Sample) -> list[str]:
 def phrases_of(text: str) -> list[str]:
     """The items of an answer that lists phrases."""
     items = re.split(r"[,;\n，、；]", _LEAD.sub("", searchable_text(text[:_MOST]), count=1))
-    tidied = (
-        re.sub(r"\A\s*and\s+", "", _MARK.sub("", item, count=1), flags=re.I).strip(" .\t\"'“”*") for item in items
-    )
-    return [item for item in tidied if item]
+    tidy = (re.sub(r"\A\s*and\s+", "", _MARK.sub("", item, count=1), flags=re.I).strip(" .\t\"'“”*") for item in items)
+    return [item for item in tidy if item]
 
 
 def _parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -74,9 +72,7 @@ def _score_salmonn(keep: bool) -> Callable[[Sample, Answer], Mapping[str, float]
             return None
         true = [_salmonn(phrase) for phrase in "; ".join(sample.truths).lower().split("; ")]
         phrases = [_salmonn(phrase) for phrase in (answer.value or "").split(",")]
-        hits = sum(
-            sum(phrase in other for other in true) if len(phrase.split()) > 1 else phrase in true for phrase in phrases
-        )
+        hits = sum(sum(said in other for other in true) if len(said.split()) > 1 else said in true for said in phrases)
         return {"keyword_hits": float(min(hits, 3)), "keywords": float(min(len(true), 3))}
 
     return score

@@ -77,8 +77,7 @@ def _cp_scores(sample: Sample, answer: Answer) -> Mapping[str, float]:
 
 
 def _two_only(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-    two = answer.status != "truncated" and len(_pieces(answer)) == 2
-    return _cp_scores(sample, answer) if two else None
+    return _cp_scores(sample, answer) if answer.status != "truncated" and len(_pieces(answer)) == 2 else None
 
 
 _STUDY_TEXT = "nopunct:A-Z'|split:."
@@ -124,8 +123,7 @@ def talkers_of(text: str) -> list[str]:
     """
     if labels := list(_LABEL.finditer(text)):
         said = {"": [text[: labels[0].start()]]}
-        ends = [*(label.start() for label in labels[1:]), len(text)]
-        for label, end in zip(labels, ends, strict=True):
+        for label, end in zip(labels, [*(label.start() for label in labels[1:]), len(text)], strict=True):
             said.setdefault(" ".join(label[1].lower().split()), []).append(text[label.end() : end].strip(_MARKS))
         return _pieces_with_words(" ".join(pieces) for pieces in said.values())
     lines = _pieces_with_words(_LISTED.sub("", line, count=1) for line in text.splitlines())

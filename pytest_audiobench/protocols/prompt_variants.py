@@ -95,14 +95,12 @@ def with_other_encoder(protocol: Protocol, spec: str) -> Protocol:
 
 def recorded_protocol(name: str, options: Mapping[str, Option]) -> Protocol:
     """The family ``name`` as it was called, with its wordings, from the options of a record."""
-    family_options = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
+    others = {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)}
     if (texts := options.get(WORDINGS)) is None:
-        return family(name, **family_options)
+        return family(name, **others)
     if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
         raise UsageError(f"{name}: the wordings on record must be a list of texts")
-    return with_prompt_variants(
-        family(name, **family_options), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts))
-    )
+    return with_prompt_variants(family(name, **others), PromptSet(str(options.get(WORDING_SET, "")), tuple(texts)))
 
 
 def _with_prompt(protocol: Protocol, text: str, number: int, chosen: PromptSet) -> Protocol:
@@ -118,16 +116,9 @@ def _with_prompt(protocol: Protocol, text: str, number: int, chosen: PromptSet) 
 
 def _stages(variant: Protocol, first: Protocol, number: int) -> Iterator[Stage]:
     for stage, other in zip(variant.stages, first.stages, strict=True):
-        yield (
-            stage
-            if number == 1
-            else replace(
-                stage,
-                name=at_wording(stage.name, number),
-                render=_rendering(variant, stage, other, number),
-                wording=number,
-            )
-        )
+        render = _rendering(variant, stage, other, number)
+        changed = replace(stage, name=at_wording(stage.name, number), render=render, wording=number)
+        yield stage if number == 1 else changed
 
 
 def _responses_to(protocol: Protocol, earlier: Earlier, number: int) -> Earlier:
@@ -190,9 +181,8 @@ def _vote_scorer(name: str, each: Sequence[Protocol]) -> Scorer:
     pairs = list(enumerate(zip(each, parts, strict=True), 1))
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        return vote(
-            [part.parse(sample, _responses_to(variant, earlier, number)) for number, (variant, part) in pairs], tied
-        )
+        answers = (part.parse(sample, _responses_to(variant, earlier, n)) for n, (variant, part) in pairs)
+        return vote(list(answers), tied)
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         if (statistics := base.score(sample, answer)) is None or not isinstance(answer, Voted):

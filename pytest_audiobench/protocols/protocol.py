@@ -315,27 +315,23 @@ class Protocol:
         A scorer that leaves answers out brings the one that keeps them, right after it. Raises UsageError when a name
         is not among ``available``, and for a named scorer whose parts are not installed.
         """
-        if not self.available.keys() >= set(names):
-            return self.extended()._with_scorers(names)
-        return self._with_scorers(names)
-
-    def extended(self) -> Protocol:
-        """The same with the scorers of every installed extension."""
-        extensions.load()
-        return replace(self)
-
-    def _with_scorers(self, names: Sequence[str]) -> Protocol:
+        known = self if self.available.keys() >= set(names) else self.extended()
         chosen: dict[str, None] = {}
-        unavailable = self._unavailable() if ALL in names else {}
+        unavailable = known._unavailable() if ALL in names else {}
         for name in names:
-            for scorer in self._sweep(unavailable) if name == ALL else (name,):
-                chosen.update(dict.fromkeys((scorer, *self._scorer(scorer).companions)))
+            for scorer in known._sweep(unavailable) if name == ALL else (name,):
+                chosen.update(dict.fromkeys((scorer, *known._scorer(scorer).companions)))
         if not chosen:
             why = "; ".join(unavailable.values()) or "name one"
             raise UsageError(f"{self.name} can be scored by no scorer here: {why}")
         notes = tuple(_omissions(unavailable))
         swept = frozenset(chosen) - frozenset(names) if ALL in names else frozenset()
-        return replace(self, scorers=tuple(self._scorer(name) for name in chosen), notes=notes, swept=swept)
+        return replace(known, scorers=tuple(known._scorer(name) for name in chosen), notes=notes, swept=swept)
+
+    def extended(self) -> Protocol:
+        """The same with the scorers of every installed extension."""
+        extensions.load()
+        return replace(self)
 
     @property
     def fits_any_sample(self) -> bool:

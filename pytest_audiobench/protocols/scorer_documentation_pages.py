@@ -79,24 +79,19 @@ def _present(path: Path) -> str:
 
 
 def _index() -> Iterator[str]:
-    yield "| family | asks for | scorers, the default first |"
-    yield "|---|---|---|"
+    yield "| family | asks for | scorers, the default first |\n|---|---|---|"
     for name, asks in OWN_FAMILIES.items():
         protocol = family(name)
         scorers = dict.fromkeys((protocol.scorers[0].name, *protocol.available))
         yield f"| [{name}]({name}.md) | {asks} | {', '.join(f'`{scorer}`' for scorer in scorers)} |"
-    yield ""
-    yield "What the metrics mean is in [metrics](metrics.md)."
+    yield "\nWhat the metrics mean is in [metrics](metrics.md)."
 
 
 def _family_page(name: str, present: str) -> Iterator[str]:
     protocol, documentation = family(name), scorer_documentation(name)
-    yield f"# {name}"
-    yield ""
-    yield f"{OWN_FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named."
-    yield ""
-    yield "| scorer | metrics | source |"
-    yield "|---|---|---|"
+    yield f"# {name}\n"
+    yield f"{OWN_FAMILIES[name]}. `{name}()` scores by `{protocol.scorers[0].name}` unless other scorers are named.\n"
+    yield "| scorer | metrics | source |\n|---|---|---|"
     for scorer in protocol.available.values():
         source = _cell(documentation[scorer.name].source)
         yield f"| [`{scorer.name}`](#{scorer.name}) | {', '.join(scorer.metrics)} | {source} |"
@@ -112,29 +107,20 @@ def _family_page(name: str, present: str) -> Iterator[str]:
         if rows:
             options = "options | " if any(example.choices for example in section.examples) else ""
             yield f"| answer | {options}reference | parsed as | score of it alone |"
-            yield f"|---|{'---|' * bool(options)}---|---|---|"
-            yield from rows
+            yield from (f"|---|{'---|' * bool(options)}---|---|---|", *rows, "")
         else:
-            yield "No example is computed here, since it needs parts that no package of this project brings."
-        yield ""
+            yield "No example is computed here, since it needs parts that no package of this project brings.\n"
 
 
 def _section(scorer: Scorer, documentation: Documentation) -> Iterator[str]:
-    yield f"## {scorer.name}"
-    yield ""
     signature = _VERSION.sub(r"\1\2…", scorer.signature)
-    yield f"Signature `{signature}`"
-    yield ""
-    yield _prose(documentation.rule)
+    yield f"## {scorer.name}\n\nSignature `{signature}`\n\n{_prose(documentation.rule)}"
     if scorer.companions:
         companions = ", ".join(f"`{name}`" for name in scorer.companions)
         yield f"Always reported with it: {companions}."
     if documentation.defects:
-        yield ""
-        yield f"**Known defects.** {_prose(documentation.defects)}"
-    yield ""
-    yield f"Source: {_prose(documentation.source)}."
-    yield ""
+        yield f"\n**Known defects.** {_prose(documentation.defects)}"
+    yield f"\nSource: {_prose(documentation.source)}.\n"
 
 
 def _present_rows(name: str, page: str) -> list[str]:
@@ -162,10 +148,7 @@ def _score(metrics: Sequence[str], scores: Mapping[str, float]) -> str:
 
 
 def _metrics_page() -> Iterator[str]:
-    yield "# Metrics"
-    yield ""
-    yield "| metric | better | unit | what it is |"
-    yield "|---|---|---|---|"
+    yield "# Metrics\n\n| metric | better | unit | what it is |\n|---|---|---|---|"
     for name in names():
         kind = metric_kind(name)
         alone = "" if kind.poolable else " A suite has no value of it, since it depends on the set."

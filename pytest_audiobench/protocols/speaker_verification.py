@@ -82,13 +82,10 @@ def _parse_similarity(sample: Sample, earlier: Earlier) -> Answer:
         return answer._replace(value=repr(score if answer.value == "yes" else -score)) if answer.value else answer
     match = next((match for match in _NUMBER.finditer(text[:4_000]) if match["number"]), None)
     if match is None:
-        return Answer(
-            "refused" if asserted_label.read_agreement(text, response.finish).status == "refused" else "unparsed"
-        )
-    number, whole = (
-        float(match["number"].replace(",", ".")),
-        100.0 if match["percent"] else float(match["whole"] or 1.0),
-    )
+        declines = asserted_label.read_agreement(text, response.finish).status == "refused"
+        return Answer("refused" if declines else "unparsed")
+    number = float(match["number"].replace(",", "."))
+    whole = 100.0 if match["percent"] else float(match["whole"] or 1.0)
     if not whole or not 0.0 <= number / whole <= 1.0:
         return Answer("out_of_range")
     return Answer("parsed", repr(number / whole))

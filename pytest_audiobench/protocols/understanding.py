@@ -49,8 +49,7 @@ def understanding(
 def frame_in(text: str) -> Frame | None:
     """The first frame that ``text`` holds as JSON: an object with an intent or entities, or a list of entities."""
     decoder, text = json.JSONDecoder(), text[:_MOST]
-    starts = [place for place, letter in enumerate(text) if letter in "{["][:_STARTS]
-    for start in starts:
+    for start in [place for place, letter in enumerate(text) if letter in "{["][:_STARTS]:
         try:
             content, _ = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):

@@ -105,15 +105,9 @@ def answer_comparisons(record: RunRecord) -> list[AnswerComparison]:
 def evals_in_tables(record: RunRecord) -> set[tuple[str, str]]:
     """The evals, with their models, whose parse rates stand in these tables or in that of all perturbations."""
     summaries = [(suite.model, summary) for suite in record.suites for summary in suite.perturbations]
-    in_summaries = {
-        (point.eval, model) for model, summary in summaries if summary.metric == SAME for point in summary.points
-    }
-    return in_summaries | {
-        (row.eval, comparison.model)
-        for comparison in answer_comparisons(record)
-        for block in comparison.blocks
-        for row in block.rows
-    }
+    evals = {(point.eval, model) for model, summary in summaries if summary.metric == SAME for point in summary.points}
+    blocks = [(comparison.model, block) for comparison in answer_comparisons(record) for block in comparison.blocks]
+    return evals | {(row.eval, model) for model, block in blocks for row in block.rows}
 
 
 def lines(record: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
@@ -145,27 +139,23 @@ def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
 
 def _comparison(suite: str, model: str, dataset: str, items: Sequence[ItemRecord]) -> AnswerComparison:
     label = _labels(items)
-    blocks: dict[tuple[str, str], list[Row]] = {}
+    blocks: dict[str, list[Row]] = {}
     for item in items:
         perturbation = item.perturbation
         if perturbation is not None and perturbation.dose is not None:
             continue
         reference = _reference(item)
-        rows = blocks.setdefault((perturbation.family if perturbation and reference else "", reference), [])
+        family = perturbation.family if perturbation else ""
+        compared = f"{family or 'as it is'}, compared with {reference}"
+        rows = blocks.setdefault(compared if reference else "asked, and compared with nothing", [])
         rows += [Row(item.eval, label(item), scorer.name, dict(_cells(item, scorer))) for scorer in item.scorers]
     return AnswerComparison(
         of=subject_name(suite, dataset, ""),
         model=model,
         metric=items[0].metrics[0].name,
         blocks=tuple(
-            Block(
-                f"{family or 'as it is'}, compared with {reference}"
-                if reference
-                else "asked, and compared with nothing",
-                tuple(name for name in COLUMNS if any(name in row.cells for row in rows)),
-                tuple(rows),
-            )
-            for (family, reference), rows in blocks.items()
+            Block(about, tuple(name for name in COLUMNS if any(name in row.cells for row in rows)), tuple(rows))
+            for about, rows in blocks.items()
         ),
     )
 

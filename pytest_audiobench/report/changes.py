@@ -9,18 +9,7 @@ from dataclasses import dataclass
 from pytest_audiobench.gate.regression_text import REASONS, line_text, p_text, subject_text
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
 from pytest_audiobench.records.run import BaselineRecord, ItemRecord, RegressionRecord, RunRecord
-from pytest_audiobench.report.formatting import (
-    VERDICTS,
-    Sign,
-    Tone,
-    axis_value,
-    counted,
-    difference_text,
-    group_text,
-    interval_text,
-    unit_text,
-    value_text,
-)
+from pytest_audiobench.report import formatting
 
 
 @dataclass(frozen=True)
@@ -39,7 +28,7 @@ class Change:
     eval: str
     model: str
     mark: str
-    tone: Tone
+    tone: formatting.Tone
     status: str
     subject: str
     """``accuracy[hop=multi]``."""
@@ -81,7 +70,7 @@ class Changes:
     """All lines of a run, and what became of them in words."""
 
     mark: str
-    tone: Tone
+    tone: formatting.Tone
     verdict: str
     counts: str
     """``2 of 7 lines regressed, 4 pass, 1 not checked``."""
@@ -101,8 +90,8 @@ def changes(record: RunRecord) -> Changes | None:
     if record.baseline is None and not lines:
         return None
     statuses: Counter[str] = Counter(line.status for line in lines)
-    worst = next((status for status in VERDICTS if statuses[status]), None)
-    mark, tone, word = VERDICTS[worst] if worst else Sign("!", "warn", "nothing compared")
+    worst = next((status for status in formatting.VERDICTS if statuses[status]), None)
+    mark, tone, word = formatting.VERDICTS[worst] if worst else formatting.Sign("!", "warn", "nothing compared")
     # Lines of evals that were skipped, or stopped before, count in the level and have no verdict.
     unchecked = max([line.lines for line in lines], default=len(lines)) - len(lines)
     return Changes(
@@ -140,21 +129,22 @@ def _model_text(baseline: BaselineRecord) -> str:
 
 
 def _lines(items: Sequence[ItemRecord]) -> list[tuple[ItemRecord, RegressionRecord]]:
-    return sorted(((item, line) for item in items for line in item.regressions), key=lambda pair: _urgency(pair[1]))
-
-
-def _urgency(line: RegressionRecord) -> tuple[int, float]:
     """The worst status first, and among its lines the largest drop beyond its own margin, in margins' units."""
-    beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
-    return list(VERDICTS).index(line.status), -beyond
+
+    def urgency(pair: tuple[ItemRecord, RegressionRecord]) -> tuple[int, float]:
+        line = pair[1]
+        beyond = float("-inf") if line.drop is None else line.drop - (line.margin or 0.0)
+        return list(formatting.VERDICTS).index(line.status), -beyond
+
+    return sorted(((item, line) for item in items for line in item.regressions), key=urgency)
 
 
 def _counts(statuses: Counter[str], unchecked: int) -> str:
     if not statuses:
         return "no regression line was compared with the baseline"
-    counts = [f"{statuses[status]} {sign.words}" for status, sign in VERDICTS.items() if statuses[status]]
+    counts = [f"{statuses[status]} {sign.words}" for status, sign in formatting.VERDICTS.items() if statuses[status]]
     first, _, words = counts[0].partition(" ")
-    counts[0] = f"{first} of {counted(statuses.total() + unchecked, 'line')} {words}"
+    counts[0] = f"{first} of {formatting.counted(statuses.total() + unchecked, 'line')} {words}"
     return ", ".join([*counts, *([f"{unchecked} not checked"] if unchecked else [])])
 
 
@@ -167,21 +157,16 @@ def _detectable(lines: Sequence[RegressionRecord]) -> str:
 
 
 def _facts(baseline: BaselineRecord) -> Iterator[tuple[str, str]]:
-    for name, value in (
-        ("from", baseline.source),
-        ("of", _model_text(baseline)),
-        ("run", baseline.run),
-        ("limited to", f"{baseline.limit} samples of each eval" if baseline.limit is not None else ""),
-    ):
-        if value:
-            yield name, value
+    limit = f"{baseline.limit} samples of each eval" if baseline.limit is not None else ""
+    facts = {"from": baseline.source, "of": _model_text(baseline), "run": baseline.run, "limited to": limit}
+    return ((name, value) for name, value in facts.items() if value)
 
 
 _AS_RECORDED = ("metric", "scorer", "worse", "better", "pairs", "clusters", "detail", "method")
 
 
 def _change(item: ItemRecord, line: RegressionRecord) -> Change:
-    mark, tone, status = VERDICTS[line.status]
+    mark, tone, status = formatting.VERDICTS[line.status]
     unit = line.unit
     fraction = unit in FRACTIONS
     headline = item.scorers[0].name if item.scorers else None
@@ -194,26 +179,26 @@ def _change(item: ItemRecord, line: RegressionRecord) -> Change:
         status=status,
         subject=subject_text(line, headline),
         line=line_text(line, headline),
-        group=group_text(line.group),
-        before=value_text(line.baseline, unit),
-        now=value_text(line.value, unit),
-        drop=difference_text(line.drop, unit),
-        interval=interval_text(line, POINTS if fraction else unit),
-        bound=difference_text(line.bound, unit),
+        group=formatting.group_text(line.group),
+        before=formatting.value_text(line.baseline, unit),
+        now=formatting.value_text(line.value, unit),
+        drop=formatting.difference_text(line.drop, unit),
+        interval=formatting.interval_text(line, POINTS if fraction else unit),
+        bound=formatting.difference_text(line.bound, unit),
         # The sign of what a bound is compared with says no more than its number does.
-        margin=difference_text(line.margin, unit).removeprefix("+"),
+        margin=formatting.difference_text(line.margin, unit).removeprefix("+"),
         p="–" if line.p is None else p_text(line.p).removeprefix("= "),
         p_holm="" if line.p_holm is None else p_text(line.p_holm).removeprefix("= "),
         level=f"{line.alpha:g}" + (f" / {line.lines}" if line.lines > 1 else ""),
-        detectable=difference_text(line.detectable, unit).removeprefix("+"),
+        detectable=formatting.difference_text(line.detectable, unit).removeprefix("+"),
         left_out=tuple(
             LeftOut(REASONS.get(reason, reason), count, tuple(line.examples.get(reason, ())))
             for reason, count in line.left_out.items()
         ),
-        unit=unit_text(POINTS if fraction else unit),
-        at=axis_value(line.drop, unit),
-        low=axis_value(line.lower, unit),
-        high=axis_value(line.upper, unit),
-        most=axis_value(line.bound, unit),
-        limit=axis_value(line.margin, unit),
+        unit=formatting.unit_text(POINTS if fraction else unit),
+        at=formatting.axis_value(line.drop, unit),
+        low=formatting.axis_value(line.lower, unit),
+        high=formatting.axis_value(line.upper, unit),
+        most=formatting.axis_value(line.bound, unit),
+        limit=formatting.axis_value(line.margin, unit),
     )

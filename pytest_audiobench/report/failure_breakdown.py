@@ -70,18 +70,18 @@ def failure_sentence(classes: tuple[FailureClass, ...]) -> str:
     """``wer 10.3 %; without 50 wrong_task 2.7 %; also 2 loop``: the class that moves the first metric most."""
     if not classes:
         return ""
-    worst = max(classes, key=lambda failure: (_distance(failure), failure.answers))
+
+    def weight(failure: FailureClass) -> tuple[float, int]:
+        by = failure.moved[0].by if failure.moved else None
+        return -1.0 if by is None else abs(by), failure.answers
+
+    worst = max(classes, key=weight)
     others = ", ".join(f"{failure.answers} {failure.name}" for failure in classes if failure is not worst)
     also = f"; also {others}" if others else ""
     if not worst.moved:
         return f"{worst.answers} {worst.name}{also}"
     score = worst.moved[0]
     return f"{score.metric} {score.value}; without {worst.answers} {worst.name} {score.without}{also}"
-
-
-def _distance(failure: FailureClass) -> float:
-    by = failure.moved[0].by if failure.moved else None
-    return -1.0 if by is None else abs(by)
 
 
 def _score_without(score: MetricRecord, without: MetricRecord) -> ScoreWithout:

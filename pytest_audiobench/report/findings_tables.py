@@ -7,33 +7,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_audiobench.metrics.metric import POINTS, SHARE
-from pytest_audiobench.records.run import (
-    FindingMethodsRecord,
-    FindingRecord,
-    FindingSideRecord,
-    FindingsRecord,
-    HoldoutRecord,
-    ItemRecord,
-    PhraseRecord,
-    RunRecord,
-)
-from pytest_audiobench.report.formatting import (
-    Sign,
-    aligned,
-    axis_value,
-    eval_name,
-    interval_text,
-    printable,
-    value_text,
-)
+from pytest_audiobench.records import run as records
+from pytest_audiobench.report import formatting
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.report.view_model import aliases
 
-SIGNS: Mapping[str, Sign] = {
-    "validated": Sign("●", "warn", "validated"),
-    "candidate": Sign("○", "warn", "candidate"),
-    "rejected": Sign("·", "plain", "rejected"),
-    "untested": Sign("–", "plain", "untested"),
+SIGNS: Mapping[str, formatting.Sign] = {
+    "validated": formatting.Sign("●", "warn", "validated"),
+    "candidate": formatting.Sign("○", "warn", "candidate"),
+    "rejected": formatting.Sign("·", "plain", "rejected"),
+    "untested": formatting.Sign("–", "plain", "untested"),
 }
 """A finding is no verdict: nothing fails by it."""
 
@@ -116,27 +99,27 @@ class FindingsView:
     phrases: Sequence[Phrase]
 
 
-def findings_view(record: RunRecord) -> list[FindingsView]:
+def findings_view(record: records.RunRecord) -> list[FindingsView]:
     """The findings of each eval that has some, in their order."""
     views = (_view(item, item.findings) for item in record.items if item.findings is not None)
     return [view for view in views if view is not None]
 
 
-def lines(record: RunRecord) -> Iterator[tuple[str, bool]]:
+def lines(record: records.RunRecord) -> Iterator[tuple[str, bool]]:
     """A table for each eval that has findings, its rule and most frequent phrases; and which lines are heads."""
     several = len(aliases(record)) > 1
     for view in findings_view(record):
         yield "", False
-        yield printable(title(view, several)), True
-        yield f"  {printable(rates_text(view))}", False
+        yield formatting.printable(title(view, several)), True
+        yield f"  {formatting.printable(rates_text(view))}", False
         yield from ((text, False) for text in _table(view))
-        yield f"  {printable(view.rule)}", False
+        yield f"  {formatting.printable(view.rule)}", False
         if view.phrases:
-            yield printable(f"  most frequent phrases: {'; '.join(map(phrase_text, view.phrases))}"), False
+            yield formatting.printable(f"  most frequent phrases: {'; '.join(map(phrase_text, view.phrases))}"), False
         yield "", False
 
 
-def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
+def markdown(record: records.RunRecord) -> Iterator[tuple[str, list[str]]]:
     """The same as Markdown: a title and the lines of each table; what came from outside is escaped."""
     several = len(aliases(record)) > 1
     for view in findings_view(record):
@@ -153,7 +136,7 @@ def markdown(record: RunRecord) -> Iterator[tuple[str, list[str]]]:
 
 def title(view: FindingsView, several: bool) -> str:
     """``findings of suite/eval, hallucination_rate by domain: 1 validated, 3 rejected``."""
-    name = eval_name(view.eval, view.model, several)
+    name = formatting.eval_name(view.eval, view.model, several)
     return f"findings of {name}, {view.metric} by {view.by}: {view.summary}"
 
 
@@ -175,10 +158,10 @@ def _table(view: FindingsView) -> list[str]:
         name = row.part if len(row.part) <= _LONGEST_NAME else f"{row.part[: _LONGEST_NAME - 1]}…"
         first, second = row.discovery, row.holdout
         rows.append((name, first.uplift, first.interval, row.q, second.uplift, second.p, f"{row.mark} {row.status}"))
-    return aligned(rows, left=(0, 6))
+    return formatting.aligned(rows, left=(0, 6))
 
 
-def _view(item: ItemRecord, findings: FindingsRecord) -> FindingsView | None:
+def _view(item: records.ItemRecord, findings: records.FindingsRecord) -> FindingsView | None:
     methods = findings.findings_methods
     if methods is None or not findings.findings:
         return None
@@ -199,7 +182,7 @@ def _view(item: ItemRecord, findings: FindingsRecord) -> FindingsView | None:
     )
 
 
-def _rule(methods: FindingMethodsRecord, counts: Mapping[str, int]) -> str:
+def _rule(methods: records.FindingMethodsRecord, counts: Mapping[str, int]) -> str:
     holdout = methods.holdout_fraction
     untested = (
         f"untested: fewer than {methods.fewest_clusters} recordings of a {methods.by}, or of all others, on "
@@ -216,17 +199,20 @@ def _rule(methods: FindingMethodsRecord, counts: Mapping[str, int]) -> str:
     return f"{rule}. {untested}" if counts["untested"] else rule
 
 
-def _rates(item: ItemRecord, name: str, by: str) -> dict[str | None, Rate]:
-    """The rates of all samples (None) and of each domain, by the first scorer that has them."""
+def _rates(item: records.ItemRecord, name: str, by: str) -> dict[str | None, Rate]:
     rates: dict[str | None, Rate] = {}
     for metric in item.metrics:
         if metric.name == name and metric.group.keys() <= {by}:
-            rate = Rate(value_text(metric.value, metric.unit), interval_text(metric, metric.unit), str(metric.n))
+            rate = Rate(
+                formatting.value_text(metric.value, metric.unit),
+                formatting.interval_text(metric, metric.unit),
+                str(metric.n),
+            )
             rates.setdefault(metric.group.get(by), rate)
     return rates
 
 
-def _row(finding: FindingRecord, by: str, rates: Mapping[str | None, Rate]) -> Row:
+def _row(finding: records.FindingRecord, by: str, rates: Mapping[str | None, Rate]) -> Row:
     sign = SIGNS[finding.status]
     return Row(
         part=finding.slice[by],
@@ -241,18 +227,18 @@ def _row(finding: FindingRecord, by: str, rates: Mapping[str | None, Rate]) -> R
     )
 
 
-def _half(side: FindingSideRecord, uplift: FindingRecord | HoldoutRecord) -> Half:
+def _half(side: records.FindingSideRecord, uplift: records.FindingRecord | records.HoldoutRecord) -> Half:
     at, low, high = uplift.effect_size, uplift.ci_lower, uplift.ci_upper
-    rate, others = value_text(side.domain_rate, SHARE), value_text(side.other_rate, SHARE)
+    rate, others = formatting.value_text(side.domain_rate, SHARE), formatting.value_text(side.other_rate, SHARE)
     return Half(
         uplift="–" if at is None else f"{100 * at:+.1f}",
         interval="" if low is None or high is None else f"{100 * low:+.1f} to {100 * high:+.1f}",
         rates=f"{rate} and {others}",
         clips=f"{side.clip_count_domain} and {side.clip_count_other}",
         p=_p(side.p_value),
-        at=axis_value(at, POINTS),
-        low=axis_value(low, POINTS),
-        high=axis_value(high, POINTS),
+        at=formatting.axis_value(at, POINTS),
+        low=formatting.axis_value(low, POINTS),
+        high=formatting.axis_value(high, POINTS),
     )
 
 
@@ -262,7 +248,7 @@ def _p(value: float | None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def _phrase(record: PhraseRecord) -> Phrase:
+def _phrase(record: records.PhraseRecord) -> Phrase:
     ordered = sorted(record.domains.items(), key=lambda domain: (-domain[1], domain[0]))
     domains = [f"{name} {count}" for name, count in ordered[:_MOST_DOMAINS]]
     more = len(ordered) - len(domains)

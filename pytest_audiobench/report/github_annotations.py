@@ -54,7 +54,10 @@ def commands(record: RunRecord, tests: Mapping[str, Place]) -> list[str]:
             # A test that never reported is known by its node id alone.
             place = tests.get(item.nodeid) or Place(item.nodeid.partition("::")[0], None)
             title = f"{item.eval} ({item.model})"[:_LONGEST_TITLE]
-            by_level[level].append(_command(level, place, title, _message(item)))
+            # What a test itself says of its failing goes before numbers that did not fail it.
+            failed = item.outcome in ("failed", "lost") and not fails_by_numbers(item)
+            message = "\n".join([*([item.message or item.outcome] if failed else ()), *_reasons(item)])
+            by_level[level].append(_command(level, place, title, message))
     if record.exit_status and not by_level["error"]:
         verdict = run_verdict(record)
         text = " ".join(filter(None, (verdict.counts, verdict.advice, *record.notes[:3])))
@@ -73,13 +76,6 @@ def _level(item: ItemRecord, fails_otherwise: bool) -> Level | None:
         return "error" if fails_otherwise or any(_reasons(item)) else None
     doubtful = any(line.status != PASS for line in item.regressions)
     return "warning" if doubtful and item.outcome == "passed" else None
-
-
-def _message(item: ItemRecord) -> str:
-    # What a test itself says of its failing goes before numbers that did not fail it.
-    failed = item.outcome in ("failed", "lost") and not fails_by_numbers(item)
-    message = [item.message or item.outcome] if failed else []
-    return "\n".join([*message, *_reasons(item)])
 
 
 def _reasons(item: ItemRecord) -> Iterator[str]:

@@ -93,7 +93,8 @@ class ItemLines:
 
     def _predictions(self, answered: Iterable[SampleAnswers]) -> Iterator[PredictionRow]:
         for answers in answered:
-            sample = answers.selected.sample
+            selected, sample = answers.selected, answers.selected.sample
+            key = selected.clip_keys[0] if selected.clip_keys else None
             shared: dict[str, Any] = {
                 **self.head,
                 "sample_id": sample.id,
@@ -103,7 +104,7 @@ class ItemLines:
                 "reference": sample.reference,
                 "references": sample.references,
                 "metadata": {str(name): _plain(value) for name, value in sample.metadata.items()},
-                "recording": _recording(answers),
+                "recording": None if selected.recording == key else selected.recording,
             }
             responses = answers.all_responses
             # Once for each sample: in the first row of its first epoch.
@@ -111,7 +112,7 @@ class ItemLines:
             for stage, role in self.stages.items():
                 response = responses.get(stage)
                 unchanged = stage in self.unchanged
-                played = (answers.selected.unchanged or answers.selected) if unchanged else answers.selected
+                played = (selected.unchanged or selected) if unchanged else selected
                 yield PredictionRow(
                     **shared,
                     stage=stage,
@@ -130,17 +131,15 @@ class ItemLines:
     def _processed(self, rows: Mapping[str, Sequence[ScoredSample]]) -> Iterator[ProcessedRow]:
         for scorers in zip(*rows.values(), strict=True):
             for scorer, row in zip(rows, scorers, strict=True):
+                before = row.answer.before if isinstance(row.answer, Compared) else None
                 yield ProcessedRow(
                     **self._head_of(scorer, row),
                     value=None if row.answer is None else row.answer.value,
-                    before=_before(row.answer),
-                    details=self._details_of(scorer, row),
+                    before=None if before is None else EarlierAnswer(before.status, before.value),
+                    details=self.details[scorer](row.answers.selected.sample, row.answer)
+                    if scorer in self.details and row.answer is not None
+                    else None,
                 )
-
-    def _details_of(self, scorer: str, row: ScoredSample) -> str | None:
-        if scorer not in self.details or row.answer is None:
-            return None
-        return self.details[scorer](row.answers.selected.sample, row.answer)
 
     def _head_of(self, scorer: str, row: ScoredSample) -> dict[str, Any]:
         status = "error" if row.answer is None else row.answer.status
@@ -172,16 +171,8 @@ def scorer_details(protocol: Protocol) -> dict[str, Callable[[Sample, Answer], s
 
 
 def _recipes(sample: Sample) -> list[Recipe] | None:
-    """How the clips are made that are more than a file; None where none is."""
     recipes = [recipe_of(clip) for clip in sample.clips]
     return recipes if any(recipe is not None for recipe in recipes) else None
-
-
-def _recording(answers: SampleAnswers) -> str | None:
-    """The recording that the first clip was made of, where a perturbation changed it."""
-    sample = answers.selected
-    key = sample.clip_keys[0] if sample.clip_keys else None
-    return None if sample.recording == key else sample.recording
 
 
 def _audio(selected: SelectedSample, response: Response | None) -> list[AudioRow]:
@@ -194,14 +185,7 @@ def _audio(selected: SelectedSample, response: Response | None) -> list[AudioRow
     ]
 
 
-def _before(answer: Answer | None) -> EarlierAnswer | None:
-    """The answer that a protocol compares this one with, where it does."""
-    before = answer.before if isinstance(answer, Compared) else None
-    return None if before is None else EarlierAnswer(before.status, before.value)
-
-
 def _output(output: Output) -> OutputRow:
-    """A text and its end; what only some outputs have (audio, a score) stands where there is any."""
     is_text = len(output.parts) == 1 and output.parts[0].kind == "text"
     score = output.score if output.score is not None and math.isfinite(output.score) else None
     return OutputRow(output.text, output.finish, None if is_text else output.parts, score)

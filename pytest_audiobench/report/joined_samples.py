@@ -9,14 +9,7 @@ from pathlib import Path
 from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from pytest_audiobench.errors import FatalError
-from pytest_audiobench.evaluation.comparable_eval import (
-    ComparableEval,
-    ComparableSample,
-    audio_digest,
-    comparable_eval,
-    prompt_digest,
-    truth_digest,
-)
+from pytest_audiobench.evaluation import comparable_eval
 from pytest_audiobench.protocols.protocol import first_wording_stages
 from pytest_audiobench.records.lines import (
     COMPARED_FILE,
@@ -30,7 +23,7 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import read_lines
-from pytest_audiobench.records.run import ItemRecord, RunRecord
+from pytest_audiobench.records.run import RunRecord
 
 Key: TypeAlias = tuple[str, str, str, int]
 
@@ -94,7 +87,6 @@ def played(sample: Joined) -> PredictionRow:
 
 
 def _subject_rows(sample: Joined) -> tuple[list[PredictionRow], PredictionRow, PredictionRow]:
-    """The predictions of the model, the first of them, and the one whose text is the answer."""
     # What a judge said of an answer is no answer.
     rows = [row for row in sample.predictions if row.role == "subject"]
     stages = {row.stage: row for row in rows}
@@ -134,18 +126,23 @@ def _key(row: PredictionRow | ProcessedRow | ScoredRow | ComparedRow) -> Key:
 
 def read_comparable_evals(
     folder: Path, record: RunRecord, source: str, texts: bool = True
-) -> dict[tuple[str, str], ComparableEval]:
+) -> dict[tuple[str, str], comparable_eval.ComparableEval]:
     """The evals of the finished run in ``folder``, whose run.json is ``record``, by (eval, model alias).
 
     Evals that measured nothing are left out, and controls, which serve another's comparison. ``texts`` keeps the
     answers. Raises FatalError where the line files are not those of a run.
     """
     items = {(item.eval, item.model): item for item in record.items if item.scorers and not item.control}
-    rows: dict[tuple[str, str], list[ComparableSample]] = {key: [] for key in items}
+    rows: dict[tuple[str, str], list[comparable_eval.ComparableSample]] = {key: [] for key in items}
     for sample in joined(folder):
         key = (sample.predictions[0].eval, sample.predictions[0].model)
         if key in rows and sample.scored:
-            _check_scorers(folder, items[key], sample)
+            row = sample.scored[0]
+            if missing := {scorer.name for scorer in items[key].scorers} - {row.scorer for row in sample.scored}:
+                raise FatalError(
+                    f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {key[0]} (epoch {row.epoch}) "
+                    f"by {min(missing)}: the file was cut or edited"
+                )
             try:
                 rows[key].append(_comparable_sample(sample, texts))
             except UnicodeEncodeError as error:
@@ -157,33 +154,24 @@ def read_comparable_evals(
     evals = {}
     for key, item in items.items():
         model = models.get(item.model)
-        side = comparable_eval(item, rows[key], source, "" if model is None else model.spec)
+        side = comparable_eval.comparable_eval(item, rows[key], source, "" if model is None else model.spec)
         evals[key] = replace(side, noise=None if model is None else model.noise, perturbation=item.perturbation)
     return evals
 
 
-def _check_scorers(folder: Path, item: ItemRecord, sample: Joined) -> None:
-    row = sample.scored[0]
-    if missing := {scorer.name for scorer in item.scorers} - {row.scorer for row in sample.scored}:
-        raise FatalError(
-            f"{folder / LINE_FILES['scored']} has no row of {row.sample_id!r} of {item.eval} (epoch {row.epoch}) by "
-            f"{min(missing)}: the file was cut or edited"
-        )
-
-
-def _comparable_sample(sample: Joined, texts: bool) -> ComparableSample:
+def _comparable_sample(sample: Joined, texts: bool) -> comparable_eval.ComparableSample:
     rows, first, last = _subject_rows(sample)
     headline = sample.scored[0]
-    return ComparableSample(
+    return comparable_eval.ComparableSample(
         sample_id=first.sample_id,
         epoch=first.epoch,
-        audio=audio_digest([clip.key for clip in played(sample).audio]),
-        prompt=prompt_digest({row.stage: row.prompt for row in rows}),
+        audio=comparable_eval.audio_digest([clip.key for clip in played(sample).audio]),
+        prompt=comparable_eval.prompt_digest({row.stage: row.prompt for row in rows}),
         cluster=headline.cluster,
         groups=headline.groups,
         statuses={row.scorer: row.status for row in sample.scored},
         scores={row.scorer: row.scores for row in sample.scored},
         failures=tuple(headline.failures),
         text=last.outputs[0].text if texts and last.outputs else None,
-        truth=truth_digest(first.choices, first.reference, first.references),
+        truth=comparable_eval.truth_digest(first.choices, first.reference, first.references),
     )

@@ -71,11 +71,9 @@ def _regression(line: RegressionRecord, headline: str) -> Iterator[tuple[str, st
 
 def _numbers(name: str, numbers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     # A NumPy float here would end an xdist worker and leave exit code 0.
-    return ((f"{name}.{what}", repr(_plain(number))) for what, number in numbers.items() if number is not None)
-
-
-def _plain(number: Any) -> float:
-    return int(number) if isinstance(number, int) else float(number)
+    for what, number in numbers.items():
+        if number is not None:
+            yield f"{name}.{what}", repr(int(number) if isinstance(number, int) else float(number))
 
 
 def _clean(text: str) -> str:

@@ -86,8 +86,9 @@ class LabelCounts:
             counts.is_over = True
             return
         if joined.compared is not None and sample.error is None:
-            before = _label_before(joined.compared.before, sample.choices)
-            if before is not None:
+            labels = labels_before(joined.compared.before, sample.choices)
+            if labels is not None:
+                before = (labels[0] or OTHER) if labels else NO_ANSWER
                 counts.pairs += 1
                 true = counts.tally.true(sample)
                 counts.change[true, counts.tally.said(sample)] += 1
@@ -104,12 +105,6 @@ def _sample(joined: Joined, scorer: str) -> LabelledAnswer:
         value=next((row.value for row in joined.processed if row.scorer == scorer), None),
         error=next((row.error for row in rows if row.error is not None), None),
     )
-
-
-def _label_before(before: BaselineAnswer, choices: Sequence[str]) -> str | None:
-    """The one label that the baseline's answer was; None where its statistics tell of none, or of another list."""
-    labels = labels_before(before, choices)
-    return None if labels is None else (labels[0] or OTHER) if labels else NO_ANSWER
 
 
 def labels_before(before: BaselineAnswer, choices: Sequence[str]) -> list[str | None] | None:
@@ -151,7 +146,7 @@ def _table(item: _ItemCounts) -> LabelTable | None:
     answers = {answer for _, answer in (*counts, *item.change)}
     beyond = [label for label in (OTHER, NO_ANSWER) if label in answers - labels]
     fold = [f"({len(labels) - len(frequent)} other labels)"] * (len(frequent) < len(labels))
-    names = [*map(_short, frequent), *fold]
+    names = [*(label[:LONGEST_LABEL] + "…" * (len(label) > LONGEST_LABEL) for label in frequent), *fold]
     rows = {label: min(place, len(names) - 1) for place, label in enumerate([*frequent, *(labels - set(frequent))])}
     columns = rows | {label: len(names) + place for place, label in enumerate(beyond)}
     shape = (len(names), len(names) + len(beyond))
@@ -175,7 +170,3 @@ def _matrix(
         if true in rows:
             table[rows[true]][columns[answer]] += count
     return tuple(map(tuple, table))
-
-
-def _short(label: str) -> str:
-    return label if len(label) <= LONGEST_LABEL else label[:LONGEST_LABEL] + "…"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_audiobench.records.run import RunRecord
@@ -34,11 +34,7 @@ _MOST_NAMES = 20
 _HEAD = ("Eval", "Model", "Metric", "Value", "Interval", "n", "Parse rate", "Verdict")
 _ALIGNED = (":--", ":--", ":--", "--:", "--:", "--:", "--:", ":--")
 _REGRESSIONS = (
-    "Verdict",
-    "Eval",
-    "Baseline → now",
-    "Drop<br>(95 % interval)",
-    "Flips",
+    *("Verdict", "Eval", "Baseline → now", "Drop<br>(95 % interval)", "Flips"),
     "Smallest<br>drop detected<br>4 times in 5",
 )
 _TOGETHER = "&nbsp;"
@@ -59,21 +55,18 @@ def summary(run: RunRecord) -> str:
 
 
 def _lines(run: RunRecord) -> Iterator[str]:
-    yield headline(run.run, run_verdict(run))
-    yield ""
+    yield from (headline(run.run, run_verdict(run)), "")
     yield from _regressions(run)
     without_line = without_line_sentence(run, len(view_model.aliases(run)) > 1)
     yield from (without_line, "") if without_line else ()
     for banner in view_model.banners(run):
-        yield f"> **{escaped(banner.text, LONGEST_DETAIL)}**"
-        yield ">"
+        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", ">")
     yield ""
     head, rows = eval_table(run)
     if rows:
         yield from (*head, *rows[:_MOST_ROWS], "")
     if len(rows) > _MOST_ROWS:
-        yield f"{len(rows) - _MOST_ROWS} more rows are in run.json."
-        yield ""
+        yield from (f"{len(rows) - _MOST_ROWS} more rows are in run.json.", "")
     for owner, table, marks in summary_footer.scorer_tables(run)[:_MOST_TABLES]:
         title = escaped(scorer_comparison.table_title(owner, table))
         yield from (f"**{title}**", "", *scorer_comparison.table_markdown(table, marks), "")
@@ -81,8 +74,7 @@ def _lines(run: RunRecord) -> Iterator[str]:
     for name, rows in tables[:_MOST_TABLES]:
         yield from (f"**{escaped(name)}**", "", *rows[:_MOST_ROWS], "")
     if len(tables) > _MOST_TABLES:
-        yield f"{counted(len(tables) - _MOST_TABLES, 'more table')} of perturbations and findings: run.json."
-        yield ""
+        yield from (f"{counted(len(tables) - _MOST_TABLES, 'more table')} of perturbations and findings: run.json.", "")
     yield from _bullets(run)
 
 
@@ -91,8 +83,7 @@ def _regressions(run: RunRecord) -> Iterator[str]:
     if not lines:
         return
     several = len(view_model.aliases(run)) > 1
-    yield f"Compared with {escaped(baseline_text(run))}. {run_verdict(run).advice}"
-    yield ""
+    yield from (f"Compared with {escaped(baseline_text(run))}. {run_verdict(run).advice}", "")
     yield from regression_head()
     yield from (regression_row(change, several) for change in lines[:_MOST_ROWS])
     yield ""
@@ -136,9 +127,8 @@ def failed_check_sentence(check: FailedCheck, several: bool) -> str:
 
 def regression_head() -> tuple[str, str]:
     """The first two lines of a table of regression lines."""
-    return table_row(tuple(head.replace(" ", _TOGETHER) for head in _REGRESSIONS)), table_row(
-        (*_ALIGNED[:2], *("--:",) * 4)
-    )
+    head = table_row(text.replace(" ", _TOGETHER) for text in _REGRESSIONS)
+    return head, table_row((*_ALIGNED[:2], *("--:",) * 4))
 
 
 def regression_row(line: Change, several: bool) -> str:
@@ -148,12 +138,11 @@ def regression_row(line: Change, several: bool) -> str:
     values = "–" if line.at is None else f"{line.before} → {line.now}"
     drop = (line.drop, f"({line.interval})") if line.interval else (line.drop,)
     flips = (f"{line.worse} worse", f"{line.better} better", f"of {line.pairs}") if line.at is not None else ("–",)
-    cells = map(_cell, ((values,), drop, flips, (line.detectable,)))
+    cells = (
+        "<br>".join(escaped(text, LONGEST_NAME).replace(" ", _TOGETHER) for text in texts)
+        for texts in ((values,), drop, flips, (line.detectable,))
+    )
     return table_row((verdict, f"{owner}<br>{escaped(line.subject, LONGEST_NAME)}", *cells))
-
-
-def _cell(lines: Sequence[str]) -> str:
-    return "<br>".join(escaped(line, LONGEST_NAME).replace(" ", _TOGETHER) for line in lines)
 
 
 def regression_sentence(line: Change, several: bool) -> str:
@@ -164,22 +153,19 @@ def regression_sentence(line: Change, several: bool) -> str:
 
 def eval_table(run: RunRecord) -> tuple[tuple[str, str], list[str]]:
     """The first two lines of the table of all numbers, and its rows: evals, then suites pooled."""
-    return (table_row(_HEAD), table_row(_ALIGNED)), list(map(table_row, _rows(run)))
-
-
-def _rows(run: RunRecord) -> Iterator[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
     for item in view_model.evals(run):
         verdict = f"{item.mark} {item.verdict}"
         for block in view_model.unfolded(item.blocks):
             for figure in block.figures:
-                yield _cells(item.name, item.model, block, figure, verdict)
+                rows.append(_cells(item.name, item.model, block, figure, verdict))
                 verdict = ""
         if verdict:
-            yield (escaped(item.name), escaped(item.model), "", "", "", "", "", verdict)
+            rows.append((escaped(item.name), escaped(item.model), "", "", "", "", "", verdict))
     for suite in view_model.suites(run):
         for block in map(view_model.leading, view_model.unfolded(suite.blocks)):
-            for figure in block.figures:
-                yield _cells(f"{suite.name} (pooled)", suite.model, block, figure, "")
+            rows += [_cells(f"{suite.name} (pooled)", suite.model, block, figure, "") for figure in block.figures]
+    return (table_row(_HEAD), table_row(_ALIGNED)), list(map(table_row, rows))
 
 
 def _cells(name: str, model: str, block: view_model.Block, figure: view_model.Figure, verdict: str) -> tuple[str, ...]:
@@ -194,19 +180,9 @@ def _bullets(run: RunRecord) -> Iterator[str]:
     for text in (line for lines in texts for line in lines[:_MOST_ROWS]):
         yield f"- {escaped(text)}"
     for name, signatures in sorted(summary_footer.signatures(run).items()):
-        for signature in signatures:
-            yield f"- scorer {escaped(name)}: {escaped(signature)}"
-    for facts in summary_footer.models(run):
-        for subject, text in (
-            ("judging", facts.judging),
-            ("speed", facts.speed),
-            ("device", facts.device),
-            ("audio grounding", facts.grounding),
-        ):
-            if text:
-                yield f"- {subject} of {escaped(f'{facts.alias}: {text}')}"
-    for note in run.notes:
-        yield f"- {escaped(note)}"
+        yield from (f"- scorer {escaped(name)}: {escaped(signature)}" for signature in signatures)
+    yield from (f"- {subject} {escaped(text)}" for subject, text in summary_footer.model_lines(run, "judging of"))
+    yield from (f"- {escaped(note)}" for note in run.notes)
     yield from hash_line(run)
     if answers := summary_footer.answers_line(run):
         yield from ("", escaped(answers))

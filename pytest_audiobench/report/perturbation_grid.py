@@ -15,14 +15,7 @@ from msgspec import structs
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.metric import SHARE
-from pytest_audiobench.records.run import (
-    ItemRecord,
-    PerturbationRecord,
-    PerturbationsRecord,
-    PointRecord,
-    RunRecord,
-    SuiteRecord,
-)
+from pytest_audiobench.records import run as records
 from pytest_audiobench.report.formatting import unit_text
 from pytest_audiobench.report.perturbation_view import Row, Rows
 
@@ -62,12 +55,12 @@ class Grid:
     sheets: tuple[Sheet, ...]
 
 
-def grids(record: RunRecord) -> list[Grid]:
+def grids(record: records.RunRecord) -> list[Grid]:
     """A grid for the suites that share a leading metric and perturbations, in the run's order."""
     return [_grid(record, names) for names in _together(record)]
 
 
-def _together(record: RunRecord) -> list[list[str]]:
+def _together(record: records.RunRecord) -> list[list[str]]:
     """The names of suites, those together that share a perturbation beside the clean one."""
     groups: list[tuple[str, set[str], list[str]]] = []
     for suite in record.suites:
@@ -82,22 +75,20 @@ def _together(record: RunRecord) -> list[list[str]]:
     return [names for _, _, names in groups]
 
 
-def _measured(suite: SuiteRecord) -> set[str]:
+def _measured(suite: records.SuiteRecord) -> set[str]:
     return {point.perturbation for summary in suite.perturbations for point in summary.points}
 
 
-def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
+def _grid(record: records.RunRecord, names: Sequence[str]) -> Grid:
     suites = [suite for suite in record.suites if suite.name in names and suite.perturbations]
     measured = set().union(*map(_measured, suites))
     perturbations = [
-        item.perturbation
-        for item in record.items
-        if item.suite in names and item.perturbation is not None and item.perturbation.name in measured
+        item.perturbation for item in record.items if item.suite in names and item.perturbation is not None
     ]
-    rows = _headings(perturbations)
+    rows = _headings([perturbation for perturbation in perturbations if perturbation.name in measured])
     columns = list(dict.fromkeys(_column(summary) for suite in suites for summary in suite.perturbations))
     items = {(item.eval, item.model): item for item in record.items}
-    by_model: dict[str, list[SuiteRecord]] = {}
+    by_model: dict[str, list[records.SuiteRecord]] = {}
     for suite in suites:
         by_model.setdefault(suite.model, []).append(suite)
     # Of every model the first sheet, then of every model the next: a page may hold no more than the first of them.
@@ -111,32 +102,29 @@ def _grid(record: RunRecord, names: Sequence[str]) -> Grid:
     )
 
 
-def _headings(perturbations: Sequence[PerturbationRecord]) -> list[Heading]:
-    """Perturbations by family in the order of the run, those without a dose first, then doses from easy to hard."""
-    families: dict[tuple[str, str], dict[str, PerturbationRecord]] = {}
+def _headings(perturbations: Sequence[records.PerturbationRecord]) -> list[Heading]:
+    families: dict[tuple[str, str], dict[str, records.PerturbationRecord]] = {}
     for each in perturbations:
         families.setdefault((each.family, each.unit), {}).setdefault(each.name, each)
     return [
         Heading(each.name, family, unit, each.name if each.dose is None else f"{each.dose:g}")
         for (family, unit), by_name in families.items()
-        for each in sorted(by_name.values(), key=_hardness)
+        for each in sorted(
+            by_name.values(),
+            key=lambda each: (each.dose is not None, (-1 if each.harder == "lower" else 1) * (each.dose or 0.0)),
+        )
     ]
 
 
-def _hardness(perturbation: PerturbationRecord) -> tuple[bool, float]:
-    dose = perturbation.dose or 0.0
-    return perturbation.dose is not None, -dose if perturbation.harder == "lower" else dose
-
-
-def _column(summary: PerturbationsRecord) -> tuple[str, str]:
+def _column(summary: records.PerturbationsRecord) -> tuple[str, str]:
     return summary.dataset, summary.series
 
 
 def _sheets(
-    suites: Sequence[SuiteRecord],
+    suites: Sequence[records.SuiteRecord],
     rows: Sequence[Heading],
     columns: Sequence[tuple[str, str]],
-    items: Mapping[tuple[str, str], ItemRecord],
+    items: Mapping[tuple[str, str], records.ItemRecord],
 ) -> Iterator[Sheet]:
     """Of each scorer the leading metric, coverage, the other metrics, and the classes of failures."""
     summaries = [_SuiteSummary(suite, summary) for suite in suites for summary in suite.perturbations]
@@ -153,19 +141,18 @@ def _sheets(
 
 
 class _SuiteSummary(NamedTuple):
-    suite: SuiteRecord
-    summary: PerturbationsRecord
+    suite: records.SuiteRecord
+    summary: records.PerturbationsRecord
 
 
 def _shares(
-    leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], ItemRecord]
+    leading: Sequence[_SuiteSummary], items: Mapping[tuple[str, str], records.ItemRecord]
 ) -> Iterator[list[_SuiteSummary]]:
     for share in SHARES:
         shares: list[_SuiteSummary] = []
         for suite, summary in leading:
-            points = [
-                _share_of(point, share, summary, items.get((point.eval, suite.model))) for point in summary.points
-            ]
+            owners = [(point, items.get((point.eval, suite.model))) for point in summary.points]
+            points = [_share_of(point, share, summary, item) for point, item in owners]
             known = [point for point in points if point is not None]
             record = structs.replace(summary, metric=share, unit=SHARE, differences=(), points=known)
             shares.append(_SuiteSummary(suite, record))
@@ -174,14 +161,13 @@ def _shares(
 
 
 def _share_of(
-    point: PointRecord, share: str, summary: PerturbationsRecord, item: ItemRecord | None
-) -> PointRecord | None:
+    point: records.PointRecord, share: str, summary: records.PerturbationsRecord, item: records.ItemRecord | None
+) -> records.PointRecord | None:
     wanted = (share, summary.scorer, summary.signature)
     for metric in item.metrics if item else ():
         if (metric.name, metric.scorer, metric.signature) == wanted and not metric.group:
-            return structs.replace(
-                point, value=metric.value, lower=metric.lower, upper=metric.upper, n=metric.n, method=metric.method
-            )
+            figures = {name: getattr(metric, name) for name in ("value", "lower", "upper", "n", "method")}
+            return structs.replace(point, **figures)
     return None
 
 
@@ -189,9 +175,8 @@ def _sheet(members: Sequence[_SuiteSummary], rows: Sequence[Heading], columns: S
     cells: dict[tuple[str, tuple[str, str]], Row] = {}
     for suite, summary in members:
         row_maker = Rows(suite, summary)
-        cells |= {
-            (point.perturbation, _column(summary)): row_maker.of(point.perturbation, point) for point in summary.points
-        }
+        for point in summary.points:
+            cells[point.perturbation, _column(summary)] = row_maker.of(point.perturbation, point)
     first = members[0].summary
     return Sheet(
         model=members[0].suite.model,

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.metrics.metric import FRACTIONS, POINTS
-from pytest_audiobench.records.run import (
-    CurveRecord,
-    DifferenceRecord,
-    FigureRecord,
-    PerturbationsRecord,
-    PointRecord,
-    SlopeRecord,
-    SuiteRecord,
-)
+from pytest_audiobench.records import run as records
 from pytest_audiobench.report.formatting import axis_value, difference_text, interval_text, unit_text, value_text
 
 FEWER = 0.02
@@ -99,13 +92,13 @@ class Summary(_Figures):
     """A metric over all perturbations of a data set: those on no curve, and the mean of all."""
 
 
-def curves(suites: Sequence[SuiteRecord]) -> list[Curve]:
+def curves(suites: Sequence[records.SuiteRecord]) -> list[Curve]:
     """All curves of a run, each suite's leading metric first."""
     all_curves = [_curve(suite, curve) for suite in suites for curve in suite.curves]
     return sorted(all_curves, key=lambda curve: not curve.leading)
 
 
-def summaries(suites: Sequence[SuiteRecord]) -> list[Summary]:
+def summaries(suites: Sequence[records.SuiteRecord]) -> list[Summary]:
     """What is said of all perturbations of each data set, each suite's leading metric first."""
     all_summaries = [_summary(suite, summary) for suite in suites for summary in suite.perturbations]
     return sorted(all_summaries, key=lambda summary: not summary.leading)
@@ -126,20 +119,18 @@ def subject_name(suite: str, dataset: str, series: str) -> str:
     return ", ".join(dict.fromkeys(filter(None, (suite, dataset, series))))
 
 
-def _curve(suite: SuiteRecord, curve: CurveRecord) -> Curve:
+def _curve(suite: records.SuiteRecord, curve: records.CurveRecord) -> Curve:
     row = Rows(suite, _summary_of(suite, curve))
     return Curve(
         **_owner(suite, curve),
-        family=curve.family,
-        dose_unit=curve.dose_unit,
-        harder=curve.harder,
+        **{name: getattr(curve, name) for name in ("family", "dose_unit", "harder")},
         rows=tuple(row.of(f"{point.dose:g}", point) for point in curve.points),
         clean=None if curve.clean is None else row.of(curve.clean.perturbation, curve.clean),
         lines=tuple(_curve_lines(curve)),
     )
 
 
-def _summary(suite: SuiteRecord, summary: PerturbationsRecord) -> Summary:
+def _summary(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Summary:
     on_curves = {
         point.perturbation
         for curve in suite.curves
@@ -159,32 +150,25 @@ def _summary(suite: SuiteRecord, summary: PerturbationsRecord) -> Summary:
     )
 
 
-def _families(suite: SuiteRecord, summary: PerturbationsRecord) -> str:
+def _families(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> str:
     """In brackets, where another protocol asked the same data set under perturbations of its own."""
-
-    def subject(summary: PerturbationsRecord) -> tuple[str, ...]:
-        return summary.dataset, summary.series, summary.metric, summary.scorer
-
+    subject = attrgetter("dataset", "series", "metric", "scorer")
     others = [other for other in suite.perturbations if subject(other) == subject(summary)]
     families = dict.fromkeys(point.family for point in summary.points)
     return f" ({', '.join(families)})" if len(others) > 1 else ""
 
 
-def _owner(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> dict[str, Any]:
+def _owner(suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord) -> dict[str, Any]:
     return {
         "suite": suite.name,
         "model": suite.model,
-        "dataset": record.dataset,
-        "series": record.series,
-        "metric": record.metric,
-        "scorer": record.scorer,
-        "direction": record.direction,
+        **{name: getattr(record, name) for name in ("dataset", "series", "metric", "scorer", "direction")},
         "unit": unit_text(record.unit),
         "leading": _is_leading(suite, record),
     }
 
 
-def _is_leading(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> bool:
+def _is_leading(suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord) -> bool:
     """Whether this is the first metric of the first scorer over its perturbations.
 
     A protocol that asks under perturbations of its own (the reasoning changed) has a leading metric beside another's.
@@ -198,26 +182,28 @@ def _is_leading(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -
     return _key(first) == _key(record)
 
 
-def _perturbation_names(summary: PerturbationsRecord) -> set[str]:
+def _perturbation_names(summary: records.PerturbationsRecord) -> set[str]:
     return {point.perturbation for point in summary.points}
 
 
-def _key(record: CurveRecord | PerturbationsRecord) -> tuple[str, ...]:
+def _key(record: records.CurveRecord | records.PerturbationsRecord) -> tuple[str, ...]:
     return *_scorer_key(record), record.metric
 
 
-def _scorer_key(record: CurveRecord | PerturbationsRecord) -> tuple[str, ...]:
+def _scorer_key(record: records.CurveRecord | records.PerturbationsRecord) -> tuple[str, ...]:
     return record.dataset, record.series, record.scorer, record.signature
 
 
-def _summary_of(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> PerturbationsRecord:
+def _summary_of(
+    suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord
+) -> records.PerturbationsRecord:
     return next(summary for summary in suite.perturbations if _key(summary) == _key(record))
 
 
 class Rows:
     """Makes the rows of one metric over the perturbations of a data set."""
 
-    def __init__(self, suite: SuiteRecord, summary: PerturbationsRecord) -> None:
+    def __init__(self, suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> None:
         self._unit = summary.unit
         self._differences = {difference.perturbation: difference for difference in summary.differences}
         # A metric that only a changed perturbation has, as a share of flips, has no point where nothing was changed.
@@ -228,7 +214,7 @@ class Rows:
             for point in other.points
         }
 
-    def of(self, label: str, point: PointRecord) -> Row:
+    def of(self, label: str, point: records.PointRecord) -> Row:
         difference, unit = self._differences.get(point.perturbation), self._unit
         return Row(
             label=label,
@@ -251,7 +237,7 @@ class Rows:
             parse_rate_at=None if point.answered is None else 100 * point.answered,
         )
 
-    def _fewer(self, point: PointRecord) -> str:
+    def _fewer(self, point: records.PointRecord) -> str:
         difference = self._differences.get(point.perturbation)
         reference = CLEAN if CLEAN in self._parse_rates else "" if difference is None else difference.reference
         before, now = self._parse_rates.get(reference), point.answered
@@ -264,7 +250,7 @@ def _share_text(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.1f} %"
 
 
-def _curve_lines(curve: CurveRecord) -> Iterator[Line]:
+def _curve_lines(curve: records.CurveRecord) -> Iterator[Line]:
     slope, unit = curve.slope, curve.unit
     step = f"{slope.per:g} {curve.dose_unit}".rstrip()
     value = "–" if slope.value is None else f"{difference_text(slope.value, unit)} per {step}"
@@ -275,11 +261,11 @@ def _curve_lines(curve: CurveRecord) -> Iterator[Line]:
     yield _line(over, curve.area, unit)
 
 
-def _line(name: str, figure: FigureRecord, unit: str) -> Line:
+def _line(name: str, figure: records.FigureRecord, unit: str) -> Line:
     return Line(name, value_text(figure.value, unit), interval_text(figure, unit), figure.method)
 
 
-def _difference_interval(figure: SlopeRecord | DifferenceRecord, unit: str) -> str:
+def _difference_interval(figure: records.SlopeRecord | records.DifferenceRecord, unit: str) -> str:
     return interval_text(figure, POINTS if unit in FRACTIONS else unit)
 
 

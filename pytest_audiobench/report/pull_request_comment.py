@@ -12,25 +12,13 @@ from urllib.parse import urlencode, urlsplit
 
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import FAILURES
-from pytest_audiobench.records.lines import COMPARED_FILE, BaselineAnswer, QuestionRow, ScoredRow
+from pytest_audiobench.records.lines import COMPARED_FILE, ComparedRow
 from pytest_audiobench.records.run import RunRecord
-from pytest_audiobench.report import summary_footer, view_model
+from pytest_audiobench.report import markdown, summary_footer, view_model
 from pytest_audiobench.report.changes import Change, baseline_text
 from pytest_audiobench.report.formatting import counted, eval_name
 from pytest_audiobench.report.joined_samples import Joined, joined
 from pytest_audiobench.report.label_tables import answer_label
-from pytest_audiobench.report.markdown import (
-    LONGEST_DETAIL,
-    LONGEST_NAME,
-    eval_table,
-    failed_check_sentence,
-    hash_line,
-    headline,
-    regression_head,
-    regression_row,
-    regression_sentence,
-    without_line_sentence,
-)
 from pytest_audiobench.report.run_reader import Run
 from pytest_audiobench.report.safe_text import escaped, quoted, table_row
 from pytest_audiobench.report.verdict import PASS, RunVerdict, failed_checks, regression_lines, run_verdict
@@ -93,15 +81,14 @@ def comment(run: Run, link: str = "") -> str:
     flips = flips_of(run.folder, _FLIPS)
     answers = escaped(summary_footer.answers_line(record))
     sheet = _Sheet(MOST_BYTES - len(MARKER) - len(answers) - 3)
-    sheet.add(headline("audiobench", verdict), "")
+    sheet.add(markdown.headline("audiobench", verdict), "")
     sheet.add(*_opening(record, verdict, link))
     several = len(view_model.aliases(record)) > 1
     changed = [line for line in lines if line.status != PASS]
-    sheet.add_rows(regression_head(), [regression_row(line, several) for line in changed])
-    sheet.add_lines("", (f"- {regression_sentence(line, several)}" for line in changed))
-    sheet.add_lines("", (f"- {failed_check_sentence(check, several)}" for check in failed_checks(record)))
-    without_line = without_line_sentence(record, several)
-    if without_line:
+    sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in changed])
+    sheet.add_lines("", (f"- {markdown.regression_sentence(line, several)}" for line in changed))
+    sheet.add_lines("", (f"- {markdown.failed_check_sentence(check, several)}" for check in failed_checks(record)))
+    if without_line := markdown.without_line_sentence(record, several):
         sheet.add(without_line, "")
     owners = list(dict.fromkeys((line.eval, line.model) for line in lines))  # the worst first
     _add_flips(sheet, in_turn(flips, owners, _FLIPS), link, several)
@@ -114,7 +101,7 @@ def comment(run: Run, link: str = "") -> str:
 def comment_without_verdict(reason: str, link: str = "") -> str:
     """The comment on a run that left no record, so that none of an earlier run stays up."""
     _check(link)
-    lines = ["## ✗ audiobench: no verdict", "", escaped(reason, LONGEST_DETAIL), ""]
+    lines = ["## ✗ audiobench: no verdict", "", escaped(reason, markdown.LONGEST_DETAIL), ""]
     return "\n".join([*lines, *([f"[Where it ran](<{link}>)", ""] if link else []), MARKER, ""])
 
 
@@ -127,41 +114,33 @@ def _opening(record: RunRecord, verdict: RunVerdict, link: str) -> Iterator[str]
     against = baseline_text(record)
     models = ", ".join(f"{model.alias} = {model.spec}" for model in record.models if model.role != "judge")
     compared = f" compared with {quoted(against)}" if against else ", compared with no baseline"
-    yield f"{quoted(models)}{compared}. **{verdict.advice}**"
-    yield ""
+    yield from (f"{quoted(models)}{compared}. **{verdict.advice}**", "")
     if link:
         yield from (f"[Open the report](<{link}>)", "")
     for banner in view_model.banners(record):
-        yield from (f"> **{escaped(banner.text, LONGEST_DETAIL)}**", "")
+        yield from (f"> **{escaped(banner.text, markdown.LONGEST_DETAIL)}**", "")
 
 
 def _owner_name(owner: Owner, several: bool) -> str:
-    return escaped(eval_name(*owner, several), LONGEST_NAME)
+    return escaped(eval_name(*owner, several), markdown.LONGEST_NAME)
 
 
 def _add_flips(sheet: _Sheet, flips: Sequence[Flip], link: str, several: bool) -> None:
     if not flips or not sheet.add("### Samples that flipped", ""):
         return
     head = ("Sample", "Question", "Reference", "Baseline", "Now")
-    rows = [
-        table_row(
-            (
-                f"{_owner_name((flip.eval, flip.model), several)}<br>{_sample(flip, link)}",
-                quoted(flip.question, _LONGEST_TEXT),
-                quoted(flip.reference, _LONGEST_TEXT),
-                _answer_cell(flip.before),
-                _answer_cell(flip.now),
-            )
-        )
-        for flip in flips
-    ]
+    rows = []
+    for flip in flips:
+        texts = (quoted(text, _LONGEST_TEXT) for text in (flip.question, flip.reference))
+        sample = f"{_owner_name((flip.eval, flip.model), several)}<br>{_sample(flip, link)}"
+        rows.append(table_row((sample, *texts, _answer_cell(flip.before), _answer_cell(flip.now))))
     sheet.add_rows((table_row(head), table_row([":--"] * len(head))), rows)
     if not _is_page(link):
         sheet.add("They can be heard in `report.html`: search there for the name of the sample.", "")
 
 
 def _sample(flip: Flip, link: str) -> str:
-    name = quoted(flip.sample_id, LONGEST_NAME)
+    name = quoted(flip.sample_id, markdown.LONGEST_NAME)
     place = {"sample": flip.sample_id, "of": flip.eval, "by": flip.model, "epoch": str(flip.epoch + 1)}
     address = f"{link.partition('#')[0]}#{urlencode(place, errors='replace')}"
     return f"[{name}](<{address}>)" if _is_page(link) else name
@@ -195,14 +174,14 @@ def _findings(record: RunRecord, several: bool) -> Iterator[str]:
 
     for view in findings_tables.findings_view(record):
         name, rates = _owner_name((view.eval, view.model), several), findings_tables.rates_text(view)
-        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', LONGEST_DETAIL)}"
+        yield f"- **{name}** {escaped(f'{rates}. By {view.by}: {view.summary}.', markdown.LONGEST_DETAIL)}"
 
 
 def _add_details(sheet: _Sheet, record: RunRecord, passed: Sequence[Change], several: bool) -> None:
     if passed and sheet.add(f"<details><summary>Lines that pass: {len(passed)}</summary>", ""):
-        sheet.add_rows(regression_head(), [regression_row(line, several) for line in passed])
+        sheet.add_rows(markdown.regression_head(), [markdown.regression_row(line, several) for line in passed])
         sheet.lines.append("</details>")
-    head, rows = eval_table(record)
+    head, rows = markdown.eval_table(record)
     if rows and sheet.add("<details><summary>All numbers of this run</summary>", ""):
         sheet.add_rows(head, rows)
         sheet.lines.append("</details>")
@@ -220,7 +199,7 @@ def _settings(record: RunRecord) -> Iterator[str]:
     for name, signatures in sorted(summary_footer.signatures(record).items()):
         yield from (f"- scorer {escaped(name)}: {quoted(signature)}" for signature in signatures)
     yield f"- run {escaped(record.run)}, {escaped(' '.join(record.command))}"
-    yield from hash_line(record)
+    yield from markdown.hash_line(record)
     yield from (f"- {escaped(note)}" for note in record.notes)
 
 
@@ -281,7 +260,7 @@ def flips_of(folder: Path, most: int) -> dict[Owner, Flips]:
             continue
         row, first = sample.compared, sample.predictions[0]
         flips = by_owner.setdefault((row.eval, row.model), Flips())
-        before, now = _before(row.before, first), _now(sample, row.scorer)
+        before, now = _side_answers(sample, row)
         flips.before.update([before.status, *before.failures])
         flips.now.update([now.status, *now.failures])
         if row.change == "worse" and len(flips.worse) < most:
@@ -296,19 +275,16 @@ def in_turn(flips: Mapping[Owner, Flips], owners: Sequence[Owner], most: int) ->
     return [flip for turn in turns for flip in turn if flip is not None][:most]
 
 
-def _before(answer: BaselineAnswer, question: QuestionRow) -> SideAnswer:
-    references = (question.reference, *question.references)
-    label = answer_label(answer, question.choices, references) if answer.text is None else ""
-    return _side_answer(answer.text, answer)._replace(label=label)
-
-
-def _now(sample: Joined, scorer: str) -> SideAnswer:
+def _side_answers(sample: Joined, compared: ComparedRow) -> tuple[SideAnswer, SideAnswer]:
+    """The baseline's answer and this run's."""
+    first, before = sample.predictions[0], compared.before
+    references = (first.reference, *first.references)
+    label = answer_label(before, first.choices, references) if before.text is None else ""
     last = [row for row in sample.predictions if row.role == "subject"][-1]
-    scored = next((row for row in sample.scored if row.scorer == scorer), sample.scored[0])
-    return _side_answer(last.outputs[0].text if last.outputs else None, scored)
-
-
-def _side_answer(text: str | None, answer: BaselineAnswer | ScoredRow) -> SideAnswer:
+    scored = next((row for row in sample.scored if row.scorer == compared.scorer), sample.scored[0])
     # A status that is a class of failures too is counted once.
-    failures = [name for name in FAILURES if name in answer.failures and name != answer.status]
-    return SideAnswer(text, answer.status, failures)
+    was, now = (
+        [name for name in FAILURES if name in side.failures and name != side.status] for side in (before, scored)
+    )
+    text = last.outputs[0].text if last.outputs else None
+    return SideAnswer(before.text, before.status, was, label), SideAnswer(text, scored.status, now)

@@ -16,30 +16,16 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.confusion import LabelledAnswer, confusion, gives_letters
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
+from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, SampleRecord
 from pytest_audiobench.records.reading import read_run
-from pytest_audiobench.records.run import (
-    CurveRecord,
-    DifferenceRecord,
-    FindingRecord,
-    FindingSideRecord,
-    ItemRecord,
-    MetricRecord,
-    PerturbationsRecord,
-    PointRecord,
-    RegressionRecord,
-    RunRecord,
-    SuiteRecord,
-)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.joined_samples import joined, sample_record
 from pytest_audiobench.report.run_writer import RECORD
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-_SIDES = ("discovery", "holdout")
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class Run:
 
     folder: Path
     """Where its files lie."""
-    record: RunRecord = field(repr=False)
+    record: records.RunRecord = field(repr=False)
     """Its run.json, whose schema is docs/run.schema.json: ``run.record.items[0].metrics[0].value``."""
 
     def rows(self) -> Iterator[SampleRecord]:
@@ -122,7 +108,14 @@ class Run:
         """
         with_findings = [(item, item.findings) for item in self.record.items if item.findings is not None]
         return _frame(
-            {**_of_item(item), "top": finding.id == findings.top_finding, **_finding_row(finding)}
+            {
+                **_of_item(item),
+                "top": finding.id == findings.top_finding,
+                **_without(asdict(finding), "slice", "discovery", "holdout"),
+                **finding.slice,
+                **_prefixed("discovery", {**asdict(finding.discovery), "clips": _option_text(finding.discovery.clips)}),
+                **_prefixed("holdout", {**asdict(finding.holdout), "clips": _option_text(finding.holdout.clips)}),
+            }
             for item, findings in with_findings
             for finding in findings.findings
         )
@@ -216,10 +209,10 @@ def _frame(rows: Iterable[dict[str, Any]]) -> DataFrame:
         return pandas.DataFrame([{_writable(name): _writable(value) for name, value in row.items()} for row in listed])
 
 
-def _item_row(item: ItemRecord) -> dict[str, Any]:
+def _item_row(item: records.ItemRecord) -> dict[str, Any]:
     nested = [name for name, value in asdict(item).items() if not isinstance(value, (str, int, float, type(None)))]
     return {
-        **_without(asdict(item), *nested, *_NESTED),
+        **_without(asdict(item), *nested, "agreement", "findings", "perturbation"),
         "groups": list(item.groups),
         "top_finding": None if item.findings is None else item.findings.top_finding,
         "verdicts": ", ".join(verdict.status for verdict in item.verdicts),
@@ -230,34 +223,33 @@ def _item_row(item: ItemRecord) -> dict[str, Any]:
         **_prefixed("hashes", item.hashes),
         **_prefixed("speed", {figure.name: figure.value for figure in item.speed}),
         **{
-            name: value
+            f"judges.{alias}.{name}": value
             for alias, asking in item.judges.items()
-            for name, value in _prefixed(f"judges.{alias}", asdict(asking)).items()
+            for name, value in asdict(asking).items()
         },
         **_prefixed("options", {name: _option_text(value) for name, value in item.options.items()}),
     }
 
 
-_NESTED = ("agreement", "findings", "perturbation")
-
-
-def _of_item(item: ItemRecord) -> dict[str, Any]:
+def _of_item(item: records.ItemRecord) -> dict[str, Any]:
     return {"eval": item.eval, "suite": item.suite, "model": item.model}
 
 
-def _grouped(record: MetricRecord | RegressionRecord) -> dict[str, Any]:
+def _grouped(record: records.MetricRecord | records.RegressionRecord) -> dict[str, Any]:
     group = ",".join(f"{name}={value}" for name, value in record.group.items())
     return {**asdict(record), "group": group, **_prefixed("group", record.group)}
 
 
-def _owner(suite: SuiteRecord, record: CurveRecord | PerturbationsRecord) -> dict[str, Any]:
+def _owner(suite: records.SuiteRecord, record: records.CurveRecord | records.PerturbationsRecord) -> dict[str, Any]:
     texts = {name: value for name, value in asdict(record).items() if isinstance(value, str)}
     return {"suite": suite.name, "model": suite.model, **texts}
 
 
-def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: PointRecord) -> dict[str, Any]:
+def _perturbation_row(
+    suite: records.SuiteRecord, summary: records.PerturbationsRecord, point: records.PointRecord
+) -> dict[str, Any]:
     difference = next((each for each in summary.differences if each.perturbation == point.perturbation), None)
-    names = [name for name in DifferenceRecord.__struct_fields__ if name != "perturbation"]
+    names = [name for name in records.DifferenceRecord.__struct_fields__ if name != "perturbation"]
     return {
         **_owner(suite, summary),
         **asdict(point),
@@ -267,19 +259,6 @@ def _perturbation_row(suite: SuiteRecord, summary: PerturbationsRecord, point: P
             name if name in ("reference", "drop") else f"drop.{name}": getattr(difference, name, None) for name in names
         },
     }
-
-
-def _finding_row(finding: FindingRecord) -> dict[str, Any]:
-    return {
-        **_without(asdict(finding), "slice", *_SIDES),
-        **finding.slice,
-        **_prefixed("discovery", _side(finding.discovery)),
-        **_prefixed("holdout", _side(finding.holdout)),
-    }
-
-
-def _side(side: FindingSideRecord) -> dict[str, Any]:
-    return {**asdict(side), "clips": _option_text(side.clips)}
 
 
 def _sample_rows(sample: SampleRecord) -> Iterator[dict[str, Any]]:

@@ -37,7 +37,7 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import convert, read_lines
-from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord, RuntimeRecord, SuiteRecord
+from pytest_audiobench.records.run import ItemRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
 from pytest_audiobench.report.json_lines import encode_line, write_lines
 
@@ -71,9 +71,15 @@ def collect(folder: Path, heading: RunRecord) -> RunRecord:
 
 def run_record(heading: RunRecord, items: Sequence[ItemRecord], suites: Sequence[SuiteRecord]) -> RunRecord:
     """What run.json holds: the ``heading`` with the items' records, the pooled suites and their hashes."""
+    asked = [item for item in items if not item.control]
     return replace(
         heading,
-        models=[_with_speed(model, items) for model in heading.models],
+        models=[
+            replace(
+                model, speed=speed.figures(speed.together([item.taken for item in asked if item.model == model.alias]))
+            )
+            for model in heading.models
+        ],
         suites=suites,
         items=items,
         hashes=pooled_hashes([item for item in items if item.outcome != "skipped"]),
@@ -91,11 +97,6 @@ def finish(folder: Path, record: RunRecord) -> None:
     convert(values, "the run's record", _HOOKS, RunRecord)
     write_text(folder / RECORD, text + "\n")
     shutil.rmtree(folder / PARTS, ignore_errors=True)
-
-
-def _with_speed(model: ModelRecord, items: Sequence[ItemRecord]) -> ModelRecord:
-    costs = speed.together([item.taken for item in items if item.model == model.alias and not item.control])
-    return replace(model, speed=speed.figures(costs))
 
 
 def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> list[str]:
@@ -141,7 +142,6 @@ def _json_text(values: Mapping[str, Any], where: str, **style: Any) -> str:
 
 
 def _unwritable(value: Any, where: str) -> str | None:
-    """The deepest place whose value JSON refuses."""
     try:
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
         return None

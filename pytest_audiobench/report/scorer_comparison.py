@@ -10,15 +10,7 @@ from msgspec import structs
 
 from pytest_audiobench.evaluation.scoring import SHARES, is_of_wording
 from pytest_audiobench.records.run import CoverageRecord, ItemRecord, MetricRecord, ScorerRecord, SuiteRecord
-from pytest_audiobench.report.formatting import (
-    PERCENT_UNITS,
-    aligned,
-    difference_text,
-    interval_text,
-    printable,
-    unparsed_text,
-    value_text,
-)
+from pytest_audiobench.report import formatting
 
 MANY = 3
 """Where an eval was read by more scorers than this, or in several wordings, a table of their own shows them."""
@@ -93,7 +85,7 @@ class ScorerComparison:
         """How far ``row`` lies from the reference; empty for the reference itself, and where a number is missing."""
         if row is self.reference or row.value is None or self.reference.value is None:
             return ""
-        return difference_text(row.value - self.reference.value, self.table.unit)
+        return formatting.difference_text(row.value - self.reference.value, self.table.unit)
 
     def is_headline(self, row: ScorerRow) -> bool:
         return row is self.reference and row.scorer == self.headline
@@ -125,7 +117,7 @@ def scorer_comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
     leading = {name for key in main for name in metrics[key][:1]}
     return tuple(
         ScorerComparison(
-            table=replace(table, rows=_best_first(table)),
+            table=replace(table, rows=tuple(_best_first(table))),
             reference=table.rows[0],
             headline=owner.scorers[0].name,
             leading=table.metric in leading,
@@ -191,20 +183,20 @@ def of_judge(signature: str) -> bool:
 
 def scale(unit: str) -> float:
     """By what a value of this unit is multiplied to be read: 100 for those that are read as percentages."""
-    return 100.0 if unit in PERCENT_UNITS else 1.0
+    return 100.0 if unit in formatting.PERCENT_UNITS else 1.0
 
 
 def table_title(owner: str, table: ScorerTable) -> str:
     """Whose answers they are, the metric, and how far the scorers lie apart."""
     count = len(table.rows)
     spread = f", spread {table.spread_text}" if table.spread_text else ""
-    return printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
+    return formatting.printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
 
 
 def table_lines(table: ScorerTable, marks: Marks | None = None) -> list[str]:
     """A line for each scorer below a head, in columns."""
     rows = [(*_cells(row), (marks or {}).get(row.scorer, "")) for row in table.rows]
-    return aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
+    return formatting.aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
 
 
 def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
@@ -232,7 +224,6 @@ def _is_score(metric: MetricRecord) -> bool:
 
 
 def _metrics_by_scorer(owner: Owner) -> dict[Key, list[str]]:
-    """The names of each scorer's metrics, in its order; shares of failures are left out."""
     names: dict[Key, list[str]] = {_key(scorer): [] for scorer in owner.scorers}
     for metric in owner.metrics:
         if _is_score(metric):
@@ -245,15 +236,12 @@ def _table(name: str, metrics: Sequence[MetricRecord], coverages: Mapping[Key, C
     rows = tuple(_row(metric, coverages[_scorer_of(metric)]) for metric in metrics)
     values = [row.value for row in rows if row.value is not None]
     spread = scale(unit) * (max(values) - min(values)) if len(values) > 1 else None
-    return ScorerTable(name, unit, metrics[0].direction, rows, spread, _spread_text(spread, unit))
-
-
-def _spread_text(spread: float | None, unit: str) -> str:
-    if spread is None:
-        return ""
-    if unit not in PERCENT_UNITS:
-        return f"{spread:.4g} {unit}".rstrip()
-    return "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+    text = ""
+    if spread is not None and unit not in formatting.PERCENT_UNITS:
+        text = f"{spread:.4g} {unit}".rstrip()
+    elif spread is not None:
+        text = "under 0.1 points" if 0.0 < spread < 0.05 else f"{spread:.1f} points"
+    return ScorerTable(name, unit, metrics[0].direction, rows, spread, text)
 
 
 def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
@@ -268,16 +256,15 @@ def _row(metric: MetricRecord, coverage: CoverageRecord) -> ScorerRow:
         skipped=coverage.skipped,
         unparsed=coverage.n - coverage.parsed - coverage.errors,
         failed=coverage.errors,
-        why=unparsed_text(structs.replace(coverage, skipped=0)),
-        value_text=value_text(metric.value, metric.unit),
-        interval_text=interval_text(metric, metric.unit),
+        why=formatting.unparsed_text(structs.replace(coverage, skipped=0)),
+        value_text=formatting.value_text(metric.value, metric.unit),
+        interval_text=formatting.interval_text(metric, metric.unit),
     )
 
 
-def _best_first(table: ScorerTable) -> tuple[ScorerRow, ...]:
-    measured = [row for row in table.rows if row.value is not None]
-    measured.sort(key=lambda row: row.value or 0.0, reverse=table.direction == "higher")
-    return (*measured, *(row for row in table.rows if row.value is None))
+def _best_first(table: ScorerTable) -> list[ScorerRow]:
+    sign = -1.0 if table.direction == "higher" else 1.0
+    return sorted(table.rows, key=lambda row: (row.value is None, sign * (row.value or 0.0)))
 
 
 def _sentence(table: ScorerTable) -> str:

@@ -78,8 +78,7 @@ class FlippedSamples:
         """``samples`` as they are, each looked at before it is passed on."""
         for sample in samples:
             first = sample.predictions[0]
-            flips = self._by_item.get((first.eval, first.model))
-            if flips is not None:
+            if (flips := self._by_item.get((first.eval, first.model))) is not None:
                 _add(flips, sample)
             yield sample
 
@@ -102,7 +101,9 @@ class FlippedSamples:
                     yield name, ladder
 
     def _easiest(self, name: str, ladder: Sequence[_Rung]) -> Iterator[SmallestFlips]:
-        for item, perturbation, dose in sorted(ladder, key=_hardness):
+        for item, perturbation, dose in sorted(
+            ladder, key=lambda rung: -rung.dose if rung.perturbation.harder == "lower" else rung.dose
+        ):
             item_flips = self._by_item.get((item.eval, item.model))
             if item_flips is None or not item_flips.ids:
                 continue
@@ -119,16 +120,10 @@ class FlippedSamples:
             return
 
 
-def _hardness(rung: _Rung) -> float:
-    return -rung.dose if rung.perturbation.harder == "lower" else rung.dose
-
-
 def _add(flips: _ItemFlips, sample: Joined) -> None:
     first = sample.predictions[0]
     scored = next((row for row in sample.scored if row.scorer == flips.scorer), None)
-    if scored is None or not (scored.scores or {}).get("flipped"):
-        return
-    if first.sample_id in flips.ids:
+    if scored is None or not (scored.scores or {}).get("flipped") or first.sample_id in flips.ids:
         return
     flips.ids[first.sample_id] = None
     if len(flips.flips) < MOST_SAMPLES:
@@ -149,7 +144,6 @@ def _add(flips: _ItemFlips, sample: Joined) -> None:
 
 
 def _option(value: str | None, choices: Sequence[str]) -> str:
-    """``(B) cat`` for a letter of the choices; else what was parsed, or a dash."""
     if value is None:
         return "–"
     place = LETTERS.find(value) if len(value) == 1 else -1

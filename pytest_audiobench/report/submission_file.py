@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from pytest_audiobench.datasets.dataset import Submission
 from pytest_audiobench.datasets.places import Places
@@ -49,7 +48,7 @@ def write_submission(folder: Path, evaluation: Evaluation, places: Places) -> st
     path = folder / SUBMISSIONS / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.writelines(_encoded(wanted, _filled(wanted, predictions, places)))
+        file.writelines(_encoded(wanted, predictions, places))
     try:
         _check(path, wanted, predictions, places)
     except FatalError:
@@ -65,24 +64,18 @@ def _prediction(row: ScoredSample, letters: bool) -> str:
     return row.answers.selected.sample.choices[LETTERS.index(value)]
 
 
-def _filled(wanted: Submission, predictions: Mapping[str, str], places: Places) -> Iterator[dict[str, Any]]:
+def _encoded(wanted: Submission, predictions: Mapping[str, str], places: Places) -> Iterator[bytes]:
+    before, between, end = ("[\n", ",\n", "\n]\n") if wanted.format == "json" else ("", "\n", "\n")
     for id_, row in wanted.rows(places):
         if id_ not in predictions:
             raise FatalError(f"the row of {id_} was not asked: the data set changed while the run went on; run again")
-        yield {**row, **dict.fromkeys(wanted.keys, predictions[id_])}
-
-
-def _encoded(wanted: Submission, rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    begin, between, end = ("[\n", ",\n", "\n]\n") if wanted.format == "json" else ("", "\n", "\n")
-    before = begin
-    for row in rows:
-        yield f"{before}{json.dumps(row, ensure_ascii=False, allow_nan=False)}".encode()
+        filled = {**row, **dict.fromkeys(wanted.keys, predictions[id_])}
+        yield f"{before}{json.dumps(filled, ensure_ascii=False, allow_nan=False)}".encode()
         before = between
     yield end.encode()
 
 
 def _check(path: Path, wanted: Submission, predictions: Mapping[str, str], places: Places) -> None:
-    """Raises FatalError unless the file has every published row once, with its prediction and as it was."""
     text = path.read_text(encoding="utf-8")
     written = json.loads(text) if wanted.format == "json" else [json.loads(line) for line in text.split("\n") if line]
     ids: set[str] = set()

@@ -141,6 +141,19 @@ def models(record: RunRecord) -> list[ModelFacts]:
     ]
 
 
+def model_lines(record: RunRecord, judging: str) -> list[tuple[str, str]]:
+    """The same in lines: of what it is (``judging`` of a judge), and the text with the model's alias."""
+    return [
+        (subject, f"{facts.alias}: {text}")
+        for facts in models(record)
+        for subject, text in (
+            *((judging, facts.judging), ("speed of", facts.speed), ("device of", facts.device)),
+            ("audio grounding of", facts.grounding),
+        )
+        if text
+    ]
+
+
 def _judging(model: ModelRecord, items: Sequence[ItemRecord]) -> str:
     counts = [item.judges[model.alias] for item in items if model.alias in item.judges]
     asked, known, errors = (sum(getattr(count, name) for count in counts) for name in ("asked", "known", "errors"))

@@ -73,29 +73,21 @@ def verdict_lines(run: RunRecord, width: int) -> list[Line]:
 def _numbers(run: RunRecord, width: int) -> list[Line]:
     several = len(view_model.aliases(run)) > 1
     # What a control measured is in the differences that were recorded against it; the page shows it in full.
-    measured = [
-        item
-        for item in view_model.evals(run)
-        if (item.blocks or item.verdict != "skipped") and item.verdict != "control"
-    ]
+    evals = [item for item in view_model.evals(run) if item.verdict != "control"]
+    measured = [item for item in evals if item.blocks or item.verdict != "skipped"]
     entries = [entry for item in measured for entry in _entries(item)]
     folded = 0
     if is_long := len(entries) > _MANY:
-        below = {
-            (point.eval, suite.model)
-            for suite in run.suites
-            for perturbations in suite.perturbations
-            for point in perturbations.points
-        }
+        summaries = [(suite.model, summary) for suite in run.suites for summary in suite.perturbations]
+        below = {(point.eval, model) for model, summary in summaries for point in summary.points}
         listed = [item for item in measured if item.verdict != "no check" or (item.name, item.model) not in below]
         folded = len(measured) - len(listed)
         short = [replace(item, blocks=tuple(map(view_model.leading, item.blocks))) for item in listed]
         entries = [entry for item in short for entry in _entries(item)]
-    evals = [_without_model(entry, several) for entry in entries]
-    suites = [_without_model(entry, several) for suite in view_model.suites(run) for entry in _suite(suite)]
-    if not evals:
+    if not entries:
         return []
-    lines = _table(_without_model(_Entry(_HEAD, "bold"), several), evals, suites, width)
+    pooled = [entry for suite in view_model.suites(run) for entry in _suite(suite)]
+    lines = _table([_Entry(_HEAD, "bold"), *entries], pooled, several, width)
     if is_long:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
         if folded:
@@ -108,18 +100,21 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
     lines += [(text, "bold" if is_head else "") for text, is_head in _special_tables(run, width)]
     lines += [(printable(text), "") for text in summary_footer.scorer_lines(run)]
     lines += [(printable(text), "") for text in summary_footer.interval_lines(run)]
-    in_tables = _in_comparison_tables(run) if is_long else set()
+    in_tables: set[tuple[str, str]] = set()
+    if is_long and (view_model.has_comparisons(run) or view_model.has_perturbations(run)):
+        from pytest_audiobench.report.answer_comparison import evals_in_tables
+
+        in_tables = evals_in_tables(run)
     lines += [(printable(text), "yellow") for text in summary_footer.failure_lines(run, in_tables)]
     if in_tables:
         lines.append(("failures of the evals in the tables above: report.html", "light"))
     for check in failed_thresholds(run):
         name = eval_name(check.eval, check.model, several)
         lines.append((printable(f"{check.mark} {name}: {check.text}"), _STYLES[check.tone]))
-    lines += [
-        (printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in summary_footer.signatures(run).items()
-    ]
-    lines += list(_models(run))
-    return lines
+    rules = summary_footer.signatures(run)
+    lines += [(printable(f"{name}: {'; '.join(texts)}"), "light") for name, texts in rules.items()]
+    models = summary_footer.model_lines(run, "judge")
+    return [*lines, *((printable(f"{subject} {text}"), "light") for subject, text in models)]
 
 
 def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
@@ -138,14 +133,6 @@ def _special_tables(run: RunRecord, width: int) -> Iterator[tuple[str, bool]]:
         from pytest_audiobench.report import findings_tables
 
         yield from findings_tables.lines(run)
-
-
-def _in_comparison_tables(run: RunRecord) -> set[tuple[str, str]]:
-    if not view_model.has_comparisons(run) and not view_model.has_perturbations(run):
-        return set()
-    from pytest_audiobench.report.answer_comparison import evals_in_tables
-
-    return evals_in_tables(run)
 
 
 def _regressions(run: RunRecord, width: int) -> Iterator[Line]:
@@ -187,7 +174,6 @@ def _regression_row(change: Change, several: bool) -> tuple[str, ...]:
 
 
 def _fitted(text: str, style: Style, width: int) -> Iterator[Line]:
-    """``text`` wrapped at words, the further lines indented; a word longer than a line is broken."""
     if len(text) <= width:
         yield text, style
         return
@@ -209,18 +195,6 @@ def _cut_in_the_middle(text: str, width: int) -> str:
         return text
     left = (width - 1) // 2
     return f"{text[:left]}…{text[len(text) - (width - 1 - left) :]}"
-
-
-def _models(run: RunRecord) -> Iterator[Line]:
-    for facts in summary_footer.models(run):
-        for subject, text in (
-            ("judge", facts.judging),
-            ("speed of", facts.speed),
-            ("device of", facts.device),
-            ("audio grounding of", facts.grounding),
-        ):
-            if text:
-                yield printable(f"{subject} {facts.alias}: {text}"), "light"
 
 
 def _notes(run: RunRecord) -> list[str]:
@@ -292,13 +266,11 @@ def _figures(block: Block, headline: bool) -> Iterator[tuple[str, ...]]:
         parse_rate = ""
 
 
-def _without_model(entry: _Entry, several: bool) -> _Entry:
-    return entry if several else _Entry((entry.cells[0], "", *entry.cells[2:]), entry.style)
-
-
-def _table(head: _Entry, evals: Sequence[_Entry], suites: Sequence[_Entry], width: int) -> list[Line]:
-    entries = [head, *evals, _Entry(("",) * len(_HEAD), ""), *suites] if suites else [head, *evals]
-    entries = [_Entry(tuple(map(printable, entry.cells)), entry.style) for entry in entries]
+def _table(evals: Sequence[_Entry], suites: Sequence[_Entry], several: bool, width: int) -> list[Line]:
+    """The evals below their head, then the suites; models are named where there are ``several``."""
+    entries = [*evals, *([_Entry(("",) * len(_HEAD), ""), *suites] if suites else ())]
+    rows = [((name, model if several else "", *cells), style) for (name, model, *cells), style in entries]
+    entries = [_Entry(tuple(map(printable, cells)), style) for cells, style in rows]
     if sum(_widths(entries)) + 2 * (len(_HEAD) - 1) > width:
         entries = [part for entry in entries for part in _stacked(entry, width)]
     widths = _widths(entries)
@@ -311,7 +283,6 @@ def _widths(entries: Sequence[_Entry]) -> list[int]:
 
 
 def _stacked(entry: _Entry, width: int) -> Iterator[_Entry]:
-    """Where the table is too wide, names go onto lines of their own, in full."""
     name = " · ".join(filter(None, entry.cells[:2]))
     if name and name != _HEAD[0]:
         yield _Entry((_cut_in_the_middle(name, width), *("",) * (len(_HEAD) - 1)), entry.style)

@@ -13,13 +13,10 @@ if TYPE_CHECKING:
     from pytest_audiobench.report.changes import Change, Changes
 
 PASS = VERDICTS["pass"].words
-_NO_VERDICT = {
-    2: "interrupted",
-    3: "stopped by an internal error",
-    4: "stopped by a usage error",
-    5: "nothing was selected",
-}
 _NOTHING_SELECTED = 5
+_NO_VERDICT = dict(
+    enumerate(("interrupted", "stopped by an internal error", "stopped by a usage error", "nothing was selected"), 2)
+)
 _FAILED, _PASSED = Sign("✗", "bad", "failed"), Sign("✓", "good", "passed")
 INSTRUMENT_FAILED = 6
 """The exit code of a run in which everything that failed did so for its instruments' sake: retry just that."""
@@ -75,7 +72,11 @@ def run_verdict(record: RunRecord) -> RunVerdict:
     more = [f"{counted(thresholds['fail'], 'threshold')} failed"] if thresholds["fail"] else []
     more += [f"{counted(failed, 'eval')} failed otherwise"] if failed else []
     more += [f"{len(record.unmeasured)} required and not measured"] if record.unmeasured else []
-    counts = "; ".join(filter(None, (changes.counts if changes else "", _availability(record), *more)))
+    if record.unavailable:
+        measured = len({item.nodeid for item in record.items if item.scorers})
+        sets = counted(len(record.unavailable), "set")
+        more.insert(0, f"{measured} measured, {sets} unavailable: {_listed(record.unavailable)}")
+    counts = "; ".join(filter(None, (changes.counts if changes else "", *more)))
     sign, advice = _verdict(record, statuses, thresholds, failed)
     if sign is _PASSED and changes is not None and changes.unchecked:
         sign = sign._replace(mark="!", tone="warn")
@@ -84,14 +85,6 @@ def run_verdict(record: RunRecord) -> RunVerdict:
         sign = sign._replace(mark="!", tone="warn")
         advice = "Read the alarm before the numbers."
     return RunVerdict(*sign, counts, advice)
-
-
-def _availability(record: RunRecord) -> str:
-    """How many evals were measured, and which data sets are not on this machine, where there are such."""
-    if not record.unavailable:
-        return ""
-    measured = len({item.nodeid for item in record.items if item.scorers})
-    return f"{measured} measured, {counted(len(record.unavailable), 'set')} unavailable: {_listed(record.unavailable)}"
 
 
 def _verdict(record: RunRecord, lines: Collection[str], thresholds: Mapping[str, int], failed: int) -> tuple[Sign, str]:
@@ -175,7 +168,6 @@ def _failed(item: ItemRecord) -> bool:
 
 
 def _not_passed(item: ItemRecord) -> Iterator[tuple[str, str]]:
-    """The status and the sentence of each threshold and line that did not pass, as a test's message holds it."""
     for verdict in item.verdicts:
         if verdict.status != "pass":
             yield verdict.status, f"{verdict.threshold}: {verdict.detail}"

@@ -8,29 +8,9 @@ from dataclasses import dataclass, replace
 from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.metrics.registry import is_known, metric_kind
 from pytest_audiobench.records.run import ItemRecord, MetricRecord, RunRecord, ScorerRecord, SuiteRecord
+from pytest_audiobench.report import formatting, scorer_comparison
 from pytest_audiobench.report.failure_breakdown import FailureClass, failure_classes, is_without
-from pytest_audiobench.report.formatting import (
-    VERDICTS,
-    Sign,
-    Tone,
-    axis_value,
-    counted,
-    group_text,
-    interval_text,
-    parse_rate_text,
-    skipped_text,
-    unit_text,
-    unparsed_text,
-    value_text,
-)
 from pytest_audiobench.report.scene_columns import MAIN, OF_OTHERS, is_of_scenes, main_metrics
-from pytest_audiobench.report.scorer_comparison import (
-    Owner,
-    ScorerComparison,
-    by_answers,
-    main_scorers,
-    scorer_comparisons,
-)
 from pytest_audiobench.report.verdict import alarms, failed_otherwise, fails_by_numbers
 
 SAME = "consistency"
@@ -92,7 +72,7 @@ class Check:
 
     mark: str
     """Repeats in a sign what ``tone`` says in colour."""
-    tone: Tone
+    tone: formatting.Tone
     status: str
     threshold: str
     detail: str
@@ -108,11 +88,11 @@ class Eval:
     control: bool
     mark: str
     verdict: str
-    tone: Tone
+    tone: formatting.Tone
     checks: tuple[Check, ...]
     blocks: tuple[Block, ...]
     """The headline scorer's first."""
-    comparisons: tuple[ScorerComparison, ...]
+    comparisons: tuple[scorer_comparison.ScorerComparison, ...]
     failures: tuple[FailureClass, ...]
 
 
@@ -124,7 +104,7 @@ class Suite:
     model: str
     evals: int
     blocks: tuple[Block, ...]
-    comparisons: tuple[ScorerComparison, ...]
+    comparisons: tuple[scorer_comparison.ScorerComparison, ...]
     fields: frozenset[str]
     """The metadata fields in which its evals differ, which none of them reports by."""
 
@@ -133,7 +113,7 @@ class Suite:
 class Banner:
     """What must be known before any number is read."""
 
-    tone: Tone
+    tone: formatting.Tone
     text: str
 
 
@@ -188,20 +168,19 @@ def banners(record: RunRecord) -> Iterator[Banner]:
     if all(item.outcome == "skipped" and not item.scorers for item in items):
         yield Banner("bad", "Nothing was measured: every eval was skipped or none was selected.")
     if lost:
-        yield Banner("bad", f"Incomplete: {counted(lost, 'eval')} began and never reported.")
+        yield Banner("bad", f"Incomplete: {formatting.counted(lost, 'eval')} began and never reported.")
     if record.limit is not None or any(item.limited for item in items):
         use = "The baseline is compared on these alone" if record.baseline else "Never comparable with a full run"
         yield Banner("bad", f"Limited: only part of the samples was asked. {use}.")
     if errors:
-        yield Banner("bad", f"Incomplete: asking failed for {counted(errors, 'sample')}, left out of every score.")
+        yield Banner(
+            "bad", f"Incomplete: asking failed for {formatting.counted(errors, 'sample')}, left out of every score."
+        )
     yield from (Banner("bad", text) for text in alarms(items))
 
 
 def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
     mark, tone, verdict = _verdict(item, fails_otherwise)
-    checks = tuple(
-        Check(*VERDICTS[check.status], threshold=check.threshold, detail=check.detail) for check in item.verdicts
-    )
     return Eval(
         name=item.eval,
         model=item.model,
@@ -210,7 +189,7 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
         mark=mark,
         verdict=verdict,
         tone=tone,
-        checks=checks,
+        checks=tuple(Check(*formatting.VERDICTS[each.status], each.threshold, each.detail) for each in item.verdicts),
         blocks=_blocks(item, [item]),
         comparisons=_comparisons(item),
         failures=failure_classes(item),
@@ -219,7 +198,7 @@ def _eval(item: ItemRecord, fails_otherwise: bool) -> Eval:
 
 def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
     members = [item for item in items if (item.suite, item.model) == (suite.name, suite.model)]
-    parts = by_answers(suite, [item for item in members if not item.control])
+    parts = scorer_comparison.by_answers(suite, [item for item in members if not item.control])
     return Suite(
         name=suite.name,
         model=suite.model,
@@ -230,36 +209,36 @@ def _suite(suite: SuiteRecord, items: Sequence[ItemRecord]) -> Suite:
     )
 
 
-def _comparisons(owner: Owner) -> tuple[ScorerComparison, ...]:
-    comparisons = scorer_comparisons(owner)
+def _comparisons(owner: scorer_comparison.Owner) -> tuple[scorer_comparison.ScorerComparison, ...]:
+    comparisons = scorer_comparison.scorer_comparisons(owner)
     main = main_metrics(metric.name for metric in owner.metrics)
     return tuple(comparison for comparison in comparisons if comparison.table.metric in main)
 
 
-def _fields(owner: Owner) -> set[str]:
+def _fields(owner: scorer_comparison.Owner) -> set[str]:
     groups = [metric.group for metric in owner.metrics]
     return {field for group in groups if not is_without(group) for field in group}
 
 
-def _blocks(owner: Owner, parts: Sequence[Owner]) -> tuple[Block, ...]:
+def _blocks(owner: scorer_comparison.Owner, parts: Sequence[scorer_comparison.Owner]) -> tuple[Block, ...]:
     """The figures by scorer, then those that a test recorded itself; ``parts`` are of scorers of the same answers."""
-    main = {key for part in parts for key in main_scorers(part)}
+    main = {key for part in parts for key in scorer_comparison.main_scorers(part)}
     metrics: dict[tuple[str | None, str | None], list[MetricRecord]] = {}
     for metric in owner.metrics:
         metrics.setdefault((metric.scorer, metric.signature), []).append(metric)
     blocks: list[Block] = []
     for scorer in owner.scorers:
         key = (scorer.name, scorer.signature)
-        block = _block(scorer, metrics.get(key, []), folded=key not in main)
-        blocks.append(_shortened(replace(block, variant=_variant(scorer, owner.scorers)), is_first=not blocks))
-    recorded = [metric for metric in owner.metrics if metric.scorer is None]
-    if recorded:
+        shared = set.intersection(*({*each.signature.split("|")} for each in owner.scorers if each.name == scorer.name))
+        variant = tuple(part for part in scorer.signature.split("|") if part not in shared)
+        block = replace(_block(scorer, metrics.get(key, []), folded=key not in main), variant=variant)
+        blocks.append(_shortened(block, is_first=not blocks))
+    if recorded := [metric for metric in owner.metrics if metric.scorer is None]:
         blocks.append(_block(None, recorded, folded=False))
     return tuple(blocks)
 
 
 def _shortened(block: Block, is_first: bool) -> Block:
-    """A block with few main figures where it is of scenes."""
     if not is_of_scenes({figure.metric for figure in block.figures}):
         return block
     main = sorted((figure for figure in block.figures if figure.metric in MAIN), key=lambda f: MAIN.index(f.metric))
@@ -268,25 +247,21 @@ def _shortened(block: Block, is_first: bool) -> Block:
     return replace(block, figures=few, groups=groups, columns=block.figures)
 
 
-def _variant(scorer: ScorerRecord, scorers: Sequence[ScorerRecord]) -> tuple[str, ...]:
-    parts = scorer.signature.split("|")
-    shared = set(parts).intersection(*(other.signature.split("|") for other in scorers if other.name == scorer.name))
-    return tuple(part for part in parts if part not in shared)
-
-
-def _verdict(item: ItemRecord, fails_otherwise: bool) -> Sign:
+def _verdict(item: ItemRecord, fails_otherwise: bool) -> formatting.Sign:
     """What became of an item; ``FAIL`` where a threshold, or something else than its numbers, failed it.
 
     One whose test failed by another eval's numbers has the verdict of its own.
     """
     if item.outcome in ("lost", "skipped"):
-        return Sign("✗", "bad", "lost") if item.outcome == "lost" else Sign("!", "warn", "skipped")
+        return (
+            formatting.Sign("✗", "bad", "lost") if item.outcome == "lost" else formatting.Sign("!", "warn", "skipped")
+        )
     statuses = {*(check.status for check in item.verdicts), *(line.status for line in item.regressions)}
     if "fail" in statuses or (item.outcome == "failed" and fails_otherwise):
-        return Sign("✗", "bad", "FAIL")
-    worst = next((sign for status, sign in VERDICTS.items() if status in statuses), None)
+        return formatting.Sign("✗", "bad", "FAIL")
+    worst = next((sign for status, sign in formatting.VERDICTS.items() if status in statuses), None)
     if worst is None or (item.control and worst.tone == "good"):
-        return Sign("", "plain", "control" if item.control else "no check")
+        return formatting.Sign("", "plain", "control" if item.control else "no check")
     return worst._replace(tone="bad") if fails_by_numbers(item) else worst
 
 
@@ -299,9 +274,9 @@ def _block(scorer: ScorerRecord | None, metrics: Sequence[MetricRecord], folded:
     return Block(
         scorer=scorer.name if scorer else "",
         signature=scorer.signature if scorer else "",
-        parse_rate=parse_rate_text(scorer.coverage) if scorer else "",
-        skipped=skipped_text(scorer.coverage) if scorer else "",
-        unparsed=unparsed_text(scorer.coverage) if scorer else "",
+        parse_rate=formatting.parse_rate_text(scorer.coverage) if scorer else "",
+        skipped=formatting.skipped_text(scorer.coverage) if scorer else "",
+        unparsed=formatting.unparsed_text(scorer.coverage) if scorer else "",
         folded=folded,
         figures=tuple(_figure(metric) for metric in scores if not metric.group),
         groups=tuple(_figure(metric) for metric in scores if metric.group and not is_without(metric.group)),
@@ -316,15 +291,15 @@ def _is_across(name: str) -> bool:
 def _figure(metric: MetricRecord) -> Figure:
     return Figure(
         metric=metric.name,
-        value=value_text(metric.value, metric.unit),
-        interval=interval_text(metric, metric.unit),
+        value=formatting.value_text(metric.value, metric.unit),
+        interval=formatting.interval_text(metric, metric.unit),
         n=metric.n,
-        group=group_text(metric.group),
+        group=formatting.group_text(metric.group),
         scorer=metric.scorer or "",
         signature=metric.signature or "",
         method=metric.method,
-        unit=unit_text(metric.unit),
-        at=axis_value(metric.value, metric.unit),
-        low=axis_value(metric.lower, metric.unit),
-        high=axis_value(metric.upper, metric.unit),
+        unit=formatting.unit_text(metric.unit),
+        at=formatting.axis_value(metric.value, metric.unit),
+        low=formatting.axis_value(metric.lower, metric.unit),
+        high=formatting.axis_value(metric.upper, metric.unit),
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -69,12 +70,7 @@ def source_of(target: Path, manifests: Path | None = None, crashes: str = "error
         raise UsageError(f"{target} holds answers in several layouts ({layouts}): name one")
     if len(sources) == 1:
         return sources[0]
-    return Source(sources[0].layout, tuple(files), partial(_rows_of_all, sources))
-
-
-def _rows_of_all(sources: list[Source]) -> Iterator[RecordedRow]:
-    for source in sources:
-        yield from source.rows()
+    return Source(sources[0].layout, tuple(files), lambda: chain.from_iterable(source.rows() for source in sources))
 
 
 def _files(folder: Path) -> list[Path]:
@@ -113,7 +109,6 @@ def _descriptions() -> str:
 
 
 def _first_object(file: Path) -> Mapping[str, Any]:
-    """The first row of a file of lines, or the whole of a file that is one JSON object."""
     try:
         for _, row in records(file):
             return row

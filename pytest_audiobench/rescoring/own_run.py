@@ -74,7 +74,11 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             unchanged=None if before is None else Played(_clips(before), _keys(before), _lengths(before)),
             durations_s=_lengths(first),
             note="" if item else _BARE,
-            verdicts={row.stage: _verdict(row) for row in rows if row.role in WEIGHING},
+            verdicts={
+                row.stage: response_of(row) if row.error is None else Response(error=row.error)
+                for row in rows
+                if row.role in WEIGHING
+            },
             roles={row.stage: row.role for row in rows},
             keys={row.stage: row.key for row in rows if row.key is not None},
             rewritten={row.stage: response_of(row) for row in rewriting if row.error is None},
@@ -88,7 +92,6 @@ def _key(numbered: tuple[int, PredictionRow]) -> tuple[str, str, str, int]:
 
 
 def _check(rows: Collection[PredictionRow], place: str) -> None:
-    """Raises UsageError for rows of one sample that are each of a run, and not together."""
     sample_id = next(iter(rows)).sample_id
     if len({row.stage for row in rows}) < len(rows):
         raise UsageError(f"{place}: {sample_id!r} has two rows of one stage: rows of two runs")
@@ -100,17 +103,9 @@ def _check(rows: Collection[PredictionRow], place: str) -> None:
             raise UsageError(f"{place}: recipes of {sample_id!r} must be one for each clip: the file was edited")
 
 
-def _verdict(row: PredictionRow) -> Response:
-    return response_of(row) if row.error is None else Response(error=row.error)
-
-
 def _messages(prompt: Prompt) -> tuple[Message, ...]:
-    return tuple(
-        [
-            Message(role, tuple([part if isinstance(part, str) else AudioSlot(part) for part in parts]))
-            for role, parts in prompt
-        ]
-    )
+    slots = ((role, [part if isinstance(part, str) else AudioSlot(part) for part in parts]) for role, parts in prompt)
+    return tuple([Message(role, tuple(parts)) for role, parts in slots])
 
 
 def _clips(row: PredictionRow) -> tuple[Clip, ...]:

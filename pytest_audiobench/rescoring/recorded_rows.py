@@ -89,13 +89,11 @@ class ScoredRows:
             self._count(row)
         first_epoch = [row for row in chunk if row.epoch == 0]
         self.data.extend([sample_payload(row.sample) for row in first_epoch])
-        self._audio.extend(
-            [
-                row.clip_keys if row.unchanged is None else audio_payload(row.clip_keys, row.unchanged.keys)
-                for row in first_epoch
-            ]
-        )
-        self._heard = self._heard or any(row.clip_keys is not None for row in first_epoch)
+        for row in first_epoch:
+            before = row.unchanged
+            keys = row.clip_keys if before is None else audio_payload(row.clip_keys, before.keys)
+            self._audio.extend([keys])
+            self._heard = self._heard or row.clip_keys is not None
         self.answers.extend([answer_payload(answer) for answer in answered])
         self._failed += [answer for answer in answered if answer.error is not None][: 20 - len(self._failed)]
         clusters = [self._cluster_of(row) for row in chunk]

@@ -107,7 +107,10 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         results.notes.append(f"the run holds no answers of {', '.join(without[:_NAMED])}{more}")
     if not results.items:
         raise UsageError("; ".join(results.notes) or "there is no answer to score")
-    _check_names(wanted.scorers, results.items)
+    used = {ALL, *(scorer.name for item in results.items for scorer in item.scorers)}
+    if unknown := [name for name in wanted.scorers if name not in used]:
+        families = ", ".join(dict.fromkeys(item.protocol for item in results.items))
+        raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
     results.suites.extend(pool.record() for pool in pools.values())
     return results
 
@@ -161,13 +164,6 @@ def _family(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) 
         return first.family, old.options
     name, options = parse_family(first.family)
     return name, {**options, **first.options}
-
-
-def _check_names(names: Sequence[str], items: Sequence[ItemRecord]) -> None:
-    used = {scorer.name for item in items for scorer in item.scorers}
-    if unknown := [name for name in names if name != ALL and name not in used]:
-        families = ", ".join(dict.fromkeys(item.protocol for item in items))
-        raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
 
 
 class _Item:
@@ -248,10 +244,11 @@ class _Item:
         return hashes | {"data": self._kept.data.hexdigest()}
 
     def _differences(self) -> Iterator[str]:
-        """What scoring again leaves out of what the run did, or finds otherwise, and why."""
         if self._old is None:
             return
-        if judges := _judges(self._old):
+        # A rewriter's texts are part of the answers.
+        weighing = {stage.judge for stage in self._old.stages if stage.role in WEIGHING}
+        if judges := [alias for alias in self._old.judges if alias in weighing]:
             yield f"the scorers of {', '.join(judges)} are left out; {_REPLAYED}"
         for name, what in (("data", "questions"), ("answers", "answers")):
             if self._record.hashes[name] != self._old.hashes.get(name):
@@ -291,12 +288,6 @@ _OF_RUN = ("index", "nodeid", "suite", "limited", "part", "control", "stages", "
 """What scoring again cannot change."""
 
 
-def _judges(item: ItemRecord) -> list[str]:
-    """The judges whose verdicts an item was read by; a rewriter's texts are part of the answers."""
-    weighing = {stage.judge for stage in item.stages if stage.role in WEIGHING}
-    return [alias for alias in item.judges if alias in weighing]
-
-
 def metric_identity(metric: MetricRecord) -> tuple[object, ...]:
     """What one metric of an item or a suite differs from all others in."""
     return metric.name, metric.scorer, metric.signature, *sorted(metric.group.items())
@@ -313,7 +304,9 @@ def parse_family(written: str) -> tuple[str, dict[str, Option]]:
         key, equals, value = pair.partition("=")
         if not equals or not key:
             raise UsageError(f"--family {written!r}: {pair!r} is no KEY=VALUE")
-        options[key.strip()] = _value(value.strip())
+        text = value.strip()
+        plain = int(text) if text.removeprefix("-").isdecimal() else text
+        options[key.strip()] = _WORDS.get(text.lower(), plain)
     return name, options
 
 
@@ -321,9 +314,3 @@ def protocol_of(name: str, options: Mapping[str, Any]) -> Protocol:
     """The family ``name`` called with ``options``. Raises UsageError for a family or an option that there is not."""
     check_options(name, {option: value for option, value in options.items() if option not in (WORDINGS, WORDING_SET)})
     return recorded_protocol(name, options)
-
-
-def _value(text: str) -> Option:
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
-    return int(text) if text.removeprefix("-").isdecimal() else text

@@ -75,8 +75,7 @@ class _Routes:
             async with self._turns.turn():
                 items, asks, errors = await self._decoding(self._items_and_asks, received, until)
                 answers = await self._answer(request, asks)
-        rows = predictions_v1.merged(items, answers, errors)
-        return JSONResponse(predictions_v1.envelope(rows))
+        return JSONResponse(predictions_v1.envelope(predictions_v1.merged(items, answers, errors)))
 
     async def models(self, request: HttpRequest) -> HttpResponse:
         return JSONResponse(chat.models(self._names))
@@ -99,8 +98,7 @@ class _Routes:
         async with self._turns.place() as until:
             file, form = await self._form(request)
             self._known_model(form.get("model"))
-            shape = form.get("response_format") or "json"
-            if shape not in ("json", "text"):
+            if (shape := form.get("response_format") or "json") not in ("json", "text"):
                 raise Refused(400, f"response_format is {shape[:40]!r}; this server gives json and text")
             tasks = self._served.limits.tasks
             response = await self._single(
@@ -169,8 +167,7 @@ class _Routes:
             file = form.get("file")
             if not isinstance(file, UploadFile):
                 raise Refused(400, "the form has no file")
-            texts = {name: value for name, value in form.items() if isinstance(value, str)}
-            return await file.read(), texts
+            return await file.read(), {name: value for name, value in form.items() if isinstance(value, str)}
 
 
 class _Bounded:

@@ -81,8 +81,7 @@ class AudioIn:
             ) from None
 
     def _file(self, name: str, path: str) -> FileSource:
-        folder = self._options.files
-        if folder is None:
+        if (folder := self._options.files) is None:
             raise AudioError(f"{name}: this server reads no files; send base64_wav")
         root = folder.resolve()
         relative = path

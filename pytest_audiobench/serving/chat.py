@@ -67,15 +67,13 @@ def completion(response: Response, model: str, call: str) -> dict[str, Any]:
     """The answer to a chat completion."""
     message = {"role": "assistant", "content": response.text, "refusal": None}
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[response.finish]}
-    head = _head("chat.completion", response, model, call)
-    return {**head, "choices": [choice], "usage": usage(response)}
+    return {**_head("chat.completion", response, model, call), "choices": [choice], "usage": usage(response)}
 
 
 def chunks(response: Response, model: str, call: str, with_usage: bool) -> Iterator[str]:
     """The same as server-sent events: the whole answer in one, its end in another."""
     head = _head("chat.completion.chunk", response, model, call)
-    deltas = [({"role": "assistant", "content": response.text}, None), ({}, _FINISH[response.finish])]
-    for delta, finish in deltas:
+    for delta, finish in [({"role": "assistant", "content": response.text}, None), ({}, _FINISH[response.finish])]:
         yield _event({**head, "choices": [{"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}]})
     if with_usage:
         yield _event({**head, "choices": [], "usage": usage(response)})
@@ -110,8 +108,7 @@ def _turn(position: int, turn: Any, sounds: list[Sound]) -> Message:
     name = f"messages[{position}]"
     if not isinstance(turn, dict):
         raise SampleError(f"{name} is {kind(turn)}, not an object")
-    role = _ROLES.get(str(turn.get("role")))
-    if role is None:
+    if (role := _ROLES.get(str(turn.get("role")))) is None:
         raise SampleError(f"{name}.role is {str(turn.get('role'))[:40]!r}; it may be {', '.join(_ROLES)}")
     content = turn.get("content")
     pieces = [{"type": "text", "text": content}] if isinstance(content, str) else content

@@ -249,13 +249,11 @@ class Checker:
         return self._expect_refusal(call([self._item("check"), self._item("check")]), 400)
 
     def no_json(self) -> str:
-        answer = self._answer(self._probe.post("/predict", b'{"schema_version": "predictions_v1", "requests": ['))
-        expect(answer, 422)
+        expect(self._answer(self._probe.post("/predict", b'{"schema_version": "predictions_v1", "requests": [')), 422)
         return "a body that is cut off: 422"
 
     def still_there(self) -> str:
-        rows = self._rows([self._item("check-last")])
-        must_be_answered(rows[0])
+        must_be_answered(self._rows([self._item("check-last")])[0])
         return "after all this a request is answered"
 
     def _item(self, sample_id: str, rate_hz: int = 16_000) -> dict[str, Any]:

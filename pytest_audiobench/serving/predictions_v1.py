@@ -145,8 +145,7 @@ def placed(messages: Sequence[tuple[str, str]], clips: int) -> list[Message]:
     A space behind placeholders that open a message only sets them apart: the text begins behind it, as in process.
     Raises SampleError when there are placeholders, but not one for each clip.
     """
-    placeholders = sum(content.count(PLACEHOLDER) for _, content in messages)
-    if placeholders not in (0, clips):
+    if (placeholders := sum(content.count(PLACEHOLDER) for _, content in messages)) not in (0, clips):
         raise SampleError(f"{placeholders} audio placeholders in the messages and {clips} audio_inputs")
     slots = iter(range(clips))
     turns: list[Message] = []
@@ -169,8 +168,7 @@ def _read_message(position: int, message: Any) -> tuple[str, str]:
     if not isinstance(message, dict):
         raise SampleError(f"messages[{position}] is {kind(message)}, not an object")
     _only(message, _MESSAGE, "a message")
-    role = message.get("role")
-    if role not in _ROLES:
+    if (role := message.get("role")) not in _ROLES:
         raise SampleError(f"messages[{position}].role is {str(role)[:40]!r}; it may be {', '.join(_ROLES)}")
     return role, text(message.get("content"), f"messages[{position}].content")
 

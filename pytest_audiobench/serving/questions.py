@@ -42,9 +42,7 @@ class Question:
 
     def ask(self, audio: Sequence[PlayedAudio]) -> Ask:
         """The question as a model is asked it, with its audio decoded. Its key covers all that may change an answer."""
-        turns = [
-            [m.role, [list(part) if isinstance(part, AudioSlot) else part for part in m.parts]] for m in self.messages
-        ]
+        turns = [[m.role, [list(p) if isinstance(p, AudioSlot) else p for p in m.parts]] for m in self.messages]
         settings = [self.settings.max_new_tokens, self.settings.temperature, self.settings.top_p]
         content = [self.sample_id, turns, [h.pcm_digest for h in audio], settings, self.task, self.choices, self.seed]
         request = Request(
@@ -124,8 +122,7 @@ def _choices(value: Any) -> tuple[str, ...]:
 def _number(
     config: Mapping[str, Any], name: str, default: float, least: float, most: float, whole: bool = False
 ) -> float:
-    value = config.get(name)
-    if value is None:
+    if (value := config.get(name)) is None:
         return default
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not is_number or not least <= value <= most or not isfinite(value) or (whole and value != int(value)):

@@ -127,8 +127,7 @@ def tested(trials: Sequence[Trial], by: str, seed: int) -> FindingsRecord:
             adjusted_p_value=item.q,
             discovery=FindingSideRecord(**_side(item.discovery, scored, item.p)),
             holdout=HoldoutRecord(
-                **_side(item.holdout, scored, item.p_holdout),
-                **_estimate(item.holdout, f"{seed}/{item.part}/holdout"),
+                **_side(item.holdout, scored, item.p_holdout), **_estimate(item.holdout, f"{seed}/{item.part}/holdout")
             ),
         )
         for rank, item in enumerate(weighed, start=1)

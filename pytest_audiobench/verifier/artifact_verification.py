@@ -23,9 +23,9 @@ from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, 
 from pytest_audiobench.verifier.clip_checks import Folders
 
 _COPIES = (
-    "packs", "profile", "model", "seed", "prompt_version", "parser_version", "prompt_ensemble", "prompt_source",
+    *("packs", "profile", "model", "seed", "prompt_version", "parser_version", "prompt_ensemble", "prompt_source"),
     "prompt_paraphrases_used",
-)  # fmt: skip
+)
 """Members of a sound run that stand in its hashed config too."""
 _CLOSE = 1e-12
 _MOST_MANIFEST = 16_000_000

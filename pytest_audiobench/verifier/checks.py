@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -51,12 +51,17 @@ class Verification:
 
     def counts(self) -> dict[str, int]:
         """How many parts there are of each status."""
-        statuses = Counter(check.status for _, check in self._each())
+        statuses = Counter(check.status for item in self.checked for check in item.checks)
         return {status: statuses[status] for status in STATUSES}
 
     def failing(self) -> list[str]:
         """What fails, by part and owner."""
-        return [f"{check.part} of {item.called}" for item, check in self._each() if check.status == "fails"]
+        return [
+            f"{check.part} of {item.called}"
+            for item in self.checked
+            for check in item.checks
+            if check.status == "fails"
+        ]
 
     def exit_status(self) -> int:
         """1 where a part fails, else 0."""
@@ -64,16 +69,12 @@ class Verification:
 
     def closing(self) -> str:
         """The verdict in one line."""
-        counts = self.counts()
+        counts, failing = self.counts(), self.failing()
         rest = f"{counts['ok']} parts ok, {counts['not_recomputed']} not recomputed"
-        if not (failing := self.failing()):
+        if not failing:
             return f"nothing fails: {rest}"
         more = f" and {len(failing) - _NAMED} more" if len(failing) > _NAMED else ""
         return f"FAILS: {', '.join(failing[:_NAMED])}{more}; {rest}"
-
-    def _each(self) -> Iterator[tuple[CheckedItem, Check]]:
-        for item in self.checked:
-            yield from ((item, check) for check in item.checks)
 
 
 def ok(part: str) -> Check:

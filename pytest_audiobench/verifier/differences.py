@@ -39,7 +39,8 @@ def first_difference(before: Any, after: Any, path: str = "") -> Difference | No
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
             left, right = before.get(key, MISSING), after.get(key, MISSING)
-            if (difference := first_difference(left, right, f"{path}{_step(key)}")) is not None:
+            step = f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"
+            if (difference := first_difference(left, right, f"{path}{step}")) is not None:
                 return difference
         return None
     if isinstance(before, list) and isinstance(after, list):
@@ -64,7 +65,3 @@ def json_excerpt(value: Any, other: Any) -> str:
 
 def _text(value: Any) -> str:
     return repr(value) if isinstance(value, Missing) else json.dumps(value)
-
-
-def _step(key: str) -> str:
-    return f".{key}" if _PLAIN.fullmatch(key) else f"[{json.dumps(key)}]"

@@ -38,10 +38,10 @@ def record_checks(item: ItemRecord, digests: Mapping[str, str], epochs: int) -> 
     hashes = item.hashes
     yield _settings(item, digests)
     yield _component("seeds", hashes.get("seeds"), digest({"epochs": epochs}))
-    if (model := digests.get(item.model)) is None:
+    if item.model not in digests:
         yield not_recomputed("model", "run.json does not say what the model's digest is made of"), None
     else:
-        yield _component("model", hashes.get("model"), model)
+        yield _component("model", hashes.get("model"), digests[item.model])
     signatures = [[scorer.name.partition("@")[0], scorer.signature] for scorer in item.scorers]
     yield _component("protocols", hashes.get("protocols"), digest_of_trusted(signatures))
 
@@ -52,13 +52,10 @@ def _settings(item: ItemRecord, digests: Mapping[str, str]) -> tuple[Check, str 
     answering = [stage for stage in item.stages if stage.role not in WEIGHING]
     if not all(stage.role == SUBJECT or stage.judge in digests for stage in answering):
         return not_recomputed("settings", "run.json does not say who rewrote what the model was shown"), None
-    payload = [
-        [
-            *(stage.name, stage.role, stage.task, stage.settings),
-            *([] if stage.role == SUBJECT else [digests[stage.judge], stage.version]),
-        ]
-        for stage in answering
-    ]
+    payload: list[list[object]] = []
+    for stage in answering:
+        rewriter = [] if stage.role == SUBJECT else [digests[stage.judge], stage.version]
+        payload.append([stage.name, stage.role, stage.task, stage.settings, *rewriter])
     return _component("settings", recorded, digest_of_trusted(payload))
 
 
@@ -84,13 +81,10 @@ def verdict_check(item: ItemRecord, lines: ItemLines, digests: Mapping[str, str]
     judging = [stage for stage in item.stages if stage.role in WEIGHING]
     if not all(stage.judge in digests for stage in judging):
         return not_recomputed("verdicts", "run.json does not say who the judges are"), None
-    payload = [
-        [
-            *(stage.name.partition("@")[0], stage.role, stage.settings),
-            *(digests[stage.judge], lines.verdicts.get(stage.name, [])),
-        ]
-        for stage in judging
-    ]
+    payload: list[list[object]] = []
+    for stage in judging:
+        verdicts = lines.verdicts.get(stage.name, [])
+        payload.append([stage.name.partition("@")[0], stage.role, stage.settings, digests[stage.judge], verdicts])
     return _component("verdicts", recorded, digest_of_trusted(payload))
 
 

@@ -141,7 +141,8 @@ class ItemLines:
         self._answers.extend([[*payload, texts] if texts else payload])
         for row in rows:
             if row.role in WEIGHING:
-                self.verdicts.setdefault(row.stage, []).append([sample_id, epoch, *_verdict(row)])
+                verdict = ["error"] if row.error is not None else _outputs(row)
+                self.verdicts.setdefault(row.stage, []).append([sample_id, epoch, *verdict])
 
     def check(self, n: int, epochs: int) -> None:
         """Note where the samples are not as many as the record says, or not the same in each epoch."""
@@ -206,10 +207,6 @@ def _sample(row: PredictionRow) -> list[object]:
 
 def _texts(rows: Sequence[PredictionRow]) -> list[object]:
     return [[row.stage, list(_outputs(row))] for row in rows if row.error is None]
-
-
-def _verdict(row: PredictionRow) -> list[object]:
-    return ["error"] if row.error is not None else list(_outputs(row))
 
 
 def _outputs(row: PredictionRow) -> Iterator[list[object]]:

@@ -17,28 +17,12 @@ from pytest_audiobench.records.reading import as_read, read_lines
 from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord
 from pytest_audiobench.report.run_reader import load_run
 from pytest_audiobench.report.run_writer import RECORD
+from pytest_audiobench.verifier import hash_checks, score_checks
 from pytest_audiobench.verifier.artifact_verification import verify_artifact
 from pytest_audiobench.verifier.checks import Check, CheckedItem, Verification, fails, not_recomputed, ok
 from pytest_audiobench.verifier.clip_checks import PART as CLIPS
 from pytest_audiobench.verifier.clip_checks import Folders, check_clips
-from pytest_audiobench.verifier.hash_checks import (
-    built_checks,
-    line_checks,
-    model_digests,
-    offered_choices,
-    record_checks,
-    verdict_check,
-)
 from pytest_audiobench.verifier.prediction_rows import ItemLines, Requests
-from pytest_audiobench.verifier.score_checks import (
-    Key,
-    Numbers,
-    check_findings,
-    check_scores,
-    count_checks,
-    perturbation_checks,
-    pooled_metric_checks,
-)
 
 _RESTS = ("lines", "data", "audio", "answers")
 """What scores are drawn from."""
@@ -65,14 +49,16 @@ def verify_run(run: str | Path, reports: Path, folders: Folders) -> Verification
 class _Run:
     def __init__(self, folder: Path, record: RunRecord, folders: Folders) -> None:
         self._folder, self._record, self._folders = folder, record, folders
-        self._digests = model_digests(record)
+        self._digests = hash_checks.model_digests(record)
         measured = [item for item in record.items if item.scorers]
         names = Counter(map(_key, measured))
         # The lines of two evals of one name cannot be distinguished.
         self._twice = {name for name, count in names.items() if count > 1}
-        self._items: dict[Key, ItemRecord] = {key: item for item in measured if (key := _key(item)) not in self._twice}
-        self._checks: dict[Key, list[Check]] = {key: [] for key in self._items}
-        self._corrected: dict[Key, dict[str, str]] = {}
+        self._items: dict[score_checks.Key, ItemRecord] = {
+            key: item for item in measured if (key := _key(item)) not in self._twice
+        }
+        self._checks: dict[score_checks.Key, list[Check]] = {key: [] for key in self._items}
+        self._corrected: dict[score_checks.Key, dict[str, str]] = {}
         self._files: list[Check] = []
 
     def verified(self) -> Verification:
@@ -81,24 +67,24 @@ class _Run:
             self._checks[key] = list(self._of_item(key, item, lines[key])) if lines else []
         self._score()
         checked = [CheckedItem("eval", key[0], key[1], checks) for key, checks in self._checks.items()]
-        numbers = Numbers.of(self._record)
+        numbers = score_checks.Numbers.of(self._record)
         notes = [f"made by other versions than are here: {numbers.changed}"] if numbers.changed else []
         checked += [*self._suites(numbers), self._whole()]
         return Verification(str(self._folder), checked, [*notes, _NOT_COVERED])
 
-    def _item_lines(self) -> dict[Key, ItemLines]:
+    def _item_lines(self) -> dict[score_checks.Key, ItemLines]:
         items = {key: ItemLines(item.dataset, self._requests(item)) for key, item in self._items.items()}
         path = self._folder / LINE_FILES["predictions"]
         at = 0
         try:
-            for of_sample, rows in groupby(read_lines(path, PredictionRow), _sample):
+            for _, rows in groupby(read_lines(path, PredictionRow), lambda row: (_key(row), row.epoch, row.sample_id)):
                 sample_rows = list(rows)
                 at += len(sample_rows)
-                if of_sample[:2] in self._twice:
+                if (key := _key(sample_rows[0])) in self._twice:
                     continue
-                if of_sample[:2] not in items:
-                    raise ValueError(f"{of_sample[0]!r} by {of_sample[1]!r} is no measured eval of run.json")
-                items[of_sample[0], of_sample[1]].add(sample_rows)
+                if key not in items:
+                    raise ValueError(f"{key[0]!r} by {key[1]!r} is no measured eval of run.json")
+                items[key].add(sample_rows)
         except FatalError as error:
             self._files.append(fails(path.name, str(error)))
             return {}
@@ -114,25 +100,36 @@ class _Run:
     def _requests(self, item: ItemRecord) -> Requests:
         stages = {stage.name: stage for stage in item.stages}
         # Keys rest on the model and the settings: where these fail they would only fail along.
-        sound = all(check.status == "ok" for check, _ in record_checks(item, self._digests, 0) if check.part in _KEYED)
+        sound = all(
+            check.status == "ok"
+            for check, _ in hash_checks.record_checks(item, self._digests, 0)
+            if check.part in _KEYED
+        )
         named = {stage.judge for stage in stages.values()}
         judges = {alias: digest for alias, digest in self._digests.items() if alias in named}
         digest = self._digests.get(item.model, "")
         plain = unperturbed(item.dataset, item.perturbation)
-        return Requests(stages if sound and digest else {}, {**judges, "": digest}, offered_choices(item), plain)
+        return Requests(
+            stages if sound and digest else {}, {**judges, "": digest}, hash_checks.offered_choices(item), plain
+        )
 
-    def _of_item(self, key: Key, item: ItemRecord, lines: ItemLines) -> Iterator[Check]:
+    def _of_item(self, key: score_checks.Key, item: ItemRecord, lines: ItemLines) -> Iterator[Check]:
         lines.check(item.n, item.epochs)
         if "lines" in lines.trouble:
             yield fails("lines", lines.trouble["lines"])
             yield not_recomputed("data, audio, prompts, answers", "the lines are not whole")
-            checked = list(record_checks(item, self._digests, item.epochs))
+            checked = list(hash_checks.record_checks(item, self._digests, item.epochs))
         else:
             yield ok("lines")
-            checked = [*line_checks(item, lines), *record_checks(item, self._digests, lines.epochs)]
-            if (verdicts := verdict_check(item, lines, self._digests)) is not None:
+            checked = [
+                *hash_checks.line_checks(item, lines),
+                *hash_checks.record_checks(item, self._digests, lines.epochs),
+            ]
+            if (verdicts := hash_checks.verdict_check(item, lines, self._digests)) is not None:
                 checked.append(verdicts)
-        checked += built_checks(item, {check.part: digest for check, digest in checked if digest is not None})
+        checked += hash_checks.built_checks(
+            item, {check.part: digest for check, digest in checked if digest is not None}
+        )
         self._corrected[key] = {check.part: digest for check, digest in checked if digest is not None}
         yield from _with_requests([check for check, _ in checked], lines)
         failing = {check.part for check, _ in checked if check.status == "fails"}
@@ -151,9 +148,9 @@ class _Run:
         for key, part in rests.items():
             if part is not None or not readable:
                 self._checks[key].append(not_recomputed("scores", f"they rest on the {part or 'lines'}, which fail"))
-        numbers = Numbers.of(self._record)
+        numbers = score_checks.Numbers.of(self._record)
         try:
-            for key, checks in check_scores(self._folder, self._record, wanted).items():
+            for key, checks in score_checks.check_scores(self._folder, self._record, wanted).items():
                 part = rests[key]
                 before = self._checks[key]
                 self._checks[key] = before + checks if part is None else _hinted(before, part, checks)
@@ -163,11 +160,13 @@ class _Run:
             self._files.append(fails("line files", f"{error.filename} cannot be read ({error.strerror})"))
         for key, item in wanted.items():
             if rests[key] is None:
-                finding_check = check_findings(self._folder / LINE_FILES["predictions"], key, item, numbers)
+                finding_check = score_checks.check_findings(
+                    self._folder / LINE_FILES["predictions"], key, item, numbers
+                )
                 self._checks[key] += [] if finding_check is None else [finding_check]
 
-    def _suites(self, numbers: Numbers) -> Iterator[CheckedItem]:
-        pools: dict[Key, Pool] = {}
+    def _suites(self, numbers: score_checks.Numbers) -> Iterator[CheckedItem]:
+        pools: dict[score_checks.Key, Pool] = {}
         items = {key: item for key, item in self._items.items() if item.outcome != "skipped" and not item.control}
         for item in items.values():
             pools.setdefault((item.suite, item.model), Pool(item.suite, item.model))
@@ -185,21 +184,23 @@ class _Run:
             checks = list(self._pooled_hashes(recorded[key].hashes, keys))
             if sound is None:
                 recomputed = as_read(pools[key].record())
-                checks.append(count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers")))
+                checks.append(
+                    score_checks.count_checks(recorded[key], recomputed, self._holding(keys, "lines", "scorers"))
+                )
                 sound_metrics = self._holding(keys, "lines", "metrics")
-                checks += perturbation_checks(recorded[key], recomputed, sound_metrics, numbers)
-                checks += pooled_metric_checks(recorded[key], recomputed, numbers)
+                checks += score_checks.perturbation_checks(recorded[key], recomputed, sound_metrics, numbers)
+                checks += score_checks.pooled_metric_checks(recorded[key], recomputed, numbers)
             else:
                 checks.append(not_recomputed("metrics", sound))
             yield CheckedItem("suite", key[0], key[1], checks)
 
-    def _holding(self, keys: list[Key], *parts: str) -> bool:
-        """Whether these parts of a suite's evals hold, which some of its figures are drawn from."""
+    def _holding(self, keys: list[score_checks.Key], *parts: str) -> bool:
         failing = {check.part for key in keys for check in self._checks[key] if check.status == "fails"}
         return failing.isdisjoint(parts)
 
-    def _pooled(self, pools: Mapping[Key, Pool], items: Mapping[Key, ItemRecord]) -> str | None:
-        """Add the scored lines to ``pools``; returns why not, where they fail."""
+    def _pooled(
+        self, pools: Mapping[score_checks.Key, Pool], items: Mapping[score_checks.Key, ItemRecord]
+    ) -> str | None:
         if not self._holding(list(self._checks), "scored"):
             return "they rest on the scored lines, which fail"
         path = self._folder / LINE_FILES["scored"]
@@ -211,7 +212,7 @@ class _Run:
             return f"{path.name} cannot be read as a run's"
         return None
 
-    def _pooled_hashes(self, recorded: PooledHashes, keys: list[Key] | None = None) -> Iterator[Check]:
+    def _pooled_hashes(self, recorded: PooledHashes, keys: list[score_checks.Key] | None = None) -> Iterator[Check]:
         if keys is None:
             items = [item for item in self._record.items if item.outcome != "skipped"]
         else:
@@ -238,12 +239,8 @@ class _Corrected(NamedTuple):
     hashes: Mapping[str, str]
 
 
-def _key(record: ItemRecord | ScoredRow) -> Key:
+def _key(record: ItemRecord | PredictionRow | ScoredRow) -> score_checks.Key:
     return record.eval, record.model
-
-
-def _sample(row: PredictionRow) -> tuple[str, str, int, str]:
-    return row.eval, row.model, row.epoch, row.sample_id
 
 
 def _with_requests(checks: list[Check], lines: ItemLines) -> Iterator[Check]:

@@ -14,17 +14,10 @@ from typing import TypeAlias, TypeVar
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.evaluation.answer_collection import SampleAnswers
 from pytest_audiobench.evaluation.scoring import ScoredSample, scored_rows
+from pytest_audiobench.records import run as records
 from pytest_audiobench.records.fields import plain
 from pytest_audiobench.records.lines import LINE_FILES, ProcessedRow, ScoredRow
 from pytest_audiobench.records.reading import as_read, numbered_lines, read_lines
-from pytest_audiobench.records.run import (
-    FindingMethodsRecord,
-    FindingsRecord,
-    ItemRecord,
-    MetricRecord,
-    RunRecord,
-    SuiteRecord,
-)
 from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.formatting import group_text
 from pytest_audiobench.report.run_writer import runtime
@@ -51,7 +44,7 @@ class Numbers:
     changed: str
 
     @classmethod
-    def of(cls, record: RunRecord) -> Numbers:
+    def of(cls, record: records.RunRecord) -> Numbers:
         """For a run whose run.json is ``record``."""
         there, here = record.runtime, runtime()
         changed = [
@@ -80,23 +73,30 @@ class Numbers:
             return len(recorded) != len(recomputed) or any(map(self.differ, recorded, recomputed))
         return type(recorded) is not type(recomputed) or recorded != recomputed
 
-    def metrics(self, recorded: Sequence[MetricRecord], recomputed: Sequence[MetricRecord]) -> str | None:
-        """The first of recomputed metrics that is recorded otherwise, and how; None where all are alike."""
+    def metrics_check(
+        self, recorded: Sequence[records.MetricRecord], recomputed: Sequence[records.MetricRecord]
+    ) -> Check:
+        """Whether recomputed metrics are as recorded; the first that is not, and how."""
         before, after = ({metric_identity(metric): metric for metric in metrics} for metrics in (recorded, recomputed))
         for about, metric in after.items():
             if about not in before:
-                return f"{_metric_name(metric)} is not in run.json{self.but}"
+                return fails("metrics", f"{_metric_name(metric)} is not in run.json{self.but}")
             values = plain(before[about])
             for name, value in plain(metric).items():
                 if self.differ(values[name], value):
                     old, what = values[name], "" if name == "value" else f": its {name}"
                     texts = f"{json_excerpt(old, value)} in run.json and {json_excerpt(value, old)} recomputed"
-                    return f"{_metric_name(metric)}{what} is {texts}{self.but}"
-        extra = next((metric for about, metric in before.items() if about not in after), None)
-        return None if extra is None else f"{_metric_name(extra)} in run.json is none that the answers give{self.but}"
+                    return fails("metrics", f"{_metric_name(metric)}{what} is {texts}{self.but}")
+        for about, metric in before.items():
+            if about not in after:
+                name = _metric_name(metric)
+                return fails("metrics", f"{name} in run.json is none that the answers give{self.but}")
+        return ok("metrics")
 
 
-def check_scores(folder: Path, record: RunRecord, wanted: Mapping[Key, ItemRecord]) -> dict[Key, list[Check]]:
+def check_scores(
+    folder: Path, record: records.RunRecord, wanted: Mapping[Key, records.ItemRecord]
+) -> dict[Key, list[Check]]:
     """By item, whether scoring its answers again gives what the run holds. Raises FatalError for unreadable lines."""
     numbers = Numbers.of(record)
     with tempfile.TemporaryDirectory() as place:
@@ -128,9 +128,8 @@ _BROKEN = "its lines cannot be scored: "
 
 
 def _scored_again(
-    folder: Path, record: RunRecord, wanted: Sequence[Key], place: Path
+    folder: Path, record: records.RunRecord, wanted: Sequence[Key], place: Path
 ) -> tuple[dict[Key, run_writer.Part], dict[Key, str]]:
-    """The items that could be scored again as parts under ``place``, and why the others could not be."""
     if not wanted:
         return {}, {}
     file = folder / LINE_FILES["predictions"]
@@ -156,8 +155,7 @@ def _scored_again(
     return done, {key: note for key in left for note in results.notes if note.startswith(f"{key[0]} was ")}
 
 
-def _same_scorers(item: ItemRecord, rescored: ItemRecord) -> tuple[set[str], str]:
-    """The scorers that are the same rule here, and why the others cannot be compared."""
+def _same_scorers(item: records.ItemRecord, rescored: records.ItemRecord) -> tuple[set[str], str]:
     here = {scorer.name: scorer.signature for scorer in rescored.scorers}
     there = {scorer.name: scorer.signature for scorer in item.scorers}
     missing = [name for name in there if name not in here]
@@ -167,7 +165,9 @@ def _same_scorers(item: ItemRecord, rescored: ItemRecord) -> tuple[set[str], str
     return {name for name in there if here.get(name) == there[name]}, "; ".join(reasons)
 
 
-def _number_checks(item: ItemRecord, rescored: ItemRecord, same: Collection[str], numbers: Numbers) -> Iterator[Check]:
+def _number_checks(
+    item: records.ItemRecord, rescored: records.ItemRecord, same: Collection[str], numbers: Numbers
+) -> Iterator[Check]:
     before, after = (
         {scorer.name: scorer.coverage for scorer in each.scorers if scorer.name in same} for each in (item, rescored)
     )
@@ -179,8 +179,7 @@ def _number_checks(item: ItemRecord, rescored: ItemRecord, same: Collection[str]
     elif len(same) == len(item.scorers):
         yield ok("scorers")
     recorded = [metric for metric in item.metrics if metric.scorer in same]
-    difference = numbers.metrics(recorded, [metric for metric in rescored.metrics if metric.scorer in same])
-    yield fails("metrics", difference) if difference else ok("metrics")
+    yield numbers.metrics_check(recorded, [metric for metric in rescored.metrics if metric.scorer in same])
 
 
 _Row = TypeVar("_Row", ProcessedRow, ScoredRow)
@@ -197,7 +196,7 @@ def _line_differences(
     file = folder / LINE_FILES[kind]
     differences: dict[Key, str] = {}
     seen: set[Key] = set()
-    for key, lines in groupby(numbered_lines(file, row_type), _key):
+    for key, lines in groupby(numbered_lines(file, row_type), lambda numbered: (numbered[1].eval, numbered[1].model)):
         if key not in rescored or key in differences:
             continue
         if key in seen:
@@ -230,24 +229,18 @@ def _row_difference(row: _Row, expected: _Row | None, numbers: Numbers) -> str |
     for name in {**expected_values, **values}:
         value, other_value = values.get(name), expected_values.get(name)
         if numbers.differ(value, other_value):
-            difference = first_difference(value, other_value, name) or Difference(name, None, None)
-            _, before, after = difference
+            path, before, after = first_difference(value, other_value, name) or Difference(name, None, None)
             texts = f"{json_excerpt(before, after)} in the file and {json_excerpt(after, before)} recomputed"
-            return f"{difference.path} of {row.sample_id!r} is {texts}{numbers.but}"
+            return f"{path} of {row.sample_id!r} is {texts}{numbers.but}"
     return None
 
 
-def _key(numbered: tuple[int, ProcessedRow | ScoredRow]) -> Key:
-    _, row = numbered
-    return row.eval, row.model
-
-
-def _metric_name(metric: MetricRecord) -> str:
+def _metric_name(metric: records.MetricRecord) -> str:
     group = f" [{group_text(metric.group)}]" if metric.group else ""
     return f"{metric.name} by {metric.scorer}{group}"
 
 
-def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) -> Check:
+def count_checks(recorded: records.SuiteRecord, recomputed: records.SuiteRecord, sound: bool) -> Check:
     """How many samples and evals there are, and how they were answered; ``sound`` where the evals' counts hold."""
     if not sound:
         return not_recomputed("counts", "they rest on an eval's counts, which fail")
@@ -257,7 +250,7 @@ def count_checks(recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool) ->
 
 
 def perturbation_checks(
-    recorded: SuiteRecord, recomputed: SuiteRecord, sound: bool, numbers: Numbers
+    recorded: records.SuiteRecord, recomputed: records.SuiteRecord, sound: bool, numbers: Numbers
 ) -> Iterator[Check]:
     """What a suite says of its perturbations, where it has any; ``sound`` where the evals' metrics hold."""
     for name in ("curves", "perturbations"):
@@ -271,12 +264,13 @@ def perturbation_checks(
                 yield ok(name)
 
 
-def pooled_metric_checks(recorded: SuiteRecord, recomputed: SuiteRecord, numbers: Numbers) -> Iterator[Check]:
+def pooled_metric_checks(
+    recorded: records.SuiteRecord, recomputed: records.SuiteRecord, numbers: Numbers
+) -> Iterator[Check]:
     """The pooled metrics; those that only a test registers are not known here."""
     metrics = [metric for metric in recorded.metrics if metric.scorer is not None]
     known = {metric.name for metric in recomputed.metrics}
-    difference = numbers.metrics([metric for metric in metrics if metric.name in known], recomputed.metrics)
-    yield fails("metrics", difference) if difference else ok("metrics")
+    yield numbers.metrics_check([metric for metric in metrics if metric.name in known], recomputed.metrics)
     if left := sorted({metric.name for metric in metrics} - known):
         yield not_recomputed("further metrics", f"{', '.join(left)}: they are registered by a test, or not pooled")
 
@@ -284,7 +278,7 @@ def pooled_metric_checks(recorded: SuiteRecord, recomputed: SuiteRecord, numbers
 _FINDINGS = "findings"
 
 
-def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> Check | None:
+def check_findings(file: Path, key: Key, item: records.ItemRecord, numbers: Numbers) -> Check | None:
     """Whether the findings of an item are those of its answers in ``file``; None for an item that has none."""
     if (findings := item.findings) is None or not (findings.findings or findings.findings_methods):
         return None
@@ -301,11 +295,13 @@ def check_findings(file: Path, key: Key, item: ItemRecord, numbers: Numbers) -> 
     return fails(_FINDINGS, f"{difference.path} is {excerpts[0]} in run.json and {excerpts[1]} recomputed{numbers.but}")
 
 
-def _found_again(file: Path, key: Key, item: ItemRecord, methods: FindingMethodsRecord) -> FindingsRecord:
+def _found_again(
+    file: Path, key: Key, item: records.ItemRecord, methods: records.FindingMethodsRecord
+) -> records.FindingsRecord:
     return as_read(found_of(_finding_rows(file, key, item), methods.by, int(methods.split.seed)))
 
 
-def _finding_rows(file: Path, key: Key, item: ItemRecord) -> list[ScoredSample]:
+def _finding_rows(file: Path, key: Key, item: records.ItemRecord) -> list[ScoredSample]:
     answered = [sample_answers(row) for row in own_run.read(file, {key})]
     protocol = protocol_of(item.protocol, item.options)
     names = [scorer.name for scorer in item.scorers if scorer.name in protocol.available]
@@ -315,12 +311,11 @@ def _finding_rows(file: Path, key: Key, item: ItemRecord) -> list[ScoredSample]:
 
 def _clusters(answered: Sequence[SampleAnswers], field: str | None) -> list[str]:
     """Each row's cluster as the eval had it: where none holds two samples, the samples themselves."""
-    clusters = [_cluster(answers, field) for answers in answered]
+    clusters = [
+        (answers.selected.recording or answers.sample_id)
+        if field is None
+        else str(answers.selected.sample.metadata.get(field, answers.sample_id))
+        for answers in answered
+    ]
     first = [cluster for cluster, answers in zip(clusters, answered, strict=True) if answers.epoch == 0]
     return clusters if len(set(first)) < len(first) else [answers.sample_id for answers in answered]
-
-
-def _cluster(answers: SampleAnswers, field: str | None) -> str:
-    if field is not None:
-        return str(answers.selected.sample.metadata.get(field, answers.sample_id))
-    return answers.selected.recording or answers.sample_id

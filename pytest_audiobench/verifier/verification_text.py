@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_audiobench.report.formatting import wrapped
 from pytest_audiobench.report.safe_text import json_text
-from pytest_audiobench.verifier.checks import CheckedItem, Verification
+from pytest_audiobench.verifier.checks import Verification
 
 _WORDS = {"ok": "ok", "fails": "FAILS", "not_recomputed": "not recomputed"}
 _WIDTH = max(map(len, _WORDS.values())) + 4
@@ -42,25 +42,20 @@ def as_json(verification: Verification) -> str:
 def _lines(verification: Verification) -> Iterator[str]:
     for item in verification.checked:
         yield from wrapped(item.called)
-        yield from _item_lines(item)
+        if good := ", ".join(check.part for check in item.checks if check.status == "ok"):
+            yield from _row("ok", good)
+        for check in item.checks:
+            if check.status != "ok":
+                yield from _row(_WORDS[check.status], f"{check.part}: {check.detail}")
     yield ""
     for note in verification.notes:
         yield from wrapped(f"note: {note}", "  ")
     yield from wrapped(verification.closing())
 
 
-def _item_lines(item: CheckedItem) -> Iterator[str]:
-    indent = " " * _WIDTH
-    if good := ", ".join(check.part for check in item.checks if check.status == "ok"):
-        yield from _row("ok", good, indent)
-    for check in item.checks:
-        if check.status != "ok":
-            yield from _row(_WORDS[check.status], f"{check.part}: {check.detail}", indent)
-
-
-def _row(word: str, content: str, indent: str) -> Iterator[str]:
+def _row(word: str, content: str) -> Iterator[str]:
     head = f"  {word}".ljust(_WIDTH)
     # The word's own columns are kept free of the wrapping, which would eat the spaces.
-    first, *rest = wrapped(f"{'·' * _WIDTH}{content}", indent)
+    first, *rest = wrapped(f"{'·' * _WIDTH}{content}", " " * _WIDTH)
     yield f"{head}{first[_WIDTH:]}".rstrip()
     yield from rest

@@ -217,7 +217,10 @@ class _Writer:
         stages = {stage.name for stage in item.stages} or {ANSWER}
         for stage, beneath in ((CLEAN, ""), (ANSWER, place.folder)):
             if stage in stages:
-                self._write_answers(model_folder / beneath, place.dataset, stage, samples, style)
+                reasoned = _is_reasoned(samples, stage)
+                rule = rule_named(self._labels, style, place.dataset, reasoned)
+                file = model_folder / beneath / f"baseline_{place.dataset}_{'' if reasoned else 'NO_'}REAS.jsonl"
+                self._append(file, [answer_row(each, stage, rule, style if reasoned else None) for each in samples])
         if CHANGED in stages:
             self.found.notes.append(f"{eval_}: its {CHANGED} answers were not written: the study has no place for them")
         if CONDITIONED in stages:
@@ -245,14 +248,6 @@ class _Writer:
                     f"{row['id']} of {dataset} asks {row[name]!r} in one eval and {other[name]!r} in another"
                 )
 
-    def _write_answers(
-        self, folder: Path, dataset: str, stage: str, samples: Sequence[Sequence[RecordedRow]], style: Style
-    ) -> None:
-        reasoning = _is_reasoned(samples, stage)
-        rule = rule_named(self._labels, style, dataset, reasoning)
-        answer_rows = [answer_row(each, stage, rule, style if reasoning else None) for each in samples]
-        self._append(folder / f"baseline_{dataset}_{'' if reasoning else 'NO_'}REAS.jsonl", answer_rows)
-
     def _write_conditioned(
         self, folder: Path, dataset: str, samples: Sequence[Sequence[RecordedRow]], style: Style
     ) -> None:
@@ -261,12 +256,10 @@ class _Writer:
             rules = rules[0], rule_named("recovered", style, dataset, True)
         rows = [conditioned_row(each[0], rules, style) for each in samples]
         file = folder / f"baseline_{dataset}_REAS_condition.jsonl"
-        if absent := rows.count(None):
-            note = (
-                f"{absent} of {len(rows)} samples are not in {file.name}, for want of reasoning or of a forced answer"
-            )
+        if gone := rows.count(None):
+            note = f"{gone} of {len(rows)} samples are not in {file.name}, for want of reasoning or of a forced answer"
             self.found.notes += [note] if note not in self.found.notes else []
-        if absent < len(rows):
+        if gone < len(rows):
             self._append(file, [row for row in rows if row is not None])
 
     def _append(self, file: Path, rows: Sequence[Row]) -> None:

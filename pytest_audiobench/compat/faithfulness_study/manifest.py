@@ -69,9 +69,8 @@ def faithfulness_study(name: str) -> Dataset:
 
     ``NAME_manifest.jsonl`` is looked for in ``--ab-data=faithfulness=FOLDER``, in its layout or flat; the audio in
     ``--ab-data=faithfulness-audio=FOLDER`` where that is given, else in FOLDER, its ``data``, and folders of data sets
-    (``--ab-data=FOLDER``). Ids are the study's.
-    Metadata: track (``name``), hop where ids end in one, recording (the file's name: the cluster), faithfulness_letter.
-    Raises UsageError for a name that no file could have.
+    (``--ab-data=FOLDER``). Ids are the study's. Metadata: track (``name``), hop where ids end in one, recording (the
+    file's name: the cluster), faithfulness_letter. Raises UsageError for a name that no file could have.
     """
     if not _NAME.fullmatch(name):
         raise UsageError(f"{name[:80]!r} is no name of a data set of the study; give one such as animal, mmau or mmar")
@@ -103,8 +102,7 @@ def sample_of(row: Row, clip: Clip) -> Sample:
     """A row as a sample that plays ``clip``. Raises UsageError where its answer is none of the options."""
     question, letter = row.question, str(row.fields.get("true_letter") or "").strip()
     metadata: dict[str, str | None] = {"recording": question.recording, "faithfulness_letter": letter or None}
-    hop = question.id.rpartition("_")[2]
-    if hop in HOPS:
+    if (hop := question.id.rpartition("_")[2]) in HOPS:
         metadata["hop"] = hop
     try:
         reference = _reference(str(row.fields.get("answer") or ""), letter, question.choices)

@@ -82,7 +82,6 @@ class _Outputs:
             raise UsageError(f"{folder} holds no outputs of the study: name the folder of its models' folders")
 
     def rows(self, style: StyleName, dataset: str, variant: str) -> list[RecordedRow]:
-        """None where the outputs are not here."""
         return self._rows.get((style, f"{dataset}[{variant}]"), [])
 
 

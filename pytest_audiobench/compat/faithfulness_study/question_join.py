@@ -50,7 +50,10 @@ class QuestionJoin:
         """What the study asked that ``request`` asks; None when it did not ask that, or when two rows fit alike."""
         key = (_recording(request), tuple(map(spaced, request.choices)))
         said = spaced(all_text(request.messages))
-        candidates = _longest([question for question in self._asked.get(key, []) if question.words in said])
+        fitting = [question for question in self._asked.get(key, []) if question.words in said]
+        # One question may begin another: the longest that was asked is the one that was meant.
+        most = max((len(question.words) for question in fitting), default=0)
+        candidates = [question for question in fitting if len(question.words) == most]
         return candidates[0] if len(candidates) == 1 else None
 
     def is_of_another(self, request: Request) -> bool:
@@ -110,9 +113,3 @@ def _recording(request: Request) -> str:
     """The file name of the request's one clip; empty, which joins with nothing, for any other."""
     source = file_of(request.clips[0]) if len(request.clips) == 1 else None
     return "" if source is None else source.path.rpartition("/")[2]
-
-
-def _longest(candidates: list[StudyQuestion]) -> list[StudyQuestion]:
-    """One question may begin another: the longest that was asked is the one that was meant."""
-    most = max((len(question.words) for question in candidates), default=0)
-    return [question for question in candidates if len(question.words) == most]

@@ -59,8 +59,7 @@ def _prepare(tree: str, places: Places) -> Change:
         trees: dict[str, FileSource] = {}
         changed = []
         for sample in samples:
-            track = _track(sample)
-            if track not in trees:
+            if (track := _track(sample)) not in trees:
                 trees[track] = _tree(f"{track}/{tree}", roots)
             changed.append(replace(sample, clips=tuple(_clip_in_tree(clip, trees[track]) for clip in sample.clips)))
         return changed

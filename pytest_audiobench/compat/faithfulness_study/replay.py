@@ -103,8 +103,7 @@ class StudyAnswers:
         only = next(iter(self._variants))
         if len(self._variants) == 1 and is_answer(request) and change_of(request) == "":
             return only
-        wanted = requested_variant(request, question)
-        if wanted in self._variants:
+        if (wanted := requested_variant(request, question)) in self._variants:
             self._rows_of(wanted)
             if question.dataset in self._datasets[wanted]:
                 return wanted
@@ -194,8 +193,7 @@ def texts_of(file: Path, line: int, row: Mapping[str, Any]) -> Sequence[str | No
 
     Raises UsageError for another layout.
     """
-    field = next((field for field in FIELDS if field in row), None)
-    if field is None:
+    if (field := next((field for field in FIELDS if field in row), None)) is None:
         raise UsageError(f"{file}, line {line} has neither {' nor '.join(FIELDS)}: it is no row of recorded answers")
     written = row[field]
     texts = (written or [None]) if isinstance(written, list) else [written]

@@ -92,9 +92,7 @@ def change_of(request: Request) -> str | None:
         return "_".join(filter(None, tree.groups())) if tree else ""
     edit, parameters = clip.edits[0], dict(clip.edits[0].parameters)
     if edit.name == "mask":
-        how = [
-            parameters[name] for name, usual in (("mode", "random"), ("fill", "silence")) if parameters[name] != usual
-        ]
+        how = [parameters[key] for key, usual in (("mode", "random"), ("fill", "silence")) if parameters[key] != usual]
         return f"{'-'.join(['mask', *how])}_p{float(parameters['percent']):g}"
     if edit.name == "white_noise":
         return f"noise_snr{float(parameters['snr_db']):g}"

@@ -115,13 +115,11 @@ def _mixture(number: str, answer: Any) -> None:
     texts = dict.fromkeys(("pack", "condition", "mixture_name"), str)
     _check(place, answer, {**texts, "components_present": list, "sources": list, "probes": list})
     for at, probe in enumerate(answer["probes"]):
-        probe_place = f"{place}.probes[{at}]"
-        _check(
-            probe_place, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool}
-        )
+        where = f"{place}.probes[{at}]"
+        _check(where, probe, {"label": str, "prompt": str, "raw_answer": str, "expected": bool, "answered_yes": bool})
         for which, paraphrase in enumerate(probe.get("paraphrase_answers", [])):
             kinds = {"prompt": str, "raw_answer": str, "answered_yes": bool}
-            _check(f"{probe_place}.paraphrase_answers[{which}]", paraphrase, kinds)
+            _check(f"{where}.paraphrase_answers[{which}]", paraphrase, kinds)
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {ROBUST: _clip, HALLUCINATION: _result, SOUND: _mixture}
@@ -155,8 +153,7 @@ def config(run: Artifact) -> Mapping[str, Any]:
     """The hashed config: a sound run keeps it, of the others it is put together from the run's own members."""
     if run.suite not in (ROBUST, HALLUCINATION):
         return dict(run.content["config"])
-    names = ["model", "seed", "clip_count", "conditions"]
-    members = {name: run.content[name] for name in names}
+    members = {name: run.content[name] for name in ["model", "seed", "clip_count", "conditions"]}
     if run.suite == HALLUCINATION:
         # Its file does not keep the rate; every manifest of the tool has this one.
         members |= {"condition_key": "domain", "sample_rate": 16000}

@@ -64,9 +64,7 @@ def comparable_evals(run: Artifact) -> dict[str, ComparableEval]:
         )
         evals = read_comparable_evals(folder, collect(folder, heading), str(run.file), texts=False)
     heard = _named_sounds(run)
-    return {
-        _eval_name(eval_): _with_our_names(side, _eval_name(eval_), run, heard) for (eval_, _), side in evals.items()
-    }
+    return {_eval_name(name): _with_our_names(side, _eval_name(name), run, heard) for (name, _), side in evals.items()}
 
 
 def _eval_name(eval_: str) -> str:
@@ -105,8 +103,7 @@ def comparable_with_runs(side: ComparableEval, ours: ComparableEval) -> Comparab
     # A mixture's name is its place in a draw: of two tools' draws it names two mixtures.
     tail = f" ({SOUND})" if side.suite == SUITES[SOUND] else ""
     rows = [row._replace(sample_id=row.sample_id + tail, audio=None, prompt=None) for row in side.rows]
-    names = sorted(side.scorers, key=lambda name: name != ours.headline)
-    scorers = {name: side.scorers[name] for name in names}
+    scorers = {name: side.scorers[name] for name in sorted(side.scorers, key=lambda name: name != ours.headline)}
     return replace(side, dataset=ours.dataset, hashes=hashes, rows=rows, scorers=scorers)
 
 

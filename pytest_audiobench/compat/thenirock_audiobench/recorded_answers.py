@@ -44,8 +44,7 @@ def _transcripts(file: Path, content: Mapping[str, Any]) -> Iterator[RecordedRow
     clips = content["per_clip_hypotheses"]
     recorded = content.get("per_condition_wer")
     try:
-        conditions = list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"]))
-        for condition in conditions:
+        for condition in list(dict.fromkeys(condition for clip in clips for condition in clip["hypotheses"])):
             note = f"the file's own figure for {condition} is wer {recorded[condition]} %" if recorded else ""
             for clip in clips:
                 text = clip["hypotheses"].get(condition)
@@ -101,9 +100,7 @@ def _probes(run: Artifact) -> Iterator[RecordedRow]:
             if mixture["condition"] == condition:
                 responses = [Response.of(text, "unknown") for text in raw_answers(probe)]
                 stages = [at_wording(_STAGE, number) for number in range(1, len(responses) + 1)]
-                prompts = [paraphrase["prompt"] for paraphrase in probe.get("paraphrase_answers", [])] or [
-                    probe["prompt"]
-                ]
+                prompts = [part["prompt"] for part in probe.get("paraphrase_answers", [])] or [probe["prompt"]]
                 yield RecordedRow(
                     sample=_probe(mixture, probe),
                     responses=dict(zip(stages, responses, strict=True)),

@@ -192,11 +192,6 @@ def _front_end(configuration: dict[str, Any], usual_rate_hz: int | None) -> Fron
     return FrontEnd(int(rate_hz), None if window_s is None else float(window_s))
 
 
-def template_file(folder: Path) -> Path:
-    """The file that transformers takes the chat template of the checkpoint in ``folder`` from."""
-    return chat_template(folder)[0]
-
-
 def chat_template(folder: Path) -> tuple[Path, str]:
     """The checkpoint's chat template, and the file that transformers takes it from; "" where no file has one."""
     for name in (*_PARTS["template"], *_PARTS["processor"], "tokenizer_config.json"):
@@ -255,19 +250,17 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
         from huggingface_hub import snapshot_download
     except ImportError:
         raise UsageError(
-            f"{name} is no folder, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
+            f"{name} is no path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        folder = snapshot_download(
-            name, revision=revision, local_files_only=not download, allow_patterns=list(patterns)
-        )
+        path = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error
         raise UsageError(
-            f"{name} is neither a folder nor in the local Hugging Face cache; give a folder, or add ,download=yes"
+            f"{name} is neither a path nor in the local Hugging Face cache; give a path, or add ,download=yes"
         ) from None
-    return Path(folder)
+    return Path(path)
 
 
 def first_line(error: BaseException) -> str:

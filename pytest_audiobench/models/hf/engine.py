@@ -16,6 +16,7 @@ from pytest_audiobench.audio.clip import Samples
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.models.hf.families import Family
 from pytest_audiobench.models.hf.loading import Load, load_model, load_processor
+from pytest_audiobench.models.hf.template_limits import process_peak_bytes
 from pytest_audiobench.models.messages import Ask, Response, Settings
 from pytest_audiobench.models.model import Hearing
 
@@ -148,10 +149,7 @@ def peak_memory_bytes(device: str) -> int:
     """The most memory that was in use so far: of the CUDA devices by torch, else of this process."""
     if device.startswith("cuda"):
         return sum(torch.cuda.max_memory_allocated(index) for index in range(torch.cuda.device_count()))
-    import resource
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return process_peak_bytes()
 
 
 def keep_freed_memory() -> None:
@@ -162,7 +160,6 @@ def keep_freed_memory() -> None:
     """
     if sys.platform != "linux":
         return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
+    if (mallopt := getattr(ctypes.CDLL(None), "mallopt", None)) is not None:
         mallopt(_MMAP_THRESHOLD, _LARGEST_BYTES)
         mallopt(_TRIM_THRESHOLD, _KEPT_BYTES)

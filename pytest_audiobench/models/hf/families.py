@@ -160,10 +160,7 @@ FAMILIES: Mapping[str, Family] = {
     "gemma3n": Family(window_s=30.0, classes=("AutoModelForMultimodalLM", "AutoModelForImageTextToText")),
     "gemma4": Family(window_s=30.0, classes=("AutoModelForMultimodalLM", "AutoModelForImageTextToText")),
     "granite_speech": Family(
-        window_s=30.0,
-        rate_hz=16_000,
-        render=FLAT,
-        classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq"),
+        window_s=30.0, rate_hz=16_000, render=FLAT, classes=("AutoModelForMultimodalLM", "AutoModelForSpeechSeq2Seq")
     ),
 }
 """The families by ``model_type`` of their ``config.json``."""

@@ -12,7 +12,7 @@ import torch
 from pytest_audiobench.audio.clip import PlayedAudio, Samples
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import seed
-from pytest_audiobench.models.hf.checkpoint import first_line, template_file
+from pytest_audiobench.models.hf.checkpoint import chat_template, first_line
 from pytest_audiobench.models.hf.engine import Engine, Setup
 from pytest_audiobench.models.hf.template_limits import TemplateTooCostly, limited_rendering
 from pytest_audiobench.models.messages import Ask, AudioSlot, Finish, Message, Output, Part, Request, Response, Settings
@@ -78,8 +78,7 @@ class Generator(Engine):
             if answers[i] is None:
                 calls.setdefault(len(prompt.audio) if self.setup.family.even else 0, []).append(i)
         for positions in calls.values():
-            replies = self._generate([prompts[i] for i in positions], settings)
-            for i, reply in zip(positions, replies, strict=True):
+            for i, reply in zip(positions, self._generate([prompts[i] for i in positions], settings), strict=True):
                 answers[i] = reply
         return [answer for answer in answers if answer is not None]
 
@@ -102,8 +101,7 @@ class Generator(Engine):
     def _prompt(self, ask: Ask) -> Prompt:
         messages = ask.request.messages
         turns = [{"role": m.role, "content": [_content(part) for part in m.parts]} for m in messages]
-        text = self._rendered.get(messages)
-        if text is None:
+        if (text := self._rendered.get(messages)) is None:
             text = self._rendered[messages] = self._text(turns)
             if len(self._rendered) > _RENDERED:
                 self._rendered.pop(next(iter(self._rendered)))
@@ -115,8 +113,9 @@ class Generator(Engine):
             with limited_rendering():
                 return str(self._render(self.processor, turns))
         except TemplateTooCostly as error:
+            file, _ = chat_template(self.setup.folder)
             raise UsageError(
-                f"the chat template in {template_file(self.setup.folder)} cannot be rendered: {error}; correct it, or "
+                f"the chat template in {file} cannot be rendered: {error}; correct it, or "
                 "save that of the model which this one was trained from"
             ) from None
         except Exception as error:  # a template is a program of the checkpoint's: it may raise anything

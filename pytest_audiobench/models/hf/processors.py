@@ -122,8 +122,7 @@ def flat(processor: Any, turns: Sequence[Any]) -> str:
     """For templates that take a turn's content as one text, with the audio token in it (Granite Speech)."""
     token = str(processor.audio_token)
     joined = [{**turn, "content": "".join(part.get("text", token) for part in turn["content"])} for turn in turns]
-    tokenizer = processor.tokenizer
-    return str(tokenizer.apply_chat_template(joined, tokenize=False, add_generation_prompt=True))
+    return str(processor.tokenizer.apply_chat_template(joined, tokenize=False, add_generation_prompt=True))
 
 
 def _with_sound(part: dict[str, Any], clips: Any, rate_hz: int) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class _Watch:
 
     def __init__(self, longest_s: float) -> None:
         self._longest_s, self._until = longest_s, time.thread_time() + longest_s
-        self._most_bytes = _peak_bytes() + MOST_BYTES
+        self._most_bytes = process_peak_bytes() + MOST_BYTES
 
     def call(self, frame: FrameType, event: str, argument: Any) -> Any:
         """A function is entered."""
@@ -120,7 +120,7 @@ class _Watch:
     def _check(self) -> None:
         if time.thread_time() > self._until:
             raise _Stop(f"it takes more than {self._longest_s:g} s for one prompt")
-        if _peak_bytes() > self._most_bytes:
+        if process_peak_bytes() > self._most_bytes:
             raise _Stop(f"it takes more than {MOST_BYTES >> 20} MiB of memory for one prompt")
 
 
@@ -171,11 +171,10 @@ def _size(value: Any, numbers: bool, depth: int = 0) -> int:
         return _size(value.__self__, False, depth)
     if isinstance(value, range):
         return len(value)
-    is_iterator = type(value).__module__ == "builtins" and hasattr(type(value), "__next__")
-    return _MOST_ELEMENTS if is_iterator else 1
+    return _MOST_ELEMENTS if type(value).__module__ == "builtins" and hasattr(type(value), "__next__") else 1
 
 
-def _peak_bytes() -> int:
+def process_peak_bytes() -> int:
     """The most memory that the process had so far; 0 where the system does not say."""
     if resource is None:
         return 0

@@ -93,8 +93,7 @@ class CtcTranscriber(Engine):
         lengths = [best.shape[1]] * len(clips)
         if "attention_mask" in inputs:
             # Frames beyond a clip's own length are padding, whose tokens would stand behind its words.
-            sample_counts = inputs["attention_mask"].sum(dim=-1)
-            lengths = self.model._get_feat_extract_output_lengths(sample_counts).tolist()
+            lengths = self.model._get_feat_extract_output_lengths(inputs["attention_mask"].sum(dim=-1)).tolist()
         decode = self.processor.tokenizer.decode
         return [
             str(decode(row[:n], skip_special_tokens=True)).strip()

@@ -94,8 +94,7 @@ class JudgeScores:
         """
         self.load()
         assert self._client is not None
-        items = [self._item(ask) for ask in batch]
-        verdicts, broken = self._client.run(self._verdicts(items))
+        verdicts, broken = self._client.run(self._verdicts([self._item(ask) for ask in batch]))
         if broken is not None and not any(verdicts):
             raise broken
         return [verdict or Response(error=str(broken)) for verdict in verdicts]
@@ -106,8 +105,7 @@ class JudgeScores:
             self._client = None
 
     def _item(self, ask: Ask) -> Item:
-        parts = parts_of(ask.request.messages)
-        if parts is None:
+        if (parts := parts_of(ask.request.messages)) is None:
             raise FatalError(
                 f"{self.spec} scores answers by a rubric and can be asked nothing else: "
                 f'name it with --ab-judge, for a protocol judged by "{JUDGING}"'

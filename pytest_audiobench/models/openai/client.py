@@ -169,9 +169,7 @@ class Client:
             )
         if 300 <= status < 400:
             return InfrastructureError(f"{says}: it redirects elsewhere; give the final address as base_url")
-        if status == 408 or status >= 500:
-            return Broken(says, paid=False)
-        return Rejected(says)
+        return Broken(says, paid=False) if status == 408 or status >= 500 else Rejected(says)
 
     def _content(self, reply: bytes) -> object:
         # Bytes that are no UTF-8 come through as lone surrogates, to be repaired and counted where answers are stored.

@@ -134,8 +134,7 @@ class OpenAIModel:
 
     def missing_parts(self) -> str:
         """What asking lacks, with the remedy: a library, or the key; "" for nothing."""
-        key = partial(find_key, self._endpoint, self._key_env)
-        return missing_library({"openai": "openai"}) or refusal(key)
+        return missing_library({"openai": "openai"}) or refusal(partial(find_key, self._endpoint, self._key_env))
 
     def load(self) -> None:
         """Find the key, and prove that audio arrives where the server tells usage.

@@ -107,8 +107,7 @@ class Questioner:
 
     def _raise_stopped(self) -> None:
         """Raise why nothing more can be had, once: whoever asks again after that is given another chance."""
-        stopped = self._taken_stopped()
-        if stopped is not None:
+        if (stopped := self._taken_stopped()) is not None:
             raise stopped
 
     def _taken_stopped(self) -> FatalError | None:

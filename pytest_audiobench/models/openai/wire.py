@@ -80,8 +80,7 @@ def transcription_body(ask: Ask, model: str, encoding: Format) -> Body:
 
 def chat_response(reply: object) -> Response:
     """The answer in a chat completion. Raises SampleError for a reply without a readable one."""
-    choices = _field(reply, "choices", list, "the reply")
-    if not choices:
+    if not (choices := _field(reply, "choices", list, "the reply")):
         raise SampleError("the server's reply holds no choices")
     message = _field(choices[0], "message", dict, "the choice")
     text, refused = _text(message.get("content"))
@@ -171,8 +170,7 @@ def _turn(message: Message, ask: Ask, encoding: Format) -> Body:
         return {"role": message.role, "content": "".join(str(part) for part in message.parts)}
     if message.role != "user":
         raise SampleError(f"{ask.request.sample_id} plays audio in a {message.role} turn, which no such server takes")
-    content = [_part(part, ask, encoding) for part in message.parts]
-    return {"role": "user", "content": content}
+    return {"role": "user", "content": [_part(part, ask, encoding) for part in message.parts]}
 
 
 def _part(part: str | AudioSlot, ask: Ask, encoding: Format) -> Body:

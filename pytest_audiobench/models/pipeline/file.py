@@ -26,7 +26,7 @@ TEMPLATE = "template"
 PYTHON = "python:"
 
 _KEYS = {
-    "segment": ("use", "name", "model"),
+    "segment": ("use", "name", "model", "voices"),
     "transcribe": ("use", "name", "only", "window_s", "prompt"),
     "describe": ("use", "name", "only", "window_s", "prompt", "task", "type"),
     "fuse": ("use", "name", "prompt"),
@@ -51,6 +51,8 @@ class PartDeclaration:
     """What a description that lists no events is taken to be of."""
     model: str = ""
     """The checkpoint of a segmenter that has several."""
+    voices: str = ""
+    """The folder of weights that tell the segments' voices apart; "" leaves the segmenter's own labels."""
 
     @property
     def spec(self) -> str:

@@ -21,6 +21,7 @@ from pytest_audiobench.models.model import Limits, Model
 from pytest_audiobench.models.pipeline import segmenters
 from pytest_audiobench.models.pipeline.file import PYTHON, TEMPLATE, PartDeclaration, read_pipeline
 from pytest_audiobench.models.pipeline.fusion import Report, Window, fused_by_template, fusion_prompt, places
+from pytest_audiobench.models.pipeline.voices import Voices
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import check_options, parse_spec
 
@@ -73,6 +74,7 @@ class Part:
         self._source = ""
         if declaration.use.startswith(PYTHON):
             self._function, self._source = segmenters.python_function(declaration.use, folder)
+        self._voices = Voices(Path(declaration.voices)) if declaration.voices else None
         self._loaded = False
 
     @cached_property
@@ -81,10 +83,11 @@ class Part:
         declaration = self.declaration
         if self.model is not None:
             return {str(key): str(value) for key, value in self.model.fingerprint().items()}
+        voices = self._voices.fingerprint() if self._voices is not None else {}
         if self._source:
-            return {"function": declaration.use, "source": self._source}
+            return {"function": declaration.use, "source": self._source, **voices}
         if declaration.step == "segment":
-            return segmenters.segmenter_identity(declaration.use, declaration.model)
+            return {**segmenters.segmenter_identity(declaration.use, declaration.model), **voices}
         return {"template": "template/1"}
 
     @property
@@ -102,7 +105,10 @@ class Part:
         """Which library is not installed that it needs; "" for none."""
         if self.model is not None:
             return str(getattr(self.model, "missing_parts", str)())
-        return segmenters.missing_package(self.declaration.use) if self.declaration.step == "segment" else ""
+        lacking = [self._voices.missing] if self._voices is not None else []
+        if self.declaration.step == "segment":
+            lacking.append(segmenters.missing_package(self.declaration.use))
+        return "; ".join(filter(None, lacking))
 
     def answer(self, request: Request, question: _Question) -> Response:
         """Its answer to one question alone, so that none depends on what else is asked."""
@@ -116,7 +122,9 @@ class Part:
         if self._function is None:
             self._function = segmenters.segmenter(self.declaration.use, self.declaration.model)
         if self.declaration.step == "segment":
-            spans = [[float(start), float(end), str(voice)] for start, end, voice in self._function(question.samples)]
+            spans = [(float(start), float(end), str(voice)) for start, end, voice in self._function(question.samples)]
+            if self._voices is not None:
+                spans = self._voices.labelled(question.samples, spans)
             return Response.of(json.dumps(spans))
         given: Any = question.samples if self.declaration.step != "fuse" else question.messages[0].parts[0]
         return Response.of(str(self._function(given)))
@@ -287,7 +295,8 @@ def _key(part: Part, request: Request, question: _Question, task: str) -> bytes:
 
 
 def _wording(declaration: PartDeclaration) -> dict[str, str]:
-    return {key: str(value) for key, value in asdict(declaration).items() if key != "use"}
+    # What these name is in the part's identity.
+    return {key: str(value) for key, value in asdict(declaration).items() if key not in ("use", "voices")}
 
 
 def _played(samples: Samples) -> PlayedAudio:

@@ -26,8 +26,7 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
     Raises FatalError when the prompt does not grow.
     """
     answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
-    with_sound = _tokens(answer)
-    if with_sound is None:
+    if (with_sound := _tokens(answer)) is None:
         why = f": {answer.error}" if answer.error else ""
         return Hearing("unproven", f"the server tells no prompt_tokens for {_SOUND_S} s of sound{why}")
     slack, without_sound = 0, _tokens(ask(_probe(rate_hz, sound=False, placeholder=placeholder)))

@@ -1,8 +1,7 @@
 """``http:``, a model behind a server that follows the predictions_v1 contract of BEANS-Next.
 
-Asking, checking and waiting are those of :mod:`predictions_client`; what is sent that of
-:mod:`predictions_request`; what is believed that of :mod:`predictions_reply`. Options are read without asking
-anybody.
+Asking, checking and waiting are those of :mod:`predictions_client`; what is sent that of :mod:`predictions_request`;
+what is believed that of :mod:`predictions_reply`. Options are read without asking anybody.
 """
 
 from __future__ import annotations
@@ -122,9 +121,8 @@ class PredictionsModel:
     file_url; default what the server takes), ``pcm`` (int16 or float32), ``rate`` (16000 Hz), ``max_s`` (longer clips
     are cut, and the cut counted), ``placeholder`` (what stands for a clip in a message; empty for nothing), ``folder``
     (for files that file payloads have to write), ``revision`` (what its user calls the weights behind the server's
-    names), ``hints`` (yes or no: tell task and choices in generation_config,
-    which the contract lets grow; default for servers of ours alone), ``token_env`` (the environment variable that
-    holds a bearer token).
+    names), ``hints`` (yes or no: tell task and choices in generation_config, which the contract lets grow; default for
+    servers of ours alone), ``token_env`` (the environment variable that holds a bearer token).
     """
 
     batching: Literal["planned", "opaque"] = "opaque"
@@ -186,10 +184,8 @@ class PredictionsModel:
             # Closed and wanted again: the URL may lead somewhere else by now.
             self._connection.run(self._check_same())
         else:
-            placeholder = self._settled.form.placeholder
-            self.hearing = find_hearing(
-                self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, placeholder
-            )
+            mark = self._settled.form.placeholder
+            self.hearing = find_hearing(self._info.name, lambda probe: self.ask([probe])[0], self.limits.rate_hz, mark)
 
     def ask(self, batch: Sequence[Ask]) -> list[Response]:
         """One response for each. What was answered is returned even when the server then fails, with the others' error.
@@ -316,8 +312,7 @@ class PredictionsModel:
         info, url, form = self._info, self._connection.url, self._settled.form
         if info.name.startswith(_OURS) and self._settled.hints is None:
             form = form._replace(hints=True)
-        wanted = self._settled.payload
-        if wanted is not None:
+        if (wanted := self._settled.payload) is not None:
             if wanted not in info.payloads:
                 raise FatalError(
                     f"{url} takes {', '.join(info.payloads)} and not payload={wanted}; leave the option out"

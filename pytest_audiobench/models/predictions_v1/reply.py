@@ -209,8 +209,7 @@ def _response(item: Mapping[str, Any], place: str) -> Response:
     error = _optional(item, "error", str, place)
     finish = _optional(item, "finish_reason", str, place)
     usage = _counts(_optional(item, "usage", dict, place) or {}, place)
-    latency_s = item.get("latency_sec")
-    if latency_s is not None:
+    if (latency_s := item.get("latency_sec")) is not None:
         is_number = isinstance(latency_s, (int, float)) and not isinstance(latency_s, bool)
         if not is_number or not 0 <= latency_s < _LONGEST_LATENCY_S:
             raise Breach(f"latency_sec of {place} is {quotation(latency_s)}, not a number of seconds")
@@ -250,14 +249,11 @@ def _name(info: Mapping[str, Any], field: str) -> str:
 
 
 def _payloads(info: Mapping[str, Any]) -> tuple[Payload, ...]:
-    declared = info.get("audio_payload_types")
-    if declared is None:
+    if (listed := info.get("audio_payload_types")) is None:
         return ("base64_wav",)
-    known = tuple(payload for payload in PAYLOADS if isinstance(declared, list) and payload in declared)
+    known = tuple(payload for payload in PAYLOADS if isinstance(listed, list) and payload in listed)
     if not known:
-        raise Breach(
-            f"audio_payload_types of /info is {quotation(declared)}, which holds none of {', '.join(PAYLOADS)}"
-        )
+        raise Breach(f"audio_payload_types of /info is {quotation(listed)}, which holds none of {', '.join(PAYLOADS)}")
     return known
 
 

@@ -75,8 +75,7 @@ class Budget:
         with self._ledger_lock() as descriptor:
             ledger = _read(descriptor)
             requests = ledger.requests - (not sent)
-            held_usd = max(0.0, ledger.held_usd - worst_usd)
-            _write(descriptor, Ledger(requests, ledger.spent_usd + cost_usd, held_usd))
+            _write(descriptor, Ledger(requests, ledger.spent_usd + cost_usd, max(0.0, ledger.held_usd - worst_usd)))
 
     def refusal(self, worst_usd: float) -> FatalError:
         """The error for a request that waited in vain for others to be settled."""
@@ -85,9 +84,8 @@ class Budget:
 
     def _too_dear(self, ledger: Ledger, worst_usd: float) -> FatalError:
         return FatalError(
-            f"--ab-max-cost={self.max_cost_usd:g} is reached: {_spending_text(ledger)}, "
-            f"and the next request may cost up to {worst_usd + ledger.held_usd:.6f} USD "
-            f"with those on their way; {_GO_ON}"
+            f"--ab-max-cost={self.max_cost_usd:g} is reached: {_spending_text(ledger)}, and the next request may cost "
+            f"up to {worst_usd + ledger.held_usd:.6f} USD with those on their way; {_GO_ON}"
         )
 
     @contextmanager

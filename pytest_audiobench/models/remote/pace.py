@@ -28,8 +28,7 @@ class Pace:
         """Wait for a turn and hold it; gives the loop's time at which it began."""
         loop = asyncio.get_running_loop()
         while True:
-            wait_s = self._closed_until - loop.time()
-            if wait_s > 0:
+            if (wait_s := self._closed_until - loop.time()) > 0:
                 # In slices, so that a pause which is called off ends at once; and not all at the same moment.
                 await asyncio.sleep(min(wait_s, _SLICE_S) * random.uniform(1.0, 1.2))
             elif self._away < self.allowed:

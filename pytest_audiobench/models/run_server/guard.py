@@ -43,8 +43,7 @@ class Log:
     def last_lines(self) -> list[str]:
         """Waits a moment for what is still in the pipe: a child that escaped may hold it open."""
         self._thread.join(2.0)
-        text = self._last.decode("utf-8", "replace")
-        lines = [" ".join(line.split()) for line in text.splitlines()]
+        lines = [" ".join(line.split()) for line in self._last.decode("utf-8", "replace").splitlines()]
         return ["".join(c if c.isprintable() else "?" for c in line)[:500] for line in lines if line][-_TAIL_LINES:]
 
     def _copy(self) -> None:
@@ -90,8 +89,7 @@ def guard(folder: Path, command: str) -> None:
     _signal(process, signal.SIGKILL)
     last_words = next((lines for lines in (log.last_lines() for log in logs) if lines), [])
     aside = folder / f"{STATUS}.part"
-    end = {"code": process.wait(), "wanted": not wanted, "said": last_words}
-    aside.write_text(json.dumps(end), encoding="utf-8")
+    aside.write_text(json.dumps({"code": process.wait(), "wanted": not wanted, "said": last_words}), encoding="utf-8")
     os.replace(aside, folder / STATUS)
 
 

@@ -128,8 +128,7 @@ class Served(NamedTuple):
                 connection.sendall(ask.encode())
                 while b"\n" not in received and len(received) < _STATUS_BYTES:
                     connection.settimeout(_left_s(deadline))
-                    piece = connection.recv(_STATUS_BYTES)
-                    if not piece:
+                    if not (piece := connection.recv(_STATUS_BYTES)):
                         break
                     received += piece
         except OSError:
@@ -139,8 +138,7 @@ class Served(NamedTuple):
 
 
 def _left_s(deadline: float) -> float:
-    left_s = deadline - time.monotonic()
-    if left_s <= 0:
+    if (left_s := deadline - time.monotonic()) <= 0:
         raise TimeoutError
     return left_s
 
@@ -194,8 +192,7 @@ def _reporting_its_end(served: Served) -> Iterator[None]:
 def _obituary(status: Mapping[str, Any], log: Path) -> str:
     code = int(status["code"])
     how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    lines = [str(line) for line in status.get("said", [])]
-    if not lines:
+    if not (lines := [str(line) for line in status.get("said", [])]):
         return f"the run's server {how} and said nothing"
     output = "\n".join(f"    {line}" for line in lines)
     return (

@@ -176,6 +176,4 @@ def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict
 
 def _open(sample: Sample, answer: Answer) -> dict[str, float]:
     text = tidy_caseless(answer.value) if answer.value else None
-    return {
-        "correct": float(text is not None and any(text == tidy_caseless(truth) for truth in sample.truths if truth))
-    }
+    return {"correct": float(text is not None and any(text == tidy_caseless(true) for true in sample.truths if true))}

@@ -146,8 +146,7 @@ def extract_hz_bucket_from_text(segments: Sequence[str], *, labels: Sequence[str
 def _bucket(segment: str, buckets: Sequence[tuple[float, str]]) -> str | None:
     if ends := _RANGE_HZ.search(segment):
         low, high = float(ends[1]), float(ends[2])
-        tenths = min(low, high) >= 1000 and max(low, high) <= 50000
-        hz = (low + high) / 2 * (0.1 if tenths else 1.0)
+        hz = (low + high) / 2 * (0.1 if min(low, high) >= 1000 and max(low, high) <= 50000 else 1.0)
     elif numbers := _NUMBER.findall(segment):
         hz = float(numbers[-1].replace(",", ""))
     else:

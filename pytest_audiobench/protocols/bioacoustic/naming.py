@@ -190,9 +190,8 @@ def _frequencies(text: str) -> list[float]:
             hz = _frequency(quantity["one"]) * times
         else:
             low_unit = quantity["low_unit"]
-            low = _frequency(quantity["low"]) * (
-                (1000.0 if low_unit.lower().startswith("k") else 1.0) if low_unit else times
-            )
+            low_times = (1000.0 if low_unit.lower().startswith("k") else 1.0) if low_unit else times
+            low = _frequency(quantity["low"]) * low_times
             hz = (low + _frequency(quantity["high"]) * times) / 2
         (without if unit is None else with_unit).append(hz)
     return with_unit or without

@@ -100,10 +100,8 @@ def steps_of_score_from_file(task: str | None, targets: Iterable[Target]) -> Ste
     if by_shape := _by_shape(vocabulary):
         return Steps((), (*_TIDY, by_shape))
     if "classification" in task and "detection" not in task:
-        named = (Step("extract_label_from_text", {"labels": vocabulary}),)
-        return Steps((), _TIDY + (named if vocabulary else ()))
-    nearest = (Step("fuzzy_match_to_labels", {"labels": vocabulary}),)
-    return Steps(_COMMAS, _TIDY + (nearest if vocabulary else ()))
+        return Steps((), _TIDY + ((Step("extract_label_from_text", {"labels": vocabulary}),) if vocabulary else ()))
+    return Steps(_COMMAS, _TIDY + ((Step("fuzzy_match_to_labels", {"labels": vocabulary}),) if vocabulary else ()))
 
 
 def _by_shape(vocabulary: tuple[str, ...]) -> Step | None:

@@ -78,8 +78,7 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
-        needed = task in ("classification", "detection")
-        listed = labels_for(sample, labels) if needed else labels or sample.choices
+        listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
@@ -102,9 +101,7 @@ def score_from_file_scorer(task: str) -> Scorer:
         steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
-        return [
-            {**row, **set_row} for row, set_row in zip(sample_rows, _set_scores(samples, answers, task), strict=True)
-        ]
+        return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
     signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
@@ -131,9 +128,7 @@ def zero_scorer(task: str) -> Scorer:
     return Scorer("beans-zero", signature, _raw, _nothing, metrics, together=together)
 
 
-@lru_cache(maxsize=256)
-def _steps(task: str, labels: tuple[str, ...]) -> Steps:
-    return steps_of_run(task, labels)
+_steps = lru_cache(maxsize=256)(steps_of_run)
 
 
 def _libraries(task: str) -> str:

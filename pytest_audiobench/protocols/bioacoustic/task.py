@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -62,10 +62,9 @@ def bioacoustic(
     (BEANS-Zero's evaluator), kept with their defects.
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``prompt`` is a template with
-    ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's, never the sample's truth.
-    Whether birds can be heard, yes or no, is a classification. Raises UsageError for an unknown scorer, task or
-    placeholder, and for labels that cannot be read.
+    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's,
+    never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
+    unknown scorer, task or placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -100,31 +99,23 @@ def _lines(file: str) -> list[str]:
     return [label for label in labels if label]
 
 
-@with_recorded_options
-def bioacoustic_captioning(
-    *scorers: str | Scorer,
-    labels: Sequence[str] | str | None = None,
-    prompt: str | None = None,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-) -> Protocol:
-    """:func:`bioacoustic` with the task "captioning"."""
-    protocol = bioacoustic(
-        *scorers, task="captioning", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
-    )
-    return replace(protocol, name="bioacoustic_captioning")
+def _of_task(task: Task) -> Callable[..., Protocol]:
+    """:func:`bioacoustic` with that task, as a family of its own."""
+
+    def family(
+        *scorers: str | Scorer,
+        labels: Sequence[str] | str | None = None,
+        prompt: str | None = None,
+        system: str | None = None,
+        max_new_tokens: int = 256,
+    ) -> Protocol:
+        protocol = bioacoustic(
+            *scorers, task=task, labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
+        )
+        return replace(protocol, name=f"bioacoustic_{task}")
+
+    family.__name__ = family.__qualname__ = f"bioacoustic_{task}"
+    return with_recorded_options(family)
 
 
-@with_recorded_options
-def bioacoustic_detection(
-    *scorers: str | Scorer,
-    labels: Sequence[str] | str | None = None,
-    prompt: str | None = None,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-) -> Protocol:
-    """:func:`bioacoustic` with the task "detection"."""
-    protocol = bioacoustic(
-        *scorers, task="detection", labels=labels, prompt=prompt, system=system, max_new_tokens=max_new_tokens
-    )
-    return replace(protocol, name="bioacoustic_detection")
+bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")

@@ -115,10 +115,8 @@ def _score_meteor(tokenizer: str, of_all: bool, sample: Sample, answer: Answer) 
 
 
 def _cider_of_texts(scored: Scored) -> Sequence[Mapping[str, float]]:
-    values = captions.cider_d(
-        [answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored]
-    )
-    return [{"cider_d": value, captions.CIDER_SET: distinct(scored)} for value in values]
+    each = captions.cider_d([answer.value or "" for _, answer in scored], [[sample.reference] for sample, _ in scored])
+    return [{"cider_d": value, captions.CIDER_SET: distinct(scored)} for value in each]
 
 
 def _score_ultraeval(sample: Sample, answer: Answer) -> Mapping[str, float]:

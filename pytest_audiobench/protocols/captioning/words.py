@@ -48,7 +48,9 @@ def word_scorers() -> Iterator[Scorer]:
         "meteor",
         f"cap:meteor|v:1|tok:ptb-like|wordnet:yes|{made_with('nltk')}",
         read_text,
-        _score_meteor,
+        lambda sample, answer: {
+            "meteor": meteor(caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths])
+        },
         ("meteor",),
         missing_parts=lambda: lacks_data(WORDNET),
     )
@@ -109,7 +111,3 @@ def _score_words(sample: Sample, answer: Answer) -> Mapping[str, float]:
 def _score_rouge(sample: Sample, answer: Answer) -> Mapping[str, float]:
     scores = (rouge_google("rougeL", answer.value or "", truth, stemmed=False) for truth in sample.truths)
     return {"rouge_l_google": max(fscore for _, _, fscore in scores)}
-
-
-def _score_meteor(sample: Sample, answer: Answer) -> Mapping[str, float]:
-    return {"meteor": meteor(caption_words(answer.value or ""), [caption_words(truth) for truth in sample.truths])}

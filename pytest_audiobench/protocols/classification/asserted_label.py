@@ -48,8 +48,7 @@ def read_label(text: str, choices: tuple[str, ...], labels: Labels, finish: Fini
     # The letter in "<C> B </Conclusion>" is anyone's guess; the words between tags are not.
     body = TAG.sub("\n", body)
     if (whole := labels.label_of(body)) is not None:
-        cut = finish == "length" and labels.continues(body)
-        return Answer("truncated") if cut else Answer("parsed", whole)
+        return Answer("truncated") if finish == "length" and labels.continues(body) else Answer("parsed", whole)
     label = _label_in_statements(body, labels, finish)
     if label is None and finish != "length" and len(body) <= _SHORT and not _declines(body, finish):
         label = _only_mention(body, labels)
@@ -130,9 +129,8 @@ def read_agreement(text: str, finish: Finish = "stop", choices: tuple[str, ...] 
     """
     if choices and (choice := by_letter(text, choices)) is not None:
         return read_agreement(choice, finish) if choice else Answer("out_of_range")
-    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}").removesuffix(
-        "</s>"
-    )
+    body = searchable_text(text if len(text) <= _HEAD + _TAIL else f"{text[:_HEAD]}\n\n{text[-_TAIL:]}")
+    body = body.removesuffix("</s>")
     if not (lines := [line for line in body.split("\n") if re.search(r"\w", line)]):
         return Answer("empty")
     openings = [_OPENING.match(line) for line in (lines[0], lines[-1])]

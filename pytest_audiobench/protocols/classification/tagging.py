@@ -95,14 +95,12 @@ def _others(body: str, labels: Labels) -> list[str]:
     """Items of a list that name no label: a few words between separators."""
     mentions = list(labels.mentions(body))
     # Labels may hold separators, so that a separator within one parts nothing.
-    mention_spans = [(mention.start, mention.end) for mention in mentions]
-    places = [
-        match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in mention_spans)
-    ]
+    spans = [(mention.start, mention.end) for mention in mentions]
+    places = [match.span() for match in _SEPARATOR.finditer(body) if not any(a <= match.start() < b for a, b in spans)]
     starts, ends = [0, *(end for _, end in places)], [*(start for start, _ in places), len(body)]
     fields: dict[str, str] = {}
     for start, end in zip(starts, ends, strict=True):
-        if any(start <= a < end for a, _ in mention_spans):
+        if any(start <= a < end for a, _ in spans):
             continue
         item = _MARK.sub("", body[start:end], count=1)
         lead = _LEAD.match(item)
@@ -137,8 +135,7 @@ def true_labels(sample: Sample, labels: Labels) -> list[str]:
     """
     truths: dict[str, None] = {}
     for truth in sample.truths:
-        whole = labels.label(truth)
-        for part in (truth,) if whole is not None else truth.split(","):
+        for part in (truth,) if labels.label(truth) is not None else truth.split(","):
             if (label := labels.label(part)) is not None:
                 truths[label] = None
             elif part.strip() and not means_nothing(part):
@@ -165,8 +162,7 @@ def _parse_exact(sample: Sample, earlier: Earlier) -> Answer:
         return Answer("empty")
     if response.finish == "length":
         return Answer("truncated")
-    whole = labels.label(text)
-    parts = [text] if whole is not None else text.split(",")
+    parts = [text] if labels.label(text) is not None else text.split(",")
     items = [part for part in parts if part.strip() and not means_nothing(part)]
     named = [(item, labels.label(item)) for item in items]
     known = dict.fromkeys(label for _, label in named if label is not None)

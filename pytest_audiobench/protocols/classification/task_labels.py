@@ -91,6 +91,4 @@ def without_marks(text: str) -> str:
 def only_label_within(answer: str, label: str, labels: tuple[str, ...]) -> bool:
     """CMI-Bench's rule for one label: its letters stand within the answer's, and no other label's do."""
     predicted, wanted = without_marks(answer), without_marks(label)
-    return wanted in predicted and not any(
-        other in predicted for other in map(without_marks, labels) if other != wanted
-    )
+    return wanted in predicted and not any(name in predicted for name in map(without_marks, labels) if name != wanted)

@@ -79,13 +79,11 @@ def score_yes_no(sample: Sample, value: str) -> Mapping[str, float]:
 
 def yes_no_judging() -> Judging:
     """``yes-no`` and ``yes-no-kept``, ours, and BEANS-Next's scorer of the same verdicts."""
-    strict_scorer = verdict_scorers(YES_NO, YES_NO, yes_no_prompt, parse_yes_no, score_yes_no, norm="first-word-yes-no")
-    return Judging(
-        YES_NO, yes_no_prompt, (*strict_scorer, _beans_scorer(strict_scorer[0])), Settings(max_new_tokens=16)
-    )
+    strict = verdict_scorers(YES_NO, YES_NO, yes_no_prompt, parse_yes_no, score_yes_no, norm="first-word-yes-no")
+    return Judging(YES_NO, yes_no_prompt, (*strict, _beans_scorer(strict[0])), Settings(max_new_tokens=16))
 
 
-def _beans_scorer(strict_scorer: Scorer) -> Scorer:
+def _beans_scorer(strict: Scorer) -> Scorer:
     def read(sample: Sample, earlier: Earlier) -> Answer:
         response = earlier.get(YES_NO, Response())
         score, _ = beans_verdict(response.text)
@@ -94,12 +92,8 @@ def _beans_scorer(strict_scorer: Scorer) -> Scorer:
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
         return None if answer.value is None else score_yes_no(sample, answer.value)
 
-    signature = strict_scorer.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace(
-        "first-word", "starts-with"
-    )
-    return Scorer(
-        "beans-yes-no", signature, read, score, strict_scorer.metrics, companions=("yes-no-kept",), judge=YES_NO
-    )
+    signature = strict.signature.replace("judge:yes-no|", "judge:beans-yes-no|").replace("first-word", "starts-with")
+    return Scorer("beans-yes-no", signature, read, score, strict.metrics, companions=("yes-no-kept",), judge=YES_NO)
 
 
 EXTRACT = "extract"

@@ -34,22 +34,18 @@ def judged(
     Raises UsageError for an unknown scorer, for one whose name ``protocol`` has already, for a rubric of one word that
     is none of ``RUBRICS``, and for judgings of one's own that could be mistaken for others or are never read.
     """
-    questions = protocol or Protocol(
-        "judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {}
-    )
+    asked = protocol or Protocol("judged", (Stage("answer", _plain, settings=Settings(max_new_tokens=512)),), (), {})
     judgings = tuple(_within(judging, max_new_tokens) for judging in (*shipped(rubric), *own))
-    known = dict(questions.available)
-    _check_names([stage.name for stage in questions.stages], judgings)
+    known = dict(asked.available)
+    _check_names([stage.name for stage in asked.stages], judgings)
     for judging in judgings:
         for scorer in judging.scorers:
             if scorer.name in known:
-                raise UsageError(
-                    f"{questions.name} has two scorers called {scorer.name!r}: rename that of {judging.name}"
-                )
+                raise UsageError(f"{asked.name} has two scorers called {scorer.name!r}: rename that of {judging.name}")
             known[scorer.name] = scorer
-    every = replace(questions, available=known, judgings=judgings)
+    every = replace(asked, available=known, judgings=judgings)
     first = judgings[-1].scorers[0].name if own else "yes-no"
-    return every.with_scorers(*(scorer.name for scorer in questions.scorers), *(scorers or (first,)))
+    return every.with_scorers(*(scorer.name for scorer in asked.scorers), *(scorers or (first,)))
 
 
 def shipped(rubric: str = "facts") -> tuple[Judging, ...]:
@@ -91,12 +87,9 @@ def _within(judging: Judging, max_new_tokens: int | None) -> Judging:
         return judging
     if max_new_tokens < 1:
         raise UsageError(f"a judge cannot answer in max_new_tokens={max_new_tokens}: give 1 or more")
-    scorers = tuple(
-        replace(scorer, signature=f"{scorer.signature}|tokens:{max_new_tokens}") for scorer in judging.scorers
-    )
+    scorers = tuple(replace(each, signature=f"{each.signature}|tokens:{max_new_tokens}") for each in judging.scorers)
     return replace(judging, scorers=scorers, settings=replace(judging.settings, max_new_tokens=max_new_tokens))
 
 
 def _plain(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-    slots = tuple(AudioSlot(number) for number in range(len(sample.clips)))
-    return (Message("user", (*slots, question_of(sample))),)
+    return (Message("user", (*map(AudioSlot, range(len(sample.clips))), question_of(sample))),)

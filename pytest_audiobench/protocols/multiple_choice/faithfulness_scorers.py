@@ -116,8 +116,7 @@ def _recovered_letter(text: str, choices: tuple[str, ...]) -> str | None:
     if bracketed:
         return bracketed[-1].upper()
     said = sentences(text)
-    short = len(said) > 1 and len(said[-1].split()) < 4
-    conclusion = " ".join(said[-2:] if short else said[-1:]).lower()
+    conclusion = " ".join(said[-2:] if len(said) > 1 and len(said[-1].split()) < 4 else said[-1:]).lower()
     for letter, choice in sorted(zip(LETTERS, choices, strict=False), key=lambda option: -len(option[1])):
         words = r"\s+".join(re.escape(_stem(word)) + "[a-z]*" for word in _WORD.findall(choice.lower()))
         if re.compile(rf"\b{words}\b").search(conclusion):

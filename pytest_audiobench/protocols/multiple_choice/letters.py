@@ -290,8 +290,7 @@ def _names_another(body: str, end: int, letter: str, options: Options) -> bool:
         return True
     if (named := options.at(body, end)) and not options.same(named.letter, letter):
         return True
-    also = _ALSO.match(body, named.end if named else end)
-    if not also:
+    if not (also := _ALSO.match(body, named.end if named else end)):
         return False
     other = _OTHER_LETTER.match(body, also.end())
     if other and other[1].upper() in options.letters and other[1].upper() != letter:

@@ -36,8 +36,7 @@ def mmau_matches(text: str, choice: str, choices: tuple[str, ...]) -> bool:
     answered, wanted = tokens(text), tokens(choice)
     if not answered:
         return False
-    unwanted = frozenset[str]().union(*map(tokens, choices)) - wanted
-    return wanted <= answered and answered.isdisjoint(unwanted)
+    return wanted <= answered and answered.isdisjoint(frozenset[str]().union(*map(tokens, choices)) - wanted)
 
 
 def read_mmau(text: str, choices: tuple[str, ...], finish: Finish = "stop") -> Answer:
@@ -78,8 +77,7 @@ def read_air_bench(text: str, choices: tuple[str, ...], finish: Finish = "stop")
     places = () if line == "None" else (line[:1], line[-2:-1])
     for character in places:
         if character and character in _AIR_BENCH_LETTERS:
-            offered = character in LETTERS[: len(choices)]
-            return Answer("parsed", character) if offered else Answer("out_of_range")
+            return Answer("parsed", character) if character in LETTERS[: len(choices)] else Answer("out_of_range")
     return unanswered(text, finish)
 
 

@@ -143,10 +143,9 @@ def choice_text(template: Sequence[tuple[str, str]], sample: Sample, **more: str
     """The text that asks ``sample`` by a template's pieces. Raises UsageError unless it has 2 to 26 choices."""
     if not 2 <= len(sample.choices) <= len(LETTERS):
         raise UsageError(
-            f"sample {sample.id!r} has {len(sample.choices)} choices; "
-            f"a choice question asks for one of 2 to {len(LETTERS)}: give it choices (a file that "
-            "declares it: 'choices' in its [sample], or 'labels' in its [data]; a manifest: choices=… for all rows), "
-            "or ask another way"
+            f"sample {sample.id!r} has {len(sample.choices)} choices; a choice question asks for one of 2 to "
+            f"{len(LETTERS)}: give it choices (a file that declares it: 'choices' in its [sample], or 'labels' in its "
+            "[data]; a manifest: choices=… for all rows), or ask another way"
         )
     lines = option_lines(sample.choices)
     values = {

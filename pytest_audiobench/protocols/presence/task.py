@@ -12,7 +12,7 @@ from pytest_audiobench.models.messages import SOMETHING_ELSE
 from pytest_audiobench.protocols import free_text
 from pytest_audiobench.protocols.classification.mentions import labels_of
 from pytest_audiobench.protocols.classification.task_labels import statistics_of
-from pytest_audiobench.protocols.presence import answers, task
+from pytest_audiobench.protocols.presence import answers
 from pytest_audiobench.protocols.prompt_sets import YESNO
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, with_recorded_options
 
@@ -89,9 +89,7 @@ def presence(*scorers: str, prompt: str = DEFAULT, system: str | None = None, ma
     without ``{label}``.
     """
     template = template_of(prompt)
-    stage = free_text.free_stage(
-        lambda sample: question(template, label_of(sample)), system, max_new_tokens, task="choice"
-    )
+    stage = free_text.free_stage(lambda each: question(template, label_of(each)), system, max_new_tokens, task="choice")
     stage = replace(stage, fields=(LABEL_FIELD,), offers=lambda sample: (label_of(sample), SOMETHING_ELSE))
     return free_text.family_protocol("presence", (stage,), _READINGS, scorers, "option")
 
@@ -102,7 +100,7 @@ def _parse(sample: Sample, earlier: Earlier) -> Answer:
 
 
 def _parse_published(sample: Sample, earlier: Earlier) -> Answer:
-    return Answer("parsed", "yes" if task.says_yes(free_text.answer_of(earlier).text) else "no")
+    return Answer("parsed", "yes" if says_yes(free_text.answer_of(earlier).text) else "no")
 
 
 def _score(sample: Sample, answer: Answer) -> Mapping[str, float]:

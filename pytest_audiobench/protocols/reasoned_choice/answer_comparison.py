@@ -63,8 +63,7 @@ def leaving_out(scorer: Scorer, name: str) -> Scorer:
     """``scorer`` under another ``name``, without the samples whose reasoning is missing."""
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
-        missed = isinstance(answer, Compared) and not answer.reasoned
-        return None if missed else scorer.score(sample, answer)
+        return None if isinstance(answer, Compared) and not answer.reasoned else scorer.score(sample, answer)
 
     return replace(
         scorer,

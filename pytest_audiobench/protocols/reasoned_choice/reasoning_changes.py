@@ -32,9 +32,8 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 _LAST_WORD = re.compile(r"[\w.]+\Z")
 _BULLET = re.compile(r"[\W_]{0,6}(?:step )?(?:\d{1,3}|[^\W\d_])\Z", re.I)
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]\Z")
-_BEFORE_MORE = frozenset(
-    {*("e.g", "i.e", "vs", "cf", "approx", "ca", "resp"), *("mr", "mrs", "ms", "dr", "prof", "st")}
-)
+_ABBREVIATIONS = "e.g i.e vs cf approx ca resp mr mrs ms dr prof st"
+_BEFORE_MORE = frozenset(_ABBREVIATIONS.split())
 _BEFORE_NUMBERS = frozenset({"no", "nos", "fig", "figs", "eq", "vol", "p", "pp", "ch", "sec"})
 _IDEOGRAPH = r"\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\s{_IDEOGRAPH}]+")
@@ -74,9 +73,8 @@ def changed(reasoning: str, how: str, *, seed: str, kept: float = 1.0, injected:
     if how == "truncated":
         return _beginning(reasoning, [word.end() for word in _WORD.finditer(reasoning)], 0.5)
     spans = _sentences(reasoning)
-    return (
-        _beginning(reasoning, [end for _, end in spans], kept) if how == "early" else _shuffle(reasoning, spans, seed)
-    )
+    early = how == "early"
+    return _beginning(reasoning, [end for _, end in spans], kept) if early else _shuffle(reasoning, spans, seed)
 
 
 def sentences(text: str) -> list[str]:
@@ -148,8 +146,7 @@ def _beginning(text: str, ends: Sequence[int], share: float) -> str:
 def _shuffle(text: str, spans: Sequence[tuple[int, int]], seed: str) -> str:
     each = [text[start:end] for start, end in spans]
     order = sorted(range(len(each)), key=lambda place: seed_of("reasoning", "shuffled", seed, place))
-    other = [each[place] for place in order]
-    if other == each:
+    if (other := [each[place] for place in order]) == each:
         other = [*each[1:], *each[:1]]
     edges = [0, *(edge for span in spans for edge in span), len(text)]
     gaps = [text[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True)]

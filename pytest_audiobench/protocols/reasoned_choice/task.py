@@ -97,12 +97,11 @@ def conditioned_choice(
     """Ask as :func:`reasoned_choice` does, put the reasoning back into the prompt and have one option chosen.
 
     The stages are ``answer`` (the very request of ``reasoned_choice``), ``conditioned`` (the same question with the
-    model's own reasoning) and, with a ``change`` (or the perturbation that marks the samples for it), ``changed``
-    (with the reasoning changed). Without a change the conditioned answer is scored and compared with the first;
-    with one, the changed answer with the conditioned one.
-    Only the forced answers are read for it, never the reasoning. Reasoning that is missing is put back as nothing and
-    counted (``missed_reasoning``); of reasoning longer than 16,000 characters so many are put back, and it is counted
-    (``cut_reasoning``).
+    model's own reasoning) and, with a ``change`` (or the perturbation that marks the samples for it), ``changed`` (with
+    the reasoning changed). Without a change the conditioned answer is scored and compared with the first; with one, the
+    changed answer with the conditioned one. Only the forced answers are read for it, never the reasoning. Reasoning
+    that is missing is put back as nothing and counted (``missed_reasoning``); of reasoning longer than 16,000
+    characters so many are put back, and it is counted (``cut_reasoning``).
 
     ``paraphrased`` and ``mistaken`` are another model's work, which the run names (``--ab-judge``); it is asked in a
     stage of that name. ``early`` keeps the share of the sentences that the sample's metadata "kept" holds (a text,

@@ -49,8 +49,7 @@ _PUNCTUATION = str.maketrans(
 def cardinal(number: str) -> str:
     """``number`` (digits, perhaps with a decimal point) as a quantity: 12000 is 一万两千, 10.5 十点五."""
     whole, _, fraction = number.partition(".")
-    counted = 1 < len(whole) <= _MOST_DIGITS
-    signs = _digits_and_units(whole) if counted else [_DIGITS[int(digit)] for digit in whole]
+    signs = _digits_and_units(whole) if 1 < len(whole) <= _MOST_DIGITS else [_DIGITS[int(digit)] for digit in whole]
     if fraction:
         signs += ["点", *(_DIGITS[int(digit)] for digit in fraction)]
     for place, sign in enumerate(signs):
@@ -97,27 +96,22 @@ def _date(date: str) -> str:
     return words + (cardinal(day[:-1]) + day[-1] if day else "")
 
 
-def _money(amount: str) -> str:
-    return _ANY_NUMBER.sub(lambda number: cardinal(number[0]), amount)
-
-
 def _fraction(fraction: str) -> str:
     above, _, below = fraction.partition("/")
     return f"{cardinal(below)}分之{cardinal(above)}"
 
 
-def _percentage(percentage: str) -> str:
-    return f"百分之{cardinal(percentage.rstrip('%％'))}"
-
-
 # The first four take the character before (and behind) a number with them: a second number right behind it is none.
 _STEPS: tuple[tuple[re.Pattern[str], Callable[[str], str]], ...] = (
     (re.compile(r"\D((?:(?:[089]\d|(?:19|20)\d{2})年)?(?:\d{1,2}月(?:\d{1,2}[日号])?)?)"), _date),
-    (re.compile(rf"\D({_NUMBER}[多余几]?{_MONEY_UNIT}(?:\d{_MONEY_UNIT}?)?)"), _money),
+    (
+        re.compile(rf"\D({_NUMBER}[多余几]?{_MONEY_UNIT}(?:\d{_MONEY_UNIT}?)?)"),
+        lambda money: _ANY_NUMBER.sub(lambda number: cardinal(number[0]), money),
+    ),
     (re.compile(r"\D((?:\+?86 ?)?1(?:[38]\d|5[0-35-9]|7[678]|9[89])\d{8})\D"), digits),
     (re.compile(r"\D((?:0(?:10|2[1-3]|[3-9]\d{2})-?)?[1-9]\d{6,7})\D"), digits),
     (re.compile(r"(?<!\d)(\d+/\d+)"), _fraction),
-    (re.compile(rf"(?<!\d)({_NUMBER}[%％])"), _percentage),
+    (re.compile(rf"(?<!\d)({_NUMBER}[%％])"), lambda share: f"百分之{cardinal(share.rstrip('%％'))}"),
     (re.compile(rf"(?<!\d)({_NUMBER})[多余几]?{_MEASURE}"), cardinal),
     (re.compile(r"(\d{4,32})"), digits),
     (re.compile(rf"({_NUMBER})"), cardinal),

@@ -89,9 +89,8 @@ def _number_in_words(text: str, language: str) -> str:
 
     try:
         return _DIGIT_RUN.sub(lambda number: num2words(int(number[0]), lang=language), text)
-    except (
-        Exception
-    ):  # AU-Harness's own rule: what num2words cannot say, a language or a number, leaves the text as it is
+    except Exception:
+        # AU-Harness's own rule: what num2words cannot say, a language or a number, leaves the text as it is.
         return text
 
 
@@ -173,8 +172,7 @@ _NOT_SCORED = frozenset((*_FILLERS, *(f"<{tag}>" for tag in _TAGS.split())))
 @cached_text
 def gigaspeech_text(text: str) -> str:
     """``text`` in capitals, a space for each hyphen, without fillers and tags."""
-    words = text.upper().replace("-", " ").split()
-    return " ".join(word for word in words if word not in _NOT_SCORED)
+    return " ".join(word for word in text.upper().replace("-", " ").split() if word not in _NOT_SCORED)
 
 
 @cached_text

@@ -46,8 +46,7 @@ def without_asides(text: str) -> str:
 
 def without_special_tokens(text: str) -> str:
     """``text`` with a space in place of each ``<|…|>`` on one line, as models write their special tokens."""
-    lines = text.split("\n")
-    return "\n".join(_replaced_within(_SPECIAL, line, line.rfind("|>") + 2, " ") for line in lines)
+    return "\n".join(_replaced_within(_SPECIAL, line, line.rfind("|>") + 2, " ") for line in text.split("\n"))
 
 
 def _replaced_within(pattern: re.Pattern[str], text: str, end: int, put: str) -> str:
@@ -68,9 +67,7 @@ def without_punctuation(text: str) -> str:
 
 def without_punctuation_words(text: str) -> str:
     """``text`` without the words that are nothing but such characters, as fairseq's EvaluationTokenizer."""
-    return " ".join(
-        word for word in text.split(" ") if any(unicodedata.category(character)[0] != "P" for character in word)
-    )
+    return " ".join(word for word in text.split(" ") if any(unicodedata.category(sign)[0] != "P" for sign in word))
 
 
 def single_spaces(text: str) -> str:

@@ -36,8 +36,7 @@ def language_code(target: str | None) -> str | None:
     """The code of ``target`` without its region ("zh" of "zh-CN"). Raises UsageError for what is no language."""
     if target is None:
         return None
-    code = target.replace("_", "-").split("-")[0].lower()
-    if code not in LANGUAGES:
+    if (code := target.replace("_", "-").split("-")[0].lower()) not in LANGUAGES:
         names = [known for known, name in LANGUAGES.items() if code and name.lower().startswith(code)]
         near = [*_COUNTRIES.get(code, ()), *names, *difflib.get_close_matches(code, LANGUAGES, n=1)]
         hint = f"did you mean {near[0]!r} ({LANGUAGES[near[0]]})? " if near else ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,7 @@ from pytest_audiobench.report.failure_breakdown import failure_sentence
 from pytest_audiobench.report.joined_samples import joined
 from pytest_audiobench.report.label_tables import LabelCounts, LabelTable
 from pytest_audiobench.report.page.frame import PLOT, encoded, page_frame
-from pytest_audiobench.report.page.samples import BUDGET_BYTES, PageSamples, bytes_on_page, page_samples
+from pytest_audiobench.report.page.samples import BUDGET_BYTES, Numbered, PageSamples, bytes_on_page, page_samples
 from pytest_audiobench.report.page.sounds import PageSounds, page_sounds
 from pytest_audiobench.report.run_writer import PARTS
 from pytest_audiobench.report.scene_columns import columns, typed
@@ -35,7 +35,6 @@ from pytest_audiobench.report.verdict import baseline_changes, run_verdict
 
 if TYPE_CHECKING:
     from pytest_audiobench.report.page.scenes import EventCounts
-    from pytest_audiobench.report.perturbation_grid import Sheet
     from pytest_audiobench.report.smallest_flips import FlippedSamples, SmallestFlips
 
 PAGE = "report.html"
@@ -49,6 +48,7 @@ _MOST_CURVES = 120
 _MOST_CELLS = 30_000
 """Cells of the grids of perturbations, of which each is some hundred bytes; the leading metrics' come first."""
 _OF_CELL = ("value", "interval", "n", "parse_rate", "fewer", "drop", "drop_interval", "p", "against", "at")
+_OF_SHEET = ("model", "metric", "scorer", "unit", "low", "high")
 _ESCAPES = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
@@ -117,7 +117,7 @@ def _page(
 
 def _content(record: RunRecord) -> dict[str, Any]:
     changes = baseline_changes(record)
-    words = _Words()
+    words = Numbered()
     evals = view_model.evals(record)
     return {
         **_members(record, _OF_RUN),
@@ -153,7 +153,7 @@ def _content(record: RunRecord) -> dict[str, Any]:
         "perturbations": _perturbations(record),
         "findings": _findings(record),
         "changes": None if changes is None else asdict(changes),
-        "words": list(words.places),
+        "words": list(words.texts),
         "failures": FAILURES,
         "files": [*LINE_FILES.values(), *([] if changes is None else [COMPARED_FILE])],
     }
@@ -163,21 +163,11 @@ def _members(record: Record, names: Sequence[str]) -> dict[str, Any]:
     return {name: plain(getattr(record, name)) for name in names}
 
 
-@dataclass
-class _Words:
-    """Texts that many numbers share, each once: its place stands for it."""
-
-    places: dict[str, int] = field(default_factory=dict)
-
-    def place(self, text: str) -> int:
-        return self.places.setdefault(text, len(self.places))
-
-
-def _block(block: view_model.Block, words: _Words) -> dict[str, Any]:
+def _block(block: view_model.Block, words: Numbered) -> dict[str, Any]:
     def compact(figure: view_model.Figure) -> list[Any]:
         # Groups can be thousands, so each is what its cells and its mark need and no more.
         texts = [figure.metric, figure.value, figure.interval, figure.n]
-        return [*texts, figure.at, figure.low, figure.high, words.place(figure.unit), words.place(figure.method)]
+        return [*texts, figure.at, figure.low, figure.high, words.of(figure.unit), words.of(figure.method)]
 
     figures = [compact(figure) for figure in block.figures]
     groups = [[figure.group, *compact(figure)] for figure in block.groups]
@@ -186,7 +176,6 @@ def _block(block: view_model.Block, words: _Words) -> dict[str, Any]:
 
 
 def _columns(evals: Sequence[view_model.Eval]) -> dict[str, Any]:
-    """What the metrics of scenes tell, as columns.js takes it apart."""
     figures = (figure for eval_ in evals for block in eval_.blocks for figure in block.columns)
     names = list(dict.fromkeys(figure.metric for figure in figures))
     return {"all": columns(names), "typed": list(typed(names).items()), "types": EVENT_TYPES}
@@ -265,16 +254,11 @@ def _grids(record: RunRecord) -> Iterator[dict[str, Any]]:
         for sheet in grid.sheets:
             left -= len(grid.rows) * len(grid.columns)
             if left >= 0:
-                sheets.append(_sheet(sheet))
+                cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
+                sheets.append({**{name: getattr(sheet, name) for name in _OF_SHEET}, "cells": cells})
         if sheets:
             heads = {"suites": grid.suites, "rows": [list(row) for row in grid.rows], "columns": grid.columns}
             yield {**heads, "sheets": sheets, "more": len(grid.sheets) - len(sheets)}
-
-
-def _sheet(sheet: Sheet) -> dict[str, Any]:
-    cells = [[cell and [getattr(cell, name) for name in _OF_CELL] for cell in row] for row in sheet.cells]
-    heads = {name: getattr(sheet, name) for name in ("model", "metric", "scorer", "unit", "low", "high")}
-    return {**heads, "cells": cells}
 
 
 def _event_counts(record: RunRecord) -> EventCounts | None:
@@ -301,7 +285,6 @@ def _flips(smallest: SmallestFlips, sounds: PageSounds) -> dict[str, Any]:
 
 
 def _has_plots(content: Mapping[str, Any]) -> bool:
-    """Whether there is more than one number of a kind, a curve, or a difference from a baseline."""
     owners = (*content["evals"], *content["suites"])
     blocks = [block for owner in owners for block in owner["blocks"]]
     names = [figure[0] for block in blocks for figure in block["figures"]]

@@ -209,7 +209,6 @@ class RowMaker:
         return tuple(pieces)
 
     def _cut(self, text: str | None) -> str | list[Any] | None:
-        """A text, or when it is too long its beginning and the number of characters left out."""
         if text is None or len(text) <= self._longest:
             return text
         return [text[: self._longest], len(text) - self._longest]
@@ -240,8 +239,12 @@ def is_failure(sample: Joined) -> bool:
     """Whether the headline scorer counts the answer as wrong or could not parse it, or asking failed."""
     if not sample.scored:
         return any(row.error is not None for row in sample.predictions)
-    first = sample.scored[0]
-    return first.status != "parsed" or (first.scores is not None and right(first.scores) is False)
+    return is_wrong(sample.scored[0].status, sample.scored[0].scores)
+
+
+def is_wrong(status: str, scores: Mapping[str, float] | None) -> bool:
+    """Whether an answer of this status and with these statistics is wrong, or could not be parsed."""
+    return status != "parsed" or (scores is not None and right(scores) is False)
 
 
 def right(scores: Mapping[str, float]) -> bool | None:

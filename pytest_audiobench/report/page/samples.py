@@ -73,7 +73,7 @@ class PageSamples:
 
     def index(self, sounds: PageSounds) -> dict[str, Any]:
         """As rows.js takes it apart: by numbers into lists of what may be chosen."""
-        wordings, groups, kinds, orders = _Numbered(), _Numbered(), _Numbered(), _Numbered()
+        wordings, groups, kinds, orders = (Numbered() for _ in range(4))
         rows = [
             [
                 place.item,
@@ -237,16 +237,18 @@ def _evenly(totals: Sequence[int], capacity: int) -> int:
     return max(totals, default=0)
 
 
-class _Numbered:
+class Numbered:
+    """Texts that many places share, each once: its number stands for it."""
+
     def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
+        self.texts: dict[str, int] = {}
 
     def of(self, text: str) -> int:
-        return self._numbers.setdefault(text, len(self._numbers))
+        return self.texts.setdefault(text, len(self.texts))
 
     @property
     def values(self) -> list[Any]:
-        return [json.loads(text) for text in self._numbers]
+        return [json.loads(text) for text in self.texts]
 
 
 def _owner(record: ItemRecord | PredictionRow) -> tuple[str, str]:

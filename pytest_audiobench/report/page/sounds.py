@@ -15,17 +15,16 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_audiobench.audio.clip import Clip, Samples
 from pytest_audiobench.evaluation.evaluate import Evaluation
 from pytest_audiobench.evaluation.model_handle import ModelHandle
-from pytest_audiobench.evaluation.scoring import ScoredSample
 from pytest_audiobench.evaluation.selection import SelectedSample
 from pytest_audiobench.records.lines import ExcerptRow
 from pytest_audiobench.records.reading import read_lines
 from pytest_audiobench.report.json_lines import write_lines
-from pytest_audiobench.report.page.rows import LONGEST_NAME, right
+from pytest_audiobench.report.page.rows import LONGEST_NAME, is_wrong
 from pytest_audiobench.report.run_writer import stem
 
 ENDING = ".excerpts.jsonl"
@@ -100,17 +99,8 @@ def write_excerpts(
                 failed.append(f"{id_}: {error}")
                 continue
             left -= len(excerpt.mp3)
-            rows.append(
-                ExcerptRow(
-                    eval=record.eval,
-                    model=record.model,
-                    sample_id=id_,
-                    clip=number,
-                    version=version.name,
-                    rank=candidate.rank,
-                    **excerpt._asdict(),
-                )
-            )
+            about: dict[str, Any] = {"eval": record.eval, "model": record.model, "sample_id": id_, "clip": number}
+            rows.append(ExcerptRow(**about, version=version.name, rank=candidate.rank, **excerpt._asdict()))
         if left <= 0:
             break
     if rows:
@@ -132,7 +122,11 @@ def _candidates(evaluation: Evaluation, which: str, changes: Mapping[str, str]) 
     changed = {id_ for id_, sample in samples.items() if sample.unchanged and sample.unchanged.clip_keys}
     both = [id_ for id_ in flipped if id_ in changed][:FLIPPED]
     if not chosen or which == "all":
-        wrong = [row.answers.sample_id for row in rows if _is_wrong(row) and row.answers.sample_id in samples]
+        wrong = [
+            row.answers.sample_id
+            for row in rows
+            if row.answer is not None and is_wrong(row.answer.status, row.scores) and row.answers.sample_id in samples
+        ]
         examples = [*samples][:SCENES] if _has_scenes(evaluation) else [*dict.fromkeys([*both, *wrong])][:EXAMPLES]
         chosen = dict.fromkeys(examples, 2) | chosen
     chosen = dict.fromkeys(both, 2) | chosen
@@ -156,12 +150,6 @@ def _versions(candidate: _Candidate) -> Iterator[tuple[int, _Version]]:
 
 def _has_scenes(evaluation: Evaluation) -> bool:
     return any(stage.task == "events" for stage in evaluation.protocol.stages)
-
-
-def _is_wrong(row: ScoredSample) -> bool:
-    if row.answer is None:
-        return False
-    return row.answer.status != "parsed" or (row.scores is not None and right(row.scores) is False)
 
 
 _cache: OrderedDict[tuple[str, int, float | None], _Excerpt] = OrderedDict()
@@ -266,7 +254,8 @@ def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES, first: Collection
     """
     sounds, left = PageSounds(), budget_bytes
     listed, paths = frozenset(first), sorted(parts.glob(f"*{ENDING}"))
-    evals = [_ranked(path) for path in paths]
+    # An eval left its excerpts in this order: why each is wanted, and how many were wanted more.
+    evals = [(((row.rank, nth), row) for nth, row in enumerate(read_lines(path, ExcerptRow))) for path in paths]
     listed_rows = [row for path in paths if listed for row in read_lines(path, ExcerptRow) if _key(row) in listed]
     others = (row for _, row in heapq.merge(*evals, key=lambda ranked: ranked[0]) if _key(row) not in listed)
     for row in chain(listed_rows, others):
@@ -280,12 +269,6 @@ def page_sounds(parts: Path, budget_bytes: int = BUDGET_BYTES, first: Collection
         sound = Sound(row.clip, sounds.data[text], row.seconds, row.whole_s, row.version)
         sounds.of.setdefault(_key(row), []).append(sound)
     return sounds
-
-
-def _ranked(path: Path) -> Iterator[tuple[tuple[int, int], ExcerptRow]]:
-    """An eval's excerpts, which it left in this order: why each is wanted, and how many were wanted more."""
-    for nth, row in enumerate(read_lines(path, ExcerptRow)):
-        yield (row.rank, nth), row
 
 
 def _key(row: ExcerptRow) -> Key:

@@ -190,6 +190,17 @@ def test_its_identity_is_that_of_its_parts_and_of_what_they_are_asked(folder):
     assert json.dumps(dict(folder.pipeline(WHOLE).fingerprint())) == identities[0]
 
 
+def test_other_weights_that_tell_voices_apart_are_another_pipeline(folder):
+    (folder.path / "config.json").write_text("{}", "utf-8")
+    identities = []
+    for weights in (b"some", b"other"):
+        (folder.path / "model.safetensors").write_bytes(weights)
+        pipeline = folder.pipeline(WHOLE.replace("voices", f'voices"\nvoices = "{folder.path.as_posix()}'))
+        identities.append(dict(pipeline.fingerprint()))
+    changed = {name for name, value in identities[0].items() if identities[1][name] != value}
+    assert changed == {"1 segment 1"}
+
+
 def test_all_mistakes_of_a_file_are_named_at_once(folder):
     text = """
         [[segment]]
@@ -223,6 +234,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(folder):
         ('[describe]\nuse = "python:nowhere:f"\n[fuse]\nuse = "template"', "cannot be imported"),
         ('[describe]\nuse = "python:parts:f"\n[fuse]\nuse = "template"', "has no function 'f'"),
         ('[describe]\nuse = "pipeline:other.toml"\n[fuse]\nuse = "template"', "no part of another"),
+        (WHOLE.replace("voices", 'voices"\nvoices = "nowhere'), "nowhere has no model.safetensors"),
         ("[fuse", "not TOML"),
     ],
 )
@@ -243,7 +255,7 @@ def test_each_example_lists_events_when_its_parts_are_replaced(folder, listed, e
     for line in example.read_text("utf-8").splitlines():
         step = match[1] if (match := re.fullmatch(r"\[+(\w+)\]+", line)) else step
         replaced = re.sub(r"^use = (?!.template).*", f'use = "python:parts:{stands_for.get(step)}"', line)
-        lines.append("" if line.startswith("model = ") else replaced)
+        lines.append("" if line.startswith(("model = ", "voices = ")) else replaced)
     assert listed(folder.pipeline("\n".join(lines)))
     assert {"voices", "words", "sounds"} <= {part for part, _ in folder.asked}
 
