@@ -19,7 +19,6 @@ from pytest_audiobench.identity import digest_of_trusted
 from pytest_audiobench.metrics.metric import Statistics
 from pytest_audiobench.protocols.answer_failures import WORDINGS
 from pytest_audiobench.protocols.protocol import Protocol, first_wording_stages, opening_stages
-from pytest_audiobench.records.baseline import BaselineEval
 from pytest_audiobench.records.fields import Status
 from pytest_audiobench.records.run import ItemRecord, NoiseRecord, PerturbationRecord
 
@@ -122,7 +121,7 @@ def comparable_eval(
     )
 
 
-def eval_facts(record: ItemRecord | ComparableEval | BaselineEval) -> dict[str, Any]:
+def eval_facts(record: object) -> dict[str, Any]:
     """What every record of an eval says of it by the same names, in the order of a baseline's file."""
     names = ("eval", "suite", "dataset", "protocol", "epochs", "limited", "cluster", "hashes")
     return {name: getattr(record, name) for name in names}

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from pytest_audiobench.metrics.metric import Statistics
-from pytest_audiobench.records.run import PerturbationRecord
+from pytest_audiobench.records.run import ItemRecord, PerturbationRecord
+
+if TYPE_CHECKING:
+    from pytest_audiobench.evaluation.comparable_eval import ComparableEval
 
 CLEAN = "clean"
 """The name of the perturbation that others are compared with."""
@@ -37,25 +40,12 @@ class Series(NamedTuple):
     places: list[int]
 
 
-class Perturbed(Protocol):
-    """An eval, as a record or another form of it."""
-
-    @property
-    def eval(self) -> str: ...
-
-    @property
-    def dataset(self) -> str: ...
-
-    @property
-    def perturbation(self) -> PerturbationRecord | None: ...
-
-
 def unperturbed(dataset: str, perturbation: PerturbationRecord | None) -> str:
     """The name of the data set that a perturbation was put upon."""
     return dataset if perturbation is None else dataset.removesuffix(f"+{perturbation.name}")
 
 
-def series(items: Sequence[Perturbed]) -> list[Series]:
+def series(items: Sequence[ItemRecord | ComparableEval]) -> list[Series]:
     """The items that belong together, by their ``eval``, ``dataset`` and ``perturbation``; where a perturbation occurs
     twice, the names of the evals without it separate one series from another.
     """
@@ -76,11 +66,11 @@ def series(items: Sequence[Perturbed]) -> list[Series]:
     return [candidate for candidate in candidates if _is_unique(items, candidate.places)]
 
 
-def _is_unique(items: Sequence[Perturbed], places: Sequence[int]) -> bool:
+def _is_unique(items: Sequence[ItemRecord | ComparableEval], places: Sequence[int]) -> bool:
     return len({_name(items[place]) for place in places}) == len(places)
 
 
-def _name(item: Perturbed) -> str:
+def _name(item: ItemRecord | ComparableEval) -> str:
     return "" if item.perturbation is None else item.perturbation.name
 
 
