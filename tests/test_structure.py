@@ -68,7 +68,7 @@ SMALL = {
     "models.judge_scores.wire": "a contract of its own, which is read and tested without a server",
     "plugin.root_folder": "a run whose command line names no option of ours does not import it",
     "plugin.shortfalls": "what exit code 0 promises, which is read apart from how a run ends",
-    "plugin.study_selection": "which evals run unasked, read apart from what else happens to collected items",
+    "plugin.study_selection": "a run that collects no study does not import it",
 }
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
