@@ -29,8 +29,7 @@ VERSION = "voices/1"
 _ALIKE = 0.75
 """Segments of a mean cosine from here on are one voice's: the best on scenes of other seeds than those with figures."""
 
-_RATE_HZ = 16_000
-_FRAME, _HOP = 400, 160
+_RATE_HZ, _FRAME, _HOP = 16_000, 400, 160
 _WINDOW, _STEP = 160, 77
 """Frames of an encoded window and between the beginnings of two: 1.3 windows a second."""
 _LEAST_SHARE = 0.75
@@ -101,8 +100,7 @@ class Voices:
         lstm, linear = nn.LSTM(bands, width, settings["layers"], batch_first=True), nn.Linear(width, width)
         network = nn.ModuleDict({"lstm": lstm, "linear": linear}).eval()
         network.load_state_dict(load_file(self._folder / WEIGHTS))
-        half = _RATE_HZ / 2
-        filters = mel_filter_bank(_FRAME // 2 + 1, bands, 0.0, half, _RATE_HZ, norm="slaney", mel_scale="slaney")
+        filters = mel_filter_bank(_FRAME // 2 + 1, bands, 0, _RATE_HZ / 2, _RATE_HZ, norm="slaney", mel_scale="slaney")
         return network, from_numpy(filters).float()
 
 
