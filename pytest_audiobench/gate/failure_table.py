@@ -69,9 +69,9 @@ def failure_table(
 ) -> str:
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
-    Of more than three scorers only the headline's metrics are shown, and of many metrics the first. Below the table stands a line for each verdict
-    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those of an item's record; a
-    threshold whose group is not among ``metrics`` shows its value alone.
+    Of more than three scorers only the headline's metrics are shown, and of many metrics the first. Below the table
+    stands a line for each verdict that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those
+    of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     numbers = _Numbers(
