@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.datasets.soundscape.pieces import Pools
 
 HELP = "make soundscapes with their answer keys, and look at those that are there"
+_MOST_REFUSED = 1000
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,21 +79,21 @@ def _look(folder: Path) -> int:
         raise UsageError(f"{folder} is no folder on this machine")
     if any((folder / name).exists() for layer in LAYERS for name in (layer, f"{layer}.jsonl")):
         return _look_at_pools(folder_pools(folder.resolve()))
-    mistakes = Mistakes()
+    mistakes = Mistakes(_MOST_REFUSED)
     documents = list(clip_documents(folder, mistakes))
     if not documents and not mistakes:
         raise UsageError(f"{folder} holds neither answer keys of clips nor pools")
     for what, counts in counts_of(documents).items():
-        _print(f"{what:<10}" + ", ".join(f"{name} {count}" for name, count in counts.items()))
+        listed = ", ".join(f"{name}: {count}" for name, count in sorted(counts.items()))
+        _print(f"{what:<10}{listed or 'none'}")
     refused = folder / "refused.txt"
     for line in refused.read_text(encoding="utf-8").splitlines() if refused.is_file() else ():
         _print(f"left out: {line}")
-    try:
-        mistakes.check()
-    except UsageError as error:
-        _print(f"refused: {error}")
-        return 1
-    return 0
+    for sentence in mistakes.sentences:
+        _print(f"refused: {sentence}")
+    if len(mistakes) > _MOST_REFUSED:
+        _print(f"refused: {len(mistakes) - _MOST_REFUSED:,} more")
+    return 1 if mistakes else 0
 
 
 def _look_at_pools(pools: Pools) -> int:

@@ -56,6 +56,8 @@ class _Numbers(NamedTuple):
 
 _MANY = 3
 """Scorers that a table of one eval has room for."""
+_MANY_METRICS = 16
+"""Rows without a verdict beyond which a table no longer shows what failed."""
 _HEAD = _Row(*_Row._fields)
 _REGRESSION_HEAD = _RegressionRow(*_RegressionRow._fields)._replace(change="baseline → here")
 _RIGHT = {"value", "n", "coverage", "drop", "bound", "margin"}
@@ -67,9 +69,9 @@ def failure_table(
 ) -> str:
     """Aligned plain text of at most 110 columns: a row per verdict, then the overall metrics that have none.
 
-    Of more than three scorers only the headline's metrics are shown. Below the table stands a line for each verdict
-    that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those of an item's record; a
-    threshold whose group is not among ``metrics`` shows its value alone.
+    Of more than three scorers only the headline's metrics are shown, and of many metrics the first. Below the table
+    stands a line for each verdict that is no pass, with its detail. ``metrics``, ``verdicts`` and ``scorers`` are those
+    of an item's record; a threshold whose group is not among ``metrics`` shows its value alone.
     """
     headline = next((metric.scorer for metric in metrics if metric.scorer is not None), None)
     numbers = _Numbers(
@@ -80,12 +82,18 @@ def failure_table(
         scorers_shown = {headline, None}
     rows = [_verdict_row(verdict, headline, numbers) for verdict in verdicts]
     listed = {row.metric for row in rows}
-    for metric in metrics:
-        name = _name(metric, headline)
-        if metric.scorer in scorers_shown and not metric.group and metric.name != "coverage" and name not in listed:
-            rows.append(_metric_row(name, metric, numbers))
+    others = [
+        _metric_row(name, metric, numbers)
+        for metric in metrics
+        if metric.scorer in scorers_shown
+        and not metric.group
+        and metric.name != "coverage"
+        and (name := _name(metric, headline)) not in listed
+    ]
+    rows += others[:_MANY_METRICS]
+    more = [f"… and {len(others) - _MANY_METRICS} more metrics"] if len(others) > _MANY_METRICS else []
     details = [(verdict.threshold, verdict.detail) for verdict in verdicts if verdict.status != "pass"]
-    return "\n".join([*_aligned_rows([_HEAD, *rows]), *_wrapped_lines(details)])
+    return "\n".join([*_aligned_rows([_HEAD, *rows]), *more, *_wrapped_lines(details)])
 
 
 def regression_table(regressions: Sequence[RegressionRecord], scorers: Sequence[ScorerRecord] = ()) -> str:

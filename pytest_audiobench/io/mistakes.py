@@ -1,4 +1,4 @@
-"""The mistakes in a file that a person wrote: reported all at once, at most ten of them in words."""
+"""The mistakes in a file that a person wrote: reported all at once, at most ten of them in words unless asked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 MOST = 10
-"""Mistakes that are reported in words; the others are counted."""
+"""Mistakes that are reported in words unless more are asked for; the others are counted."""
 _LONGEST = 10_000
 """Characters of a sentence: a line of a manifest may hold a name of 10 MB."""
 
@@ -22,16 +22,17 @@ class Mistakes:
     """Sentences, each of which names the file, the place in it, what is wrong and what would be right.
 
     A reader adds what it sees and goes on, with any value in place of the wrong one; :meth:`check` raises them before
-    that value gets anywhere. No more than ten are kept in memory.
+    that value gets anywhere. No more than ``most`` are kept in memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._sentences: list[str] = []
         self._count = 0
 
     @property
     def sentences(self) -> Sequence[str]:
-        """The first ten."""
+        """The first ``most``."""
         return tuple(self._sentences)
 
     def __len__(self) -> int:
@@ -41,7 +42,7 @@ class Mistakes:
         """Adds ``sentence``; with a ``name``, it ends with what :func:`nearest` says of it."""
         self._count += 1
         # Only what is shown is worth a search: a file may hold a million names for each of which there are thousands.
-        if len(self._sentences) < MOST:
+        if len(self._sentences) < self._most:
             if name is not None:
                 sentence = f"{sentence[:_LONGEST]}; {nearest(name, known, otherwise)}"
             line = " ".join(sentence[: _LONGEST + 1].splitlines())
@@ -72,17 +73,21 @@ class Mistakes:
         likely_keys: set[str] = set()
         for key in table:
             if key not in known:
-                if len(self._sentences) < MOST:
+                if len(self._sentences) < self._most:
                     likely_keys.update(near(key, known)[:1])
                 allowed = otherwise or f"allowed: {', '.join(known)}"
                 self.add(f"{place} has the unknown key {key[:80]!r}", key, known, allowed)
         return likely_keys - table.keys()
 
-    def check(self) -> None:
-        """Raises UsageError with a line for each of the first ten mistakes and the number of the others, if any."""
+    def check(self, others: str = "") -> None:
+        """Raises UsageError with a line for each of the first mistakes and the number of the others, if any.
+
+        ``others`` says who names those.
+        """
         if self._sentences:
             more = self._count - len(self._sentences)
-            raise UsageError("\n".join(self._sentences) + (f" (and {more:,} more)" if more else ""))
+            rest = f" (and {more:,} more{others and f'; {others}'})" if more else ""
+            raise UsageError("\n".join(self._sentences) + rest)
 
 
 def nearest(name: str, known: Iterable[str], otherwise: str = "") -> str:

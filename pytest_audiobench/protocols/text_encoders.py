@@ -167,6 +167,8 @@ def _folder_lacks(folder: Path) -> str:
 def _folder(path: str) -> TextEncoder:
     folder = Path(path).expanduser()
     check_folder(folder)
+    if not any(folder.glob("*.json")):
+        raise UsageError(f"{folder} holds no model of sentence-transformers or model2vec: no .json is there")
     prompts = _prompts(folder)
     # Models of several tasks, as embeddinggemma, have a prompt of their own for likeness of meaning.
     prompt = "STS" if "STS" in prompts.get("prompts", {}) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from pytest_audiobench.audio.events import EVENT_TYPES
@@ -31,6 +31,9 @@ PUBLISHED = {
     "events_true": "true",
 }
 """The metrics of the published table, by the heads of its columns."""
+
+_NARROW = {"precision": "prec", "IoU × cos": "IoU×cos", "recall": "rec", "speaker": "spk", "predicted": "pred"}
+"""Heads of columns where all of them are to stand in 80 columns of a terminal."""
 
 _SENTENCE_END = re.compile(r"\. (?=[A-Z])")
 
@@ -60,6 +63,20 @@ def columns(metrics: Sequence[str]) -> list[Column]:
     """The metrics that have a number for a scene as a whole: the published first, then those beside them."""
     own = [name for name in metrics if name not in PUBLISHED and not type_of(name)]
     return [Column(name, PUBLISHED.get(name, ""), _about(name)) for name in (*PUBLISHED, *own) if name in metrics]
+
+
+def published_lines(values: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """A head, and beneath the name of each eval its values by metric, in the columns of the published table."""
+    heads = {name: _NARROW.get(head, head) for name, head in PUBLISHED.items()}
+    rows = [
+        {name: by_metric.get(name, "–").partition(" ")[0].replace("100.0", "100") for name in heads}
+        for by_metric in values.values()
+    ]
+    widths = {name: max(len(row[name]) for row in (heads, *rows)) for name in heads}
+    for row in rows:
+        row["reward"] = row["reward"].ljust(widths["reward"])
+    lines = [" ".join(row[name].rjust(width) for name, width in widths.items()) for row in (heads, *rows)]
+    return [lines[0], *(text for pair in zip(values, lines[1:], strict=True) for text in pair)]
 
 
 def type_of(metric: str) -> str:

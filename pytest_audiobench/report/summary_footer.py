@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_audiobench.metrics.definitions.soundscape import NOT_SHOWN
 from pytest_audiobench.records.run import ItemRecord, ModelRecord, RunRecord
 from pytest_audiobench.report import view_model
 from pytest_audiobench.report.failure_breakdown import failure_sentence
@@ -78,22 +79,24 @@ def failure_lines(record: RunRecord, left_out: Collection[tuple[str, str]] = ())
 
 
 def interval_lines(record: RunRecord) -> list[str]:
-    """Why headlines' metrics have no interval where there are too few samples for one; the same reason once."""
+    """Why headlines' metrics have no interval where there are too few samples for one, and what lies not above the
+    floor of answers to other clips; the same once.
+    """
     evals_by_reason: dict[str, dict[str, None]] = {}
     for item in record.items:
         headline = item.scorers[0].name if item.scorers and not item.control else None
         shown = main_metrics(metric.name for metric in item.metrics)
         for metric in item.metrics:
-            remark, _, reason = metric.method.rpartition("no interval: ")
+            method = metric.method.removeprefix(f"{NOT_SHOWN}; ")
+            reason = method.removeprefix("no interval: ")
             # What never has an interval, such as a count, has no number that would be needed.
             is_headline = headline is not None and metric.scorer == headline and not metric.group
-            if is_headline and metric.name in shown and reason.endswith(" needed"):
-                said = (
-                    f"{remark}{metric.name} has no interval: {reason}"
-                    if remark
-                    else f"no interval of {metric.name}: {reason}"
+            if is_headline and metric.value is not None and method != metric.method:
+                evals_by_reason.setdefault(f"{NOT_SHOWN}: no interval of {metric.name} is above 0", {})[item.eval] = (
+                    None
                 )
-                evals_by_reason.setdefault(said, {})[item.eval] = None
+            if is_headline and metric.name in shown and reason.endswith(" needed"):
+                evals_by_reason.setdefault(f"no interval of {metric.name}: {reason}", {})[item.eval] = None
     return [
         f"{next(iter(evals)) if len(evals) == 1 else f'{len(evals)} evals'}: {reason}"
         for reason, evals in evals_by_reason.items()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from pytest_audiobench.records.run import ItemRecord, RunRecord
 from pytest_audiobench.report import summary_footer, view_model
 from pytest_audiobench.report.formatting import Tone, eval_name, printable
+from pytest_audiobench.report.scene_columns import published_lines
 from pytest_audiobench.report.scorer_comparison import table_lines, table_title
 from pytest_audiobench.report.verdict import PASS, failed_thresholds, is_alarm, regression_lines, run_verdict
 from pytest_audiobench.report.view_model import Block
@@ -92,7 +93,15 @@ def _numbers(run: RunRecord, width: int) -> list[Line]:
         lines.append(("of so many evals only the first metric; the others: report.html and run.json", "light"))
         if folded:
             lines.append((f"{folded} evals under perturbations: in the tables of their perturbations below", "light"))
-    if any(block.columns for item in measured for block in item.blocks):
+    # Of the headline scorer alone: the page has the others.
+    of_scenes = {
+        eval_name(item.name, item.model, several): {figure.metric: figure.value for figure in item.blocks[0].columns}
+        for item in measured
+        if item.blocks and item.blocks[0].columns
+    }
+    if of_scenes:
+        lines += [("", ""), ("scenes in the columns of the published table; shares in %", "bold")]
+        lines += [(printable(text), "") for text in published_lines(of_scenes)]
         lines.append(("of scenes the main metrics; all of them, with what each tells: report.html", "light"))
     for owner, table, marks in summary_footer.scorer_tables(run):
         lines += [("", ""), (table_title(owner, table), "bold")]

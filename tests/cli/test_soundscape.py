@@ -55,9 +55,9 @@ def test_look_counts_what_is_in_clips(tmp_path: Path, capsys: pytest.CaptureFixt
         for event in json.loads(path.read_text(encoding="utf-8"))["events"]
     ]
     assert set(lines) == {"clips", "events", "languages", "overlap", "loudness", "speakers"}
-    assert lines["clips"] == "short 3"
+    assert lines["clips"] == "short: 3"
     for kind in ("speech", "sound_event"):
-        assert f"{kind} {sum(event['type'] == kind for event in events)}" in lines["events"]
+        assert f"{kind}: {sum(event['type'] == kind for event in events)}" in lines["events"]
 
 
 def test_look_names_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -66,7 +66,22 @@ def test_look_names_what_it_refuses(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert main(["soundscape", "look", str(tmp_path / "made")]) == 1
     out = capsys.readouterr().out
     assert "clip_001.json: clip_id is no text" in out
-    assert "clips     short 2" in out
+    assert "clips     short: 2" in out
+
+
+def test_look_names_every_document_that_it_refuses_and_counts_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make(tmp_path / "made")
+    assert main(["soundscape", "look", str(tmp_path / "made")]) == 0
+    whole = capsys.readouterr().out.splitlines()[-6:]
+    for number in range(15):
+        (tmp_path / "made" / f"a_{number:02d}.json").write_text("{}", encoding="utf-8")
+    assert main(["soundscape", "look", str(tmp_path / "made")]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[:6] == whole
+    assert [line for line in lines if "a_14.json: " in line and line.startswith("refused: ")]
+    assert len(lines) == 6 + 15 * 3
 
 
 def test_look_counts_what_is_in_pools(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +102,7 @@ def test_look_counts_what_is_in_pools(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["look", "nowhere"], "nowhere is no folder"),
         (["look", "."], "holds neither answer keys of clips nor pools"),
+        (["make", "--out", "a", "--pools", "."], "the other layers are burst, sfx, music, ambience"),
         (["make", "--out", "a", "--profile", "larg"], "there is no profile 'larg'"),
         (["make", "--out", "a", "--shortest", "0.1"], "give 1 to 600 s"),
     ],

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from pytest_audiobench.gate.failure_table import WIDTH, failure_table
 from pytest_audiobench.gate.thresholds import Verdict
@@ -62,6 +63,14 @@ def test_of_many_protocols_only_the_headline_and_what_a_threshold_names_are_show
     verdict = Verdict("pass", "accuracy[scorer=two] >= 0.4", 0.6, "0.600")
     table = failure_table([ACCURACY, COVERAGE, *others, LATENCY], [verdict])
     assert [line.split()[0] for line in table.splitlines()[1:]] == ["accuracy[scorer=two]", "accuracy", "latency"]
+
+
+def test_of_very_many_metrics_the_first_stand_below_those_with_a_verdict_and_the_others_are_counted():
+    many = [replace(ACCURACY, name=f"metric_{number}") for number in range(20)]
+    lines = failure_table(many, [Verdict("fail", "metric_19 >= 0.9", 0.5333, "0.533 is not >= 0.9")]).splitlines()
+    shown = ["metric_19", *(f"metric_{number}" for number in range(16))]
+    assert [line.split()[0] for line in lines[1:-2]] == shown
+    assert lines[-2] == "… and 3 more metrics"
 
 
 def test_the_records_own_verdicts_give_the_same_table():

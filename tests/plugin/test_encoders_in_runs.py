@@ -93,11 +93,14 @@ def test_the_encoder_of_the_command_line_counts_more_than_the_test_s_own_and_the
     [
         ("alphabt", "no text encoder is called 'alphabt'; did you mean 'alphabet'?"),
         ("folder:nowhere", "/nowhere is no folder"),
-        ("folder:data", "holds a model of model2vec, which is not installed: pip install model2vec"),
+        ("folder:data", "/data holds no model of sentence-transformers or model2vec"),
+        ("folder:model", "holds a model of model2vec, which is not installed: pip install model2vec"),
     ],
 )
 def test_an_encoder_that_cannot_be_used_is_refused_before_anything_is_asked(meanings, spec, sentence, workers):
-    if spec == "folder:data" and importlib.util.find_spec("model2vec"):
+    (meanings.path / "model").mkdir()
+    (meanings.path / "model" / "config.json").write_text("{}")
+    if spec == "folder:model" and importlib.util.find_spec("model2vec"):
         pytest.skip("model2vec is installed here")
     result = meanings.run(workers, f"--ab-encoder={spec}", log=meanings.path / "log")
     assert result.ret == pytest.ExitCode.USAGE_ERROR

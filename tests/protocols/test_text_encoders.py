@@ -150,6 +150,12 @@ def test_other_weights_are_another_identity(tmp_path, monkeypatch):
     assert "which this wordllama lacks: pip install" in text_encoders._static("").missing
 
 
+def test_a_folder_of_something_else_is_no_encoder(tmp_path):
+    (tmp_path / "notes.txt").write_text("nothing")
+    with pytest.raises(UsageError, match="holds no model of sentence-transformers or model2vec"):
+        encoder(f"folder:{tmp_path}")
+
+
 @pytest.mark.parametrize(
     ("spec", "said"),
     [

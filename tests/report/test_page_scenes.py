@@ -368,6 +368,19 @@ def test_a_terminal_of_80_columns_shows_the_main_metrics(runs: Any) -> None:
     assert "of scenes the main metrics; all of them, with what each tells: report.html" in lines
 
 
+def test_a_terminal_of_80_columns_shows_the_published_columns_of_however_many_evals(runs: Any) -> None:
+    items = [scenes(*[details()] * 30) for _ in range(12)]
+    _, record = runs.collected(*items)
+    lines = [text for text, _ in summary_lines(record, 80)]
+    assert max(map(len, lines)) <= 80
+    (start,) = (number for number, line in enumerate(lines) if line.startswith("scenes in the columns"))
+    assert lines[start + 1].split() == [
+        *("Reward", "F1", "rec", "prec", "IoU", "IoU×cos", "WER", "how", "snd", "burst", "spk", "halluc"),
+        *("pred", "true"),
+    ]
+    assert len(lines[start + 3].split()) == 14
+
+
 def test_many_scenes_of_many_events_keep_the_page_small(runs: Any) -> None:
     long = "a long sentence about what is heard in this place and how it sounds to somebody who listens, " * 3
     events = [

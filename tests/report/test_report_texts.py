@@ -91,6 +91,19 @@ def test_why_a_number_has_no_interval_is_said_beneath_the_table_and_in_the_summa
     assert "a label is true of 3 samples, 5 needed" in summary(record)
 
 
+def test_who_is_not_shown_to_listen_is_said_beneath_the_table(runs: Any) -> None:
+    _, record = runs.collected(runs.item(0, "eval-0", [RIGHT, WRONG]))
+    first, *others = record.items[0].metrics
+    added = replace(first, name="adds_over_other", method="not shown to listen; bootstrap 95 %, 24 samples")
+    said = "eval-0: not shown to listen: no interval of adds_over_other is above 0"
+    assert said in lines_of(runs.with_items(record, metrics=[added, *others]))
+    few = replace(added, method="not shown to listen; no interval: 12 samples, 20 needed")
+    lines = lines_of(runs.with_items(record, metrics=[few, *others]))
+    assert {said, "eval-0: no interval of adds_over_other: 12 samples, 20 needed"} <= set(lines)
+    undefined = replace(added, value=None)
+    assert said not in lines_of(runs.with_items(record, metrics=[undefined, *others]))
+
+
 def test_names_cannot_command_the_terminal(runs: Any) -> None:
     _, record = runs.collected(runs.item(0, "evil\x1b[2J\nname", [RIGHT]), notes=["\x1b]0;title\x07"])
     assert all(line.isprintable() for line in lines_of(record))

@@ -57,7 +57,8 @@ def folder_pools(folder: Path) -> Pools:
     mistakes.check()
     if not any(layers.values()):
         raise UsageError(
-            f"{folder} holds no pool: put {LAYERS[0]}.jsonl or a folder {LAYERS[0]}/ there, as of {LAYERS}"
+            f"{folder} holds no pool: put {LAYERS[0]}.jsonl or a folder {LAYERS[0]}/ there; the other layers are "
+            f"{', '.join(LAYERS[1:])}"
         )
     needs = Counter(layer for layer, pieces in layers.items() for piece in pieces if piece.raw_caption == _MISSING)
     layers = {layer: tuple(replace(p, raw_caption=_raw(p)) for p in pieces) for layer, pieces in layers.items()}
@@ -131,9 +132,13 @@ def _listed(file: Path, root: DataRoot, mistakes: Mistakes) -> Iterator[Piece]:
         if not isinstance(also, list) or any(kind not in EVENT_TYPES for kind in also):
             mistakes.add(f"{where}: its 'also' is no list of {', '.join(EVENT_TYPES)}; write what else is heard in it")
             also = []
+        audio = row.get("audio", "")
+        if not isinstance(audio, str):
+            mistakes.add(f"{where}: its 'audio' is no text; write the path of a file beside it")
+            continue
         try:
-            path = relative_path(row.get("audio") or "")
-        except (TypeError, ValueError) as error:
+            path = relative_path(audio)
+        except ValueError as error:
             mistakes.add(f"{where}: its 'audio' cannot be used: {error}")
             continue
         known = {name: row[name] for name in _TEXTS if isinstance(row.get(name), str)}

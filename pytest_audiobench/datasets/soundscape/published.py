@@ -79,20 +79,19 @@ def _samples(name: str, places: Places) -> Sequence[Sample]:
     root = places.find(name, *_SOURCES)
     mistakes = Mistakes()
     documents = list(clip_documents(root.folder, mistakes))
-    mistakes.check()
+    mistakes.check("audiobench soundscape look FOLDER names all")
     return [_sample(root, document) for document in documents]
 
 
 def clip_documents(folder: Path, mistakes: Mistakes) -> Iterator[ClipDocument]:
     """The answer keys in a folder; what is wrong with others is added to ``mistakes``."""
-    seen: set[str] = set()
+    first: dict[str, str] = {}
     for where, beside, content, audio in _documents(folder, mistakes):
-        before = len(seen)
         document = _document(where, content, audio, mistakes)
         if document is not None:
-            seen.add(document.clip_id)
-            if len(seen) == before:
-                mistakes.add(f"{where}: its clip_id {document.clip_id[:80]!r} is another's, too; rename one")
+            other = first.setdefault(document.clip_id, where)
+            if other != where:
+                mistakes.add(f"{where}: its clip_id {document.clip_id[:80]!r} is that of {other}, too; rename one")
             elif not (folder / document.audio).is_file():
                 mistakes.add(f"{where} has no audio beside it ({beside}); put it there")
             else:
@@ -123,7 +122,8 @@ def _document(where: str, content: Any, audio: Any, mistakes: Mistakes) -> ClipD
         mistakes.add(f"{where}: clip_id is no text; name the clip")
     if not 0 < duration_s < math.inf:
         mistakes.add(f"{where}: duration is no number of seconds above 0; write one")
-    if type(content.get("num_speakers", 0)) is not int:
+    speakers = content.get("num_speakers", 0)
+    if type(speakers) is not int or speakers < 0:
         mistakes.add(f"{where}: num_speakers is no whole number; count the speakers")
     if not _are_texts(content.get("languages", [])):
         mistakes.add(f"{where}: languages is no list of texts; list two-letter codes")
@@ -143,6 +143,7 @@ def _document(where: str, content: Any, audio: Any, mistakes: Mistakes) -> ClipD
 
 def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> tuple[AudioEvent, Mapping[str, Any]]:
     """An event and all that it has beside; any where it is wrong."""
+    before = len(mistakes)
     event: Mapping[str, Any] = written if isinstance(written, dict) else {}
     if event is not written:
         mistakes.add(f"{where} is no object; write what is heard and when")
@@ -166,7 +167,7 @@ def _event(where: str, written: Any, duration_s: float, mistakes: Mistakes) -> t
     for name, allowed in _CLOSED.items():
         if (value := event.get(name)) is not None and value not in allowed:
             mistakes.add(f"{where}.{name} is {value!r:.80}; write one of {', '.join(allowed)}")
-    if mistakes:
+    if len(mistakes) > before:
         return AudioEvent("speech", start, end), {}
     names = [name for name in _KEYS[3:] if name != "loudness" or "description" in _REQUIRED[event["type"]]]
     texts = {name: event[name] for name in names if event.get(name)}

@@ -181,11 +181,14 @@ _BOTH = sums_of(
 _estimate_added = of_form(_BOTH)
 
 
+NOT_SHOWN = "not shown to listen"
+
+
 def _added(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
     estimate = _estimate_added(statistics, clusters)
     if estimate.lower is not None and estimate.lower > 0.0:
         return estimate
-    return estimate._replace(method=f"not shown to listen; {estimate.method}")
+    return estimate._replace(method=f"{NOT_SHOWN}; {estimate.method}")
 
 
 KINDS = (

@@ -61,15 +61,17 @@ class PartDeclaration:
         return SHORT.get(self.use, self.use) if is_model else ""
 
 
-def read_pipeline(path: Path) -> tuple[PartDeclaration, ...]:
-    """The parts that ``path`` declares, step by step. Raises UsageError with all mistakes of the file at once."""
+def read_pipeline(path: Path, mistakes: Mistakes) -> tuple[PartDeclaration, ...]:
+    """The parts that ``path`` declares, step by step; what is wrong with it is added to ``mistakes``.
+
+    Raises UsageError for what is no TOML.
+    """
     try:
         table = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise UsageError(f"the pipeline {path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"the pipeline {path} is not TOML in UTF-8: {error}") from None
-    mistakes = Mistakes()
     likely = mistakes.check_keys(path.name, table, STEPS)
     parts = [part for step in STEPS for part in _parts(path.name, step, table.get(step, []), mistakes)]
     steps = {part.step for part in parts}
@@ -84,7 +86,6 @@ def read_pipeline(path: Path) -> tuple[PartDeclaration, ...]:
     for part in parts:
         if part.step == "transcribe" and "segment" not in table and part.only != "clip":
             mistakes.add(f"{path.name}, {part.name}: only = {part.only!r} needs a [segment] that says where that is")
-    mistakes.check()
     return tuple(parts)
 
 
@@ -132,6 +133,10 @@ def _check_use(step: str, use: str) -> None:
                 f"there is no segmenter {use!r}; {nearest(use, (*SEGMENTERS, f'{PYTHON}MODULE:FUNCTION'))}"
             )
     elif not (step == "fuse" and use == TEMPLATE):
+        short = (TEMPLATE,) if step == "fuse" else tuple(SHORT)
+        if ":" not in use and use not in SHORT:
+            forms = ", ".join((*short, "KIND:TARGET of a model", f"{PYTHON}MODULE:FUNCTION"))
+            raise UsageError(f"there is no part {use!r}; {nearest(use, short, f'write one of {forms}')}")
         spec = parse_spec(SHORT.get(use, use))
         if spec.kind == "pipeline":
             raise UsageError("a pipeline is no part of another")

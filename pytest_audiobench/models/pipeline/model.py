@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from pytest_audiobench.audio.clip import PlayedAudio, Samples
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import digest, file_digest
 from pytest_audiobench.io.mistakes import Mistakes
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request, Response
@@ -121,13 +121,20 @@ class Part:
             )[0]
         if self._function is None:
             self._function = segmenters.segmenter(self.declaration.use, self.declaration.model)
-        if self.declaration.step == "segment":
-            spans = [(float(start), float(end), str(voice)) for start, end, voice in self._function(question.samples)]
-            if self._voices is not None:
-                spans = self._voices.labelled(question.samples, spans)
-            return Response.of(json.dumps(spans))
         given: Any = question.samples if self.declaration.step != "fuse" else question.messages[0].parts[0]
-        return Response.of(str(self._function(given)))
+        try:
+            result = self._function(given)
+            if self._voices is not None:
+                result = self._voices.labelled(question.samples, list(result))
+        except FatalError:
+            raise
+        except Exception as error:
+            return Response(error=f"{self.declaration.use} raised {type(error).__name__}: {error}")
+        text = result if self.declaration.step != "segment" else _spans_text(result)
+        if not isinstance(text, str):
+            wanted = "a text" if self.declaration.step != "segment" else "[(start, end, voice), …]"
+            return Response(error=f"{self.declaration.use} gave {repr(result)[:80]}, which is not {wanted}")
+        return Response.of(text)
 
     def close(self) -> None:
         if self.model is not None and self._loaded:
@@ -154,7 +161,7 @@ class Pipeline:
         self.budget: Any = None
         self.digest_of: Callable[[Path], str] = file_digest
         mistakes, self._parts = Mistakes(), list[Part]()
-        for declaration in read_pipeline(path):
+        for declaration in read_pipeline(path, mistakes):
             with mistakes.catching(f"{path.name}, {declaration.name}: "):
                 self._parts.append(Part(declaration, path.resolve().parent))
         for part in self._parts:
@@ -268,6 +275,14 @@ class Pipeline:
                 known[key] = response
             responses.append(response)
         return responses
+
+
+def _spans_text(spans: Any) -> str | None:
+    """What a segmenter gave, as JSON; None where it is no list of begin, end and voice."""
+    try:
+        return json.dumps([[float(start), float(end), str(voice)] for start, end, voice in spans])
+    except (TypeError, ValueError):
+        return None
 
 
 def _check_limits(limits: Limits, task: str, spec: str) -> None:

@@ -115,6 +115,7 @@ def test_a_clip_that_is_shorter_than_its_answer_key_says_so(tmp_path: Path) -> N
         ({"duration": "3"}, "duration is no number of seconds above 0"),
         ({"duration": -1}, "duration is no number of seconds above 0"),
         ({"num_speakers": "one"}, "num_speakers is no whole number"),
+        ({"num_speakers": -1}, "num_speakers is no whole number"),
         ({"languages": "de"}, "languages is no list of texts"),
         ({"events": {}}, "events is no list"),
         ({"events": ["a meow"]}, "events[0] is no object"),
@@ -147,6 +148,18 @@ def test_all_mistakes_of_all_documents_are_told_at_once(tmp_path: Path) -> None:
     assert len(str(error.value).splitlines()) == 4
     (tmp_path / "clip_000.json").write_text("{", encoding="utf-8")
     with pytest.raises(UsageError, match=r"clip_000.json cannot be read as JSON"):
+        read(tmp_path)
+
+
+def test_of_many_mistakes_ten_are_told_and_who_names_the_others(tmp_path: Path) -> None:
+    write(tmp_path, *(document(f"clip_{number}", duration=None) for number in range(12)))
+    with pytest.raises(UsageError, match=r"\(and 2 more; audiobench soundscape look FOLDER names all\)$"):
+        read(tmp_path)
+
+
+def test_a_name_that_two_clips_have_is_refused_with_both_files(tmp_path: Path) -> None:
+    write(tmp_path, document("a"), document("a"))
+    with pytest.raises(UsageError, match=r"clip_001.json: its clip_id 'a' is that of \S*clip_000.json, too"):
         read(tmp_path)
 
 

@@ -41,6 +41,16 @@ def fails(samples):
     raise RuntimeError("no more memory")
 
 
+def fails_at_long_clips(samples):
+    if len(samples) > 3 * 16_000:
+        raise ValueError("too long")
+    return "a bell"
+
+
+def gives_three(given):
+    return 3
+
+
 def reader(text):
     _note("reader", text)
     return json.dumps([{"type": "sound_event", "start_time": 0, "end_time": 1, "description": "as reported"}])

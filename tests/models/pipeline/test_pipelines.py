@@ -138,10 +138,32 @@ def test_where_one_part_is_exchanged_no_other_is_asked_again(folder, listed):
 
 def test_what_parts_answered_before_one_failed_is_there_for_the_next_run(folder, listed, ask_about, clip):
     broken = folder.pipeline(WHOLE.replace("parts:sounds", "parts:fails"))
-    with pytest.raises(RuntimeError, match="no more memory"):
-        broken.ask([ask_about("List.", clip, task="events")])
+    (response,) = broken.ask([ask_about("List.", clip, task="events")])
+    assert response.error == "describe 1: python:parts:fails raised RuntimeError: no more memory"
     listed(folder.pipeline(WHOLE, run="run-2"))
     assert [folder.count(part) for part in ("voices", "words", "sounds")] == [1, 3, 1]
+
+
+def test_a_part_that_fails_at_one_clip_leaves_the_others_alone(folder, heard, ask_about, clip):
+    short = heard(np.random.RandomState(1).standard_normal(2 * 16_000) * 0.1)
+    pipeline = folder.pipeline(WHOLE.replace("parts:sounds", "parts:fails_at_long_clips"))
+    long, fine = pipeline.ask([ask_about("List.", audio, task="events") for audio in (clip, short)])
+    assert long.error == "describe 1: python:parts:fails_at_long_clips raised ValueError: too long"
+    assert fine.error is None
+
+
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        ("voices", "segment 1: python:parts:gives_three gave 3, which is not [(start, end, voice), …]"),
+        ("words", "transcribe 1: python:parts:gives_three gave 3, which is not a text"),
+        ("sounds", "describe 1: python:parts:gives_three gave 3, which is not a text"),
+    ],
+)
+def test_a_function_that_gives_what_no_part_gives_is_an_error_of_the_clip(folder, ask_about, clip, part, error):
+    pipeline = folder.pipeline(WHOLE.replace(f"parts:{part}", "parts:gives_three"))
+    (response,) = pipeline.ask([ask_about("List.", clip, task="events")])
+    assert response.error == error
 
 
 def test_another_epoch_is_another_question(folder, listed, ask_about, clip):
@@ -214,14 +236,24 @@ def test_all_mistakes_of_a_file_are_named_at_once(folder):
         window_s = -1
         [[describe]]
         prompt = "What?"
+        [[describe]]
+        use = "python:nowhere:f"
         [fuse]
-        use = "nothing"
+        use = "tmplate"
     """
     with pytest.raises(UsageError) as raised:
         folder.pipeline(text)
     sentences = str(raised.value).splitlines()
-    assert len(sentences) == 6
-    for part in ("'silero'", "'onyl'", "only = 'gap'", "window_s = -1", "it has no use", "'nothing' names no model"):
+    assert len(sentences) == 7
+    for part in (
+        "'silero'",
+        "'onyl'",
+        "only = 'gap'",
+        "window_s = -1",
+        "it has no use",
+        "there is no part 'tmplate'; did you mean 'template'?",
+        "python:nowhere:f cannot be imported",
+    ):
         assert any(part in sentence for sentence in sentences), part
 
 
