@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
@@ -46,6 +47,13 @@ def test_hostile_names_notes_and_errors_are_shown_literally(runs: Any, opened: A
     assert page.page.locator("h1").inner_text().startswith(bad)
     assert bad in page.page.locator("#troubles").inner_text()
     assert bad in page.page.locator("#verdicts").inner_text()
+
+
+def test_the_command_can_be_copied_into_a_shell(runs: Any, opened: Any) -> None:
+    command = ["pytest", "evals", "-k", "soundscape and brief", "--ab-model=it's=hf:/a b"]
+    page = opened(runs.page(runs.item(0, "one", [RIGHT]), command=command))
+    shown = page.page.locator("#heading code").first.inner_text()
+    assert shlex.split(shown) == command
 
 
 def test_signs_that_show_nothing_or_turn_text_around_are_made_visible(runs: Any, opened: Any) -> None:

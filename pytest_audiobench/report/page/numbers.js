@@ -1,6 +1,9 @@
   const sentence = (text) => (text ? ` ${text[0].toUpperCase()}${text.slice(1)}.` : "");
   const overallText = ({ mark }, word, counts, advice) => [el("strong", {}, `${mark}${sentence(word)}`), sentence(counts), advice ? ` ${advice}` : ""];
 
+  // As a shell reads it, so that it can be copied.
+  const shellWord = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
+
   function drawHeading() {
     const models = data.models.map((model, number) =>
       el("div", {}, el("strong", {}, visible(model.alias)), model.spec === model.alias ? "" : ` ${visible(model.spec)}`,
@@ -18,7 +21,7 @@
         [data.models.length === 1 ? "Model" : "Models", el("div", {}, models)],
         ["Baseline", data.changes && data.changes.baseline.length ? el("div", {}, data.changes.baseline.map(([name, value], number) =>
           [number ? el("span", { class: "soft" }, ` · ${name} `) : null, number ? visible(value) : el("strong", {}, visible(value))])) : null],
-        ["Command", el("code", {}, visible(data.command.join(" ")))],
+        ["Command", el("code", {}, visible(data.command.map(shellWord).join(" ")))],
       ]),
       isBelow || ["good", "plain"].includes(verdict.tone) ? "" : el("p", { class: `banner ${verdict.tone}`, role: "note" }, overallText(verdict, verdict.word, verdict.counts, verdict.advice)),
       ...data.banners.map((banner) => el("p", { class: `banner ${banner.tone}`, role: "note" }, SIGNS[banner.tone], banner.text)));
