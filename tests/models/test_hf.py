@@ -195,7 +195,7 @@ def test_a_folder_that_is_not_there_says_what_would_be(tmp_path):
 
 def test_a_name_that_is_not_in_the_local_cache_says_so():
     pytest.importorskip("huggingface_hub", reason="huggingface_hub is not installed")
-    with pytest.raises(UsageError, match="neither a folder nor in the local Hugging Face cache"):
+    with pytest.raises(UsageError, match="neither a path nor in the local Hugging Face cache"):
         HfModel("nobody/nothing-of-the-kind").fingerprint()
 
 
