@@ -561,8 +561,15 @@ def main(folder: str, first: str, last: str) -> None:
             door, how, result = outcome(whole, work, seed, rows)
             print(json.dumps({"seed": seed, "door": door, "how": how, "outcome": result}), file=file)
         faulthandler.cancel_dump_traceback_later()
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        print(json.dumps({"peak_bytes": peak}), file=file)
+        print(json.dumps({"peak_bytes": _peak_bytes()}), file=file)
+
+
+def _peak_bytes() -> int:
+    # On Linux a child's ru_maxrss starts at its parent's, which may have loaded torch; VmHWM is the child's own.
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(status.read_text().partition("VmHWM:")[2].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 if __name__ == "__main__":
