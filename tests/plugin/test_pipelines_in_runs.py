@@ -5,22 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.models.pipeline.parts import PIPELINE
+
 PARTS = Path(__file__).parents[1] / "models" / "pipeline" / "parts.py"
 SCENES = """
 from pytest_audiobench import dataset, protocol
 
 def test_scenes(evaluate):
     evaluate(dataset("soundscape_scenes", scenes=2), protocol("soundscape", encoder="static"))
-"""
-PIPELINE = """
-[segment]
-use = "python:parts:voices"
-[transcribe]
-use = "python:parts:words"
-[describe]
-use = "python:parts:sounds"
-[fuse]
-use = "template"
 """
 
 

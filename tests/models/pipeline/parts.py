@@ -4,6 +4,17 @@ import json
 from pathlib import Path
 
 LOG = Path(__file__).with_name("asked.jsonl")
+PIPELINE = """
+[segment]
+use = "python:parts:voices"
+[transcribe]
+use = "python:parts:words"
+[describe]
+use = "python:parts:sounds"
+[fuse]
+use = "template"
+"""
+"""Of parts that are all here."""
 
 
 def _note(part, what):

@@ -14,18 +14,9 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.evaluation.answer_store import Store
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.spec import parse_spec
+from tests.models.pipeline.parts import PIPELINE
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "examples" / "pipelines").glob("*.toml"))
-WHOLE = """
-[segment]
-use = "python:parts:voices"
-[transcribe]
-use = "python:parts:words"
-[describe]
-use = "python:parts:sounds"
-[fuse]
-use = "template"
-"""
 
 
 class Folder:
@@ -74,7 +65,7 @@ def listed(ask_about, clip):
 
 
 def test_the_template_writes_each_segment_with_its_words_and_all_that_was_described(folder, listed):
-    events = listed(folder.pipeline(WHOLE))
+    events = listed(folder.pipeline(PIPELINE))
     speech = [(e["start_time"], e["end_time"], e["speaker_id"], e["transcription"]) for e in events[1:]]
     assert events[0] == {
         "type": "sound_event",
@@ -100,13 +91,13 @@ def test_the_template_writes_each_segment_with_its_words_and_all_that_was_descri
 )
 def test_a_part_is_asked_only_where_its_file_says(folder, listed, only, lengths_s):
     bell = f'[[describe]]\nuse = "python:parts:bell"\nonly = "{only}"\n'
-    listed(folder.pipeline(WHOLE.replace("[describe]", f"{bell}[[describe]]")))
+    listed(folder.pipeline(PIPELINE.replace("[describe]", f"{bell}[[describe]]")))
     assert [frames / 16_000 for part, frames in folder.asked if part == "bell"] == lengths_s
 
 
 @pytest.mark.parametrize(("gate", "times"), [("sounds", 1), ("words", 0)])
 def test_music_is_described_where_an_earlier_part_reports_some(folder, listed, gate, times):
-    text = WHOLE.replace("[describe]", "[[describe]]").replace("parts:sounds", f"parts:{gate}")
+    text = PIPELINE.replace("[describe]", "[[describe]]").replace("parts:sounds", f"parts:{gate}")
     music = '[[describe]]\nuse = "python:parts:bell"\nonly = "music"\ntype = "music"\n'
     events = listed(folder.pipeline(text.replace("[fuse]", f"{music}[fuse]")))
     assert folder.count("bell") == times
@@ -115,38 +106,38 @@ def test_music_is_described_where_an_earlier_part_reports_some(folder, listed, g
 
 def test_overlapped_speech_that_is_transcribed_again_has_the_later_words(folder, listed):
     again = '[[transcribe]]\nuse = "python:parts:other_words"\nonly = "overlaps"\n'
-    text = WHOLE.replace("[transcribe]", "[[transcribe]]").replace("[describe]", f"{again}[describe]")
+    text = PIPELINE.replace("[transcribe]", "[[transcribe]]").replace("[describe]", f"{again}[describe]")
     words = [event.get("transcription") for event in listed(folder.pipeline(text))[1:]]
     assert words == ["other words", "other words", "so many words"]
 
 
 def test_long_spans_are_played_in_windows_and_their_words_joined(folder, listed):
-    events = listed(folder.pipeline(WHOLE.replace('parts:words"', 'parts:words"\nwindow_s = 0.5')))
+    events = listed(folder.pipeline(PIPELINE.replace('parts:words"', 'parts:words"\nwindow_s = 0.5')))
     # Both segments hold the half second from 1.0 s on, which is asked about once.
     assert folder.count("words") == 5
     assert {event["transcription"] for event in events[1:]} == {"so many words so many words"}
 
 
 def test_where_one_part_is_exchanged_no_other_is_asked_again(folder, listed):
-    before = listed(folder.pipeline(WHOLE))
+    before = listed(folder.pipeline(PIPELINE))
     assert [folder.count(part) for part in ("voices", "words", "sounds")] == [1, 3, 1]
-    after = listed(folder.pipeline(WHOLE.replace("parts:words", "parts:other_words"), run="run-2"))
+    after = listed(folder.pipeline(PIPELINE.replace("parts:words", "parts:other_words"), run="run-2"))
     assert [folder.count(part) for part in ("voices", "words", "sounds", "other_words")] == [1, 3, 1, 3]
     assert [event["start_time"] for event in before] == [event["start_time"] for event in after]
     assert after[1]["transcription"] == "other words"
 
 
 def test_what_parts_answered_before_one_failed_is_there_for_the_next_run(folder, listed, ask_about, clip):
-    broken = folder.pipeline(WHOLE.replace("parts:sounds", "parts:fails"))
+    broken = folder.pipeline(PIPELINE.replace("parts:sounds", "parts:fails"))
     (response,) = broken.ask([ask_about("List.", clip, task="events")])
     assert response.error == "describe 1: python:parts:fails raised RuntimeError: no more memory"
-    listed(folder.pipeline(WHOLE, run="run-2"))
+    listed(folder.pipeline(PIPELINE, run="run-2"))
     assert [folder.count(part) for part in ("voices", "words", "sounds")] == [1, 3, 1]
 
 
 def test_a_part_that_fails_at_one_clip_leaves_the_others_alone(folder, heard, ask_about, clip):
     short = heard(np.random.RandomState(1).standard_normal(2 * 16_000) * 0.1)
-    pipeline = folder.pipeline(WHOLE.replace("parts:sounds", "parts:fails_at_long_clips"))
+    pipeline = folder.pipeline(PIPELINE.replace("parts:sounds", "parts:fails_at_long_clips"))
     long, fine = pipeline.ask([ask_about("List.", audio, task="events") for audio in (clip, short)])
     assert long.error == "describe 1: python:parts:fails_at_long_clips raised ValueError: too long"
     assert fine.error is None
@@ -161,7 +152,7 @@ def test_a_part_that_fails_at_one_clip_leaves_the_others_alone(folder, heard, as
     ],
 )
 def test_a_function_that_gives_what_no_part_gives_is_an_error_of_the_clip(folder, ask_about, clip, part, error):
-    pipeline = folder.pipeline(WHOLE.replace(f"parts:{part}", "parts:gives_three"))
+    pipeline = folder.pipeline(PIPELINE.replace(f"parts:{part}", "parts:gives_three"))
     (response,) = pipeline.ask([ask_about("List.", clip, task="events")])
     assert response.error == error
 
@@ -169,14 +160,14 @@ def test_a_function_that_gives_what_no_part_gives_is_an_error_of_the_clip(folder
 def test_another_epoch_is_another_question(folder, listed, ask_about, clip):
     from dataclasses import replace
 
-    pipeline, ask = folder.pipeline(WHOLE), ask_about("List.", clip, task="events")
+    pipeline, ask = folder.pipeline(PIPELINE), ask_about("List.", clip, task="events")
     pipeline.ask([ask])
     pipeline.ask([ask._replace(request=replace(ask.request, epoch=1))])
     assert folder.count("sounds") == 2
 
 
 def test_a_model_of_texts_reads_the_task_and_the_reports(folder, listed):
-    (event,) = listed(folder.pipeline(WHOLE.replace('"template"', '"python:parts:reader"')), prompt="The format.")
+    (event,) = listed(folder.pipeline(PIPELINE.replace('"template"', '"python:parts:reader"')), prompt="The format.")
     assert event["description"] == "as reported"
     (text,) = (text for part, text in folder.asked if part == "reader")
     assert text.startswith("The format.\n\nYou cannot hear the clip.")
@@ -189,7 +180,7 @@ def test_a_model_of_texts_reads_the_task_and_the_reports(folder, listed):
 
 def test_the_model_that_fuses_is_sent_no_audio(folder, stranger, ask_about, clip):
     server = stranger()
-    text = WHOLE.replace('"template"', f'"http:{server.url}"')
+    text = PIPELINE.replace('"template"', f'"http:{server.url}"')
     pipeline = folder.pipeline(text)
     pipeline.ask([ask_about("List.", clip, task="events")])
     pipeline.close()
@@ -201,15 +192,15 @@ def test_the_model_that_fuses_is_sent_no_audio(folder, stranger, ask_about, clip
 
 def test_its_identity_is_that_of_its_parts_and_of_what_they_are_asked(folder):
     texts = [
-        WHOLE,
-        WHOLE.replace("parts:words", "parts:other_words"),
-        WHOLE.replace('parts:sounds"', 'parts:sounds"\nprompt = "What is it?"'),
-        WHOLE.replace('parts:sounds"', 'parts:sounds"\nonly = "gaps"'),
-        WHOLE.replace('"template"', '"python:parts:reader"'),
+        PIPELINE,
+        PIPELINE.replace("parts:words", "parts:other_words"),
+        PIPELINE.replace('parts:sounds"', 'parts:sounds"\nprompt = "What is it?"'),
+        PIPELINE.replace('parts:sounds"', 'parts:sounds"\nonly = "gaps"'),
+        PIPELINE.replace('"template"', '"python:parts:reader"'),
     ]
     identities = [json.dumps(dict(folder.pipeline(text).fingerprint())) for text in texts]
     assert len(set(identities)) == len(texts)
-    assert json.dumps(dict(folder.pipeline(WHOLE).fingerprint())) == identities[0]
+    assert json.dumps(dict(folder.pipeline(PIPELINE).fingerprint())) == identities[0]
 
 
 def test_other_weights_that_tell_voices_apart_are_another_pipeline(folder):
@@ -217,7 +208,7 @@ def test_other_weights_that_tell_voices_apart_are_another_pipeline(folder):
     identities = []
     for weights in (b"some", b"other"):
         (folder.path / "model.safetensors").write_bytes(weights)
-        pipeline = folder.pipeline(WHOLE.replace("voices", f'voices"\nvoices = "{folder.path.as_posix()}'))
+        pipeline = folder.pipeline(PIPELINE.replace("voices", f'voices"\nvoices = "{folder.path.as_posix()}'))
         identities.append(dict(pipeline.fingerprint()))
     changed = {name for name, value in identities[0].items() if identities[1][name] != value}
     assert changed == {"1 segment 1"}
@@ -266,7 +257,7 @@ def test_all_mistakes_of_a_file_are_named_at_once(folder):
         ('[describe]\nuse = "python:nowhere:f"\n[fuse]\nuse = "template"', "cannot be imported"),
         ('[describe]\nuse = "python:parts:f"\n[fuse]\nuse = "template"', "has no function 'f'"),
         ('[describe]\nuse = "pipeline:other.toml"\n[fuse]\nuse = "template"', "no part of another"),
-        (WHOLE.replace("voices", 'voices"\nvoices = "nowhere'), "nowhere has no model.safetensors"),
+        (PIPELINE.replace("voices", 'voices"\nvoices = "nowhere'), "nowhere has no model.safetensors"),
         ("[fuse", "not TOML"),
     ],
 )
@@ -276,7 +267,7 @@ def test_a_file_that_is_no_pipeline_is_refused(folder, text, problem):
 
 
 def test_a_library_that_a_part_needs_is_named_before_anything_is_asked(folder):
-    pipeline = folder.pipeline(WHOLE.replace("python:parts:voices", "sortformer"))
+    pipeline = folder.pipeline(PIPELINE.replace("python:parts:voices", "sortformer"))
     assert "nemo_toolkit is not installed" in pipeline.missing_parts()
 
 
