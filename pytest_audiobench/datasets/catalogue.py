@@ -38,7 +38,7 @@ OWN = frozenset(LOADERS)
 
 PERTURBATIONS = {
     "audiobench": "datasets.perturbations.catalogue:audiobench_perturbations",
-    "controls": "datasets.perturbations.interventions:controls",
+    "controls": "datasets.perturbations.controls:controls",
     "early_answering": "datasets.perturbations.reasoning:early_answering",
     "injections": "datasets.perturbations.injections:injections",
     "ladder": "datasets.perturbations.catalogue:ladder",

@@ -52,6 +52,8 @@ class Requirements:
         """What its code declares, beside the files."""
         self.drawn = False
         """Whether its evaluations are draws: controls that thresholds apply to all the same."""
+        self.perturbed = False
+        """Whether ``--ab-perturbations`` changed its samples: what is required is of the eval as it is."""
         self._baseline: BaselineComparison | None = None
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
@@ -239,6 +241,8 @@ class Requirements:
 
     def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
+        if self.perturbed:
+            return []
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
         control = control and not self.drawn
         # A control is covered only by a rule that names it.
