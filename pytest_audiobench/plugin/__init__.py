@@ -58,6 +58,13 @@ def pytest_configure(config: pytest.Config) -> None:
         check_root(config)
     options.check_names(config)
     given = options.read_options(config)
+    if perturbations := options.perturbations_of(config):
+        from pytest_audiobench.plugin.error_mapping import user_errors
+
+        with user_errors():
+            from pytest_audiobench.datasets.perturbations.catalogue import with_clean
+
+            with_clean(perturbations)
     named = given.models != (options.DEFAULT_MODEL,) or given.judges
     if named or hasattr(config, "workerinput") or given.devices:
         from pytest_audiobench.plugin import error_mapping, workers
@@ -110,12 +117,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
     if names := options.perturbations_of(metafunc.config):
-        from pytest_audiobench.plugin.error_mapping import user_errors
+        from pytest_audiobench.datasets.perturbations.catalogue import with_clean
 
-        with user_errors():
-            from pytest_audiobench.datasets.perturbations.catalogue import with_clean
-
-            names = with_clean(names)
+        names = with_clean(names)
         metafunc.parametrize("_audiobench_perturbation", names, ids=names, indirect=True)
     models = options.models_of(metafunc.config)
     if len(models) > 1:
