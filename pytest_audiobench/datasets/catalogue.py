@@ -38,13 +38,13 @@ OWN = frozenset(LOADERS)
 
 PERTURBATIONS = {
     "audiobench": "datasets.perturbations.catalogue:audiobench_perturbations",
-    "controls": "datasets.perturbations.controls:controls",
+    "controls": "datasets.perturbations.interventions:controls",
     "early_answering": "datasets.perturbations.reasoning:early_answering",
     "injections": "datasets.perturbations.injections:injections",
     "ladder": "datasets.perturbations.catalogue:ladder",
     "masks": "datasets.perturbations.interventions:masks",
     "named": "datasets.perturbations.catalogue:named_perturbations",
-    "noises": "datasets.perturbations.interventions:noises",
+    "noises": "datasets.perturbations.catalogue:noises",
     "reasoning_changes": "datasets.perturbations.reasoning:reasoning_changes",
     "renderings": "compat.faithfulness_study.renderings:renderings",
 }

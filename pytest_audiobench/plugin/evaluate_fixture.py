@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import dataset as named_dataset
 from pytest_audiobench.datasets.dataset import Dataset, perturb
-from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
 from pytest_audiobench.errors import (
     AudiobenchError,
     DataNotFound,
@@ -151,6 +150,8 @@ class Evaluator:
             _check_kinds(dataset, protocol)
             if self._perturbation is not None:
                 dataset = self._perturbed(dataset, self._perturbation, alone=name is None)
+                self._requirements.perturbed = self._perturbation != CLEAN
+                control = control or self._requirements.perturbed
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
@@ -168,8 +169,9 @@ class Evaluator:
         """``dataset`` under the perturbation of that name. An eval that has perturbations of its own, or compares
         evaluations of its own, is asked once and as it is.
         """
-        self._requirements.perturbed = name != CLEAN
         if alone and dataset.perturbation is None:
+            from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+
             return perturb(dataset, *named_perturbations(name))
         if name == CLEAN:
             return dataset

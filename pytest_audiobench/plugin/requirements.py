@@ -53,7 +53,7 @@ class Requirements:
         self.drawn = False
         """Whether its evaluations are draws: controls that thresholds apply to all the same."""
         self.perturbed = False
-        """Whether ``--ab-perturbations`` changed its samples: what is required is of the eval as it is."""
+        """Whether its evaluations are controls by ``--ab-perturbations``: what is required is of the eval as it is."""
         self._baseline: BaselineComparison | None = None
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
@@ -223,7 +223,7 @@ class Requirements:
             if ":" in rule.eval and covered and all(covered):
                 why = f"has no effect: {rule.eval} names a control, which no baseline keeps"
                 without_effect += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
-        if not all(record.control for record in records):
+        if self.perturbed or not all(record.control for record in records):
             return without_effect
         plain = [rule for rule in rules if ":" not in rule.eval]
         declared = [threshold.text for rule in plain for threshold in rule.require]
@@ -241,8 +241,6 @@ class Requirements:
 
     def _thresholds(self, eval_: str, control: bool, checked: set[Threshold]) -> list[Threshold]:
         """``checked`` are the thresholds on numbers of the test's own that an earlier result was checked for."""
-        if self.perturbed:
-            return []
         rules = self._session.rules.for_eval(eval_, self._handle.alias)
         control = control and not self.drawn
         # A control is covered only by a rule that names it.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.controls import with_silence, with_swapped_clips, without_audio
+from pytest_audiobench.datasets.perturbations.interventions import with_silence, with_swapped_clips, without_audio
 from pytest_audiobench.metrics.value import Metric
 from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol

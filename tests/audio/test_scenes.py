@@ -15,7 +15,7 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex, ClipFacts
 from pytest_audiobench.audio.scene import Pcm16, Placement
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.controls import controls
+from pytest_audiobench.datasets.perturbations.interventions import controls
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.soundscape.plans import draw
 from pytest_audiobench.errors import AudioError, UsageError

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.controls import with_silence, with_swapped_clips, without_audio
+from pytest_audiobench.datasets.perturbations.interventions import with_silence, with_swapped_clips, without_audio
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError

@@ -12,9 +12,14 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
-from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder
-from pytest_audiobench.datasets.perturbations.controls import controls, with_silence, without_audio
-from pytest_audiobench.datasets.perturbations.interventions import PERCENTS, masks, noises
+from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder, noises
+from pytest_audiobench.datasets.perturbations.interventions import (
+    PERCENTS,
+    controls,
+    masks,
+    with_silence,
+    without_audio,
+)
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError, UsageError

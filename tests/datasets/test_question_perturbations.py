@@ -12,7 +12,7 @@ from pytest_audiobench.audio.clip import ArraySource, Clip
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.perturbations.catalogue import GROUPS, PERTURBATION_CATALOGUE, with_clean
-from pytest_audiobench.datasets.perturbations.questions import fragments, orders, windows
+from pytest_audiobench.datasets.perturbations.interventions import fragments, orders, windows
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample, letter_of
 from pytest_audiobench.errors import UsageError

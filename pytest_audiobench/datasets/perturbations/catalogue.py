@@ -11,6 +11,7 @@ The rungs of one ladder thus differ in the dose and in nothing else: the same no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias, get_args
 
@@ -20,9 +21,15 @@ from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noi
 from pytest_audiobench.audio.edits import codecs
 from pytest_audiobench.audio.edits.masks import Fill
 from pytest_audiobench.datasets.bundled import bundled
-from pytest_audiobench.datasets.perturbations.controls import controls
+from pytest_audiobench.datasets.perturbations.interventions import (
+    ORDERS,
+    WINDOWS_S,
+    controls,
+    fragments,
+    orders,
+    windows,
+)
 from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
-from pytest_audiobench.datasets.perturbations.questions import ORDERS, WINDOWS_S, fragments, orders, windows
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import draw, recordings
 from pytest_audiobench.errors import UsageError
@@ -69,6 +76,15 @@ def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
     if len({rung.name for rung in rungs.values()}) < len(doses):
         raise UsageError(f"ladder({family!r}, …) has a dose twice, to the six digits of a name; give each once")
     return tuple(rungs.values())
+
+
+def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
+    """``noise-20dB``, ``noise-m10dB`` and so on: white noise over the whole clip, as ``ladder("white", …)`` makes it.
+
+    The sounds are those of the ladder; only the name is another. Raises UsageError as it does.
+    """
+    rungs = ladder("white", *snrs_db)
+    return tuple(replace(rung, name=rung.name.replace("white", "noise", 1), family="noise") for rung in rungs)
 
 
 def named_perturbations(*names: str) -> tuple[Perturbation, ...]:

@@ -4,8 +4,7 @@ import pytest
 
 from pytest_audiobench import manifest, perturb
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.controls import controls
-from pytest_audiobench.datasets.perturbations.interventions import masks
+from pytest_audiobench.datasets.perturbations.interventions import controls, masks
 from pytest_audiobench.datasets.perturbations.reasoning import early_answering, reasoning_change, reasoning_changes
 from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
