@@ -37,7 +37,7 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import convert, read_lines
-from pytest_audiobench.records.run import ItemRecord, RunRecord, RuntimeRecord, SuiteRecord
+from pytest_audiobench.records.run import ItemRecord, OrdersRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
 from pytest_audiobench.report.json_lines import encode_line, write_lines
 
@@ -129,8 +129,27 @@ def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
         for part in members:
             scored = part.lines("scored")
             pool.add(part.item, read_lines(scored, ScoredRow) if scored.exists() else ())
-        suites.append(pool.record())
+        suites.append(replace(pool.record(), orders=_orders(members)))
     return suites
+
+
+def _orders(parts: Sequence[Part]) -> list[OrdersRecord]:
+    if not any(part.item.perturbation and part.item.perturbation.family == "order" for part in parts):
+        return []
+    from pytest_audiobench.evaluation.order_figures import OrderedAnswer, order_figures, ordered_answers
+
+    part_of = {id(part.item): part for part in parts}
+
+    def answers(item: ItemRecord) -> Iterator[OrderedAnswer]:
+        part = part_of[id(item)]
+        return ordered_answers(
+            item,
+            read_lines(part.lines("predictions"), PredictionRow),
+            read_lines(part.lines("processed"), ProcessedRow),
+            read_lines(part.lines("scored"), ScoredRow),
+        )
+
+    return order_figures([part.item for part in parts], answers)
 
 
 def _json_text(values: Mapping[str, Any], where: str, **style: Any) -> str:

@@ -65,3 +65,29 @@ def test_an_order_of_nothing_and_an_unknown_name_are_mistakes(run):
     (result.stdout if "oder" in result.stdout.str() else result.stderr).fnmatch_lines(
         ["*no perturbation is named 'oder'*"]
     )
+
+
+def orders_of(suite):
+    (orders,) = suite.last()[0]["suites"][0]["orders"]
+    return orders
+
+
+def test_who_always_says_the_first_option_is_right_by_chance_in_every_order_and_leans_to_its_place(tones):
+    result = tones.run("--ab-perturbations=order", deaf="yes")
+    assert result.ret == 0, result.outlines
+    orders = orders_of(tones)
+    assert (orders["n"], orders["mean"]["value"], orders["worst"]["value"]) == (40, 0.25, 0.25)
+    assert (orders["every"]["value"], orders["same"]["value"], orders["bias"]) == (0.0, 0.0, 0.75)
+    assert {place["letter"]: (place["said"], place["true"]) for place in orders["places"]} == {
+        "A": (1.0, 0.25),
+        **dict.fromkeys("BCD", (0.0, 0.25)),
+    }
+    result.stdout.fnmatch_lines(["*bias to a place: 0.750, said A 100.0 %, B 0.0 %, C 0.0 %, D 0.0 %;*"])
+
+
+def test_who_hears_says_the_same_in_every_order_and_a_sample_that_fails_in_one_is_in_none(tones):
+    assert tones.run("--ab-perturbations=order").ret == 0
+    orders = orders_of(tones)
+    assert (orders["n"], orders["every"]["value"], orders["same"]["value"], orders["bias"]) == (40, 1.0, 1.0, 0.0)
+    tones.run("--ab-perturbations=order", "--ab-refresh", unheard="tone-3")
+    assert orders_of(tones)["n"] == 39
