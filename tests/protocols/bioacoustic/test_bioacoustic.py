@@ -69,6 +69,11 @@ def test_a_samples_own_question_goes_first_and_a_caption_needs_no_labels():
     assert message.parts[1] == QUESTIONS["captioning"]
 
 
+def test_labels_may_stand_an_empty_line_apart():
+    (message,) = bioacoustic(prompt="{spaced_labels}\nWhich?").stages[0].render(sample("dog"), {})
+    assert message.parts[1] == "- dog\n\n- cat\n\n- crow\nWhich?"
+
+
 def test_braces_in_labels_are_harmless():
     asked = bioacoustic(labels=["{question}", "{0}"], prompt="{labels} {question}", system="Listen.")
     system, user = asked.stages[0].render(sample("{0}", question="{labels}?"), {})
@@ -90,7 +95,7 @@ def test_labels_may_lie_in_a_file(tmp_path):
     ("wrong", "complaint"),
     [
         ({"task": "diarization"}, "bioacoustic knows no task 'diarization'; it knows classification, detection"),
-        ({"prompt": "{options}"}, "unknown placeholder {options}; known are {question} and {labels}"),
+        ({"prompt": "{options}"}, "unknown placeholder {options}; known are {question}, {labels} and {spaced_labels}"),
         ({"labels": "/no/such/file"}, "there is no file /no/such/file"),
     ],
 )
