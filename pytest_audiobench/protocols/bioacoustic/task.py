@@ -64,8 +64,9 @@ def bioacoustic(
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
     are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each; ``{spaced_labels}`` has an empty
-    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
-    unknown scorer, task or placeholder, and for labels that cannot be read.
+    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or
+    no, is a classification. Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be
+    read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
