@@ -1,6 +1,6 @@
 """The dummy server: it answers with the digest and the length of the clips that it was sent.
 
-    python serve.py --port 8000
+python serve.py --port 8000
 """
 
 import sys
