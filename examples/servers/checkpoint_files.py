@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def local_folder(checkpoint):
-    """The folder of a checkpoint; one named by a URI (gs://, s3://) is copied once, which needs fsspec and its part."""
+    """The folder of a checkpoint; one named by a URI (gs://, s3://) is copied once, which needs gcsfs or s3fs."""
     if "://" not in checkpoint:
         return Path(checkpoint)
     import fsspec
@@ -22,12 +22,13 @@ def local_folder(checkpoint):
     return folder
 
 
-def digest_of(folder):
-    """A digest of a folder's configuration and weights: what the revision of a checkpoint without commits is."""
+def digest_of(checkpoint):
+    """A digest of a file, or of a folder's settings and weights: the revision of a checkpoint without commits."""
     digest = hashlib.sha256()
-    kinds = {".json", ".yaml", ".yml", ".safetensors", ".pt", ".pth", ".bin"}
-    for file in sorted(path for path in folder.rglob("*") if path.suffix in kinds):
-        digest.update(str(file.relative_to(folder)).encode())
+    kinds = {".json", ".jinja", ".yaml", ".yml", ".safetensors", ".pt", ".pth", ".bin"}
+    files = [checkpoint] if checkpoint.is_file() else checkpoint.rglob("*")
+    for file in sorted(path for path in files if path.suffix in kinds):
+        digest.update(file.name.encode())
         with open(file, "rb") as stream:
             while block := stream.read(1 << 24):
                 digest.update(block)
