@@ -1,4 +1,4 @@
-"""The rule by which BirdNET's scores answer questions, and the launcher with the real model where its wheel is installed."""
+"""The rule by which BirdNET answers questions, and the launcher with the real model where its wheel is installed."""
 
 import importlib.util
 import json
