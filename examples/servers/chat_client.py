@@ -84,7 +84,7 @@ class ChatClient:
         url = options.base_url.rstrip("/")
         self.base_url = url if url.rpartition("/")[2] in ("v1", "openai") else url + "/v1"
         self.model, self.options, self.host = options.model, options, urlsplit(url).hostname or ""
-        self.gemini = self.host == "generativelanguage.googleapis.com" or self.model.startswith("gemini-")
+        self.gemini = self._is_of("generativelanguage.googleapis.com") or self.model.startswith("gemini-")
         try:
             self.key = self._key()
         except SystemExit as refusal:  # which would end this thread alone
@@ -93,19 +93,20 @@ class ChatClient:
         self.opener = urllib.request.build_opener(_NoRedirect, *proxies)
 
     def _key(self):
-        """A provider's own key, from its variable or file; another server gets OPENAI_API_KEY where that is set."""
+        """A provider's own key, from its variable or file; another server gets OpenAI's where that is named."""
         environ = dict(os.environ)
         for variable, name in (("OPENAI_API_KEY", "OPENAI_CFG_PATH"), ("GEMINI_API_KEY", "GEMINI_CFG_PATH")):
             if environ.get(name):
                 environ.setdefault(variable + "_FILE", environ[name])
-        if self.gemini:
+        if self._is_of("generativelanguage.googleapis.com"):
             secret = key("GEMINI_API_KEY", "gemini/cfg", environ) or environ.get("GOOGLE_API_KEY", "").strip() or None
         elif self._is_of("openai.com"):
             secret = key("OPENAI_API_KEY", "openai/cfg", environ)
         elif self._is_of("huggingface.co"):
             secret = key("HF_TOKEN", "huggingface/hf_token", environ)
         else:
-            secret = environ.get("OPENAI_API_KEY", "").strip() or None
+            named = environ.get("OPENAI_API_KEY") or environ.get("OPENAI_API_KEY_FILE")
+            secret = key("OPENAI_API_KEY", "openai/cfg", environ) if named else None
         if secret and urlsplit(self.base_url).scheme != "https" and self.host not in LOOPBACK:
             raise UpstreamError(f"{self.host} would get the key unencrypted; write https://")
         return secret

@@ -2,7 +2,10 @@
 
 import base64
 import json
+import shutil
 import urllib.request
+import wave
+from pathlib import Path
 
 import pytest
 
@@ -27,23 +30,78 @@ def served(tmp_path):
 
 
 @pytest.fixture
-def ask():
-    """GET of a URL, or a question about clips (files of WAV) to the server there: what came back."""
+def fetch():
+    """What a URL answers to a GET, or to a POST of an object."""
 
-    def asked(url, question=None, *clips, **config):
-        if question is None:
-            with urllib.request.urlopen(url, timeout=300) as answer:
-                return json.load(answer)
-        audio = [base64.b64encode(clip.read_bytes()).decode() for clip in clips]
-        item = {
-            "sample_id": "q",
-            "messages": [{"role": "user", "content": question}],
-            "audio_inputs": [{"payload_type": "base64_wav", "data": data, "sample_rate": 16000} for data in audio],
-            "generation_config": {"max_tokens": 32, "temperature": 0.0, **config},
-        }
-        body = json.dumps({"schema_version": "predictions_v1", "requests": [item]}).encode()
-        request = urllib.request.Request(f"{url}/predict", body, {"Content-Type": "application/json"})
+    def fetched(url, content=None):
+        body = None if content is None else json.dumps(content).encode()
+        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=300) as answer:
-            return json.load(answer)["responses"]
+            return json.load(answer)
+
+    return fetched
+
+
+@pytest.fixture
+def ask_all(fetch):
+    """Several questions (each a text and the WAV files that it is about) in one call; the responses in their order."""
+
+    def asked(url, *questions, **config):
+        items = []
+        for number, (text, *clips) in enumerate(questions):
+            audio = [base64.b64encode(clip.read_bytes()).decode() for clip in clips]
+            items.append(
+                {
+                    "sample_id": str(number),
+                    "messages": [{"role": "user", "content": text}],
+                    "audio_inputs": [{"payload_type": "base64_wav", "data": d, "sample_rate": 16000} for d in audio],
+                    "generation_config": {"max_tokens": 32, "temperature": 0.0, **config},
+                }
+            )
+        reply = fetch(f"{url}/predict", {"schema_version": "predictions_v1", "requests": items})
+        responses = {response["sample_id"]: response for response in reply["responses"]}
+        return [responses[item["sample_id"]] for item in items]
 
     return asked
+
+
+@pytest.fixture
+def ask(ask_all):
+    """One question about clips, and its response."""
+    return lambda url, text, *clips, **config: ask_all(url, (text, *clips), **config)[0]
+
+
+@pytest.fixture
+def clip(tmp_path):
+    """Makes a WAV file of so many samples at 16 kHz."""
+
+    def make(samples):
+        file = tmp_path / f"{samples}.wav"
+        with wave.open(str(file), "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(16000)
+            sound.writeframes(
+                b"".join((17 * i % 4001 - 2000).to_bytes(2, "little", signed=True) for i in range(samples))
+            )
+        return file
+
+    return make
+
+
+@pytest.fixture
+def run_evals(pytester, clip):
+    """Runs one eval of four clips, with these options; pytest's result."""
+
+    def run(*options, protocol="multiple_choice()"):
+        rows = []
+        for samples in (1000, 2000, 3000, 4000):
+            file = shutil.copy(clip(samples), pytester.path)
+            question = {"question": "How long?", "choices": ["short", "long"], "answer": "short"}
+            rows.append({"id": str(samples), "audio": Path(file).name, **question})
+        (pytester.path / "clips.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        code = f"def test_clips(evaluate):\n    evaluate(manifest('clips.jsonl'), {protocol})\n"
+        pytester.makepyfile(f"from pytest_audiobench import *\n\n{code}")
+        return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options)
+
+    return run
