@@ -30,45 +30,49 @@ def served(tmp_path):
 
 
 @pytest.fixture
-def fetch():
-    """What a URL answers to a GET, or to a POST of an object."""
+def ask():
+    """GET of a URL, or a question about clips (files of WAV) to the server there: what came back."""
 
-    def fetched(url, content=None):
-        body = None if content is None else json.dumps(content).encode()
-        request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    def asked(url, question=None, *clips, **config):
+        if question is None:
+            with urllib.request.urlopen(url, timeout=300) as answer:
+                return json.load(answer)
+        audio = [base64.b64encode(clip.read_bytes()).decode() for clip in clips]
+        item = {
+            "sample_id": "q",
+            "messages": [{"role": "user", "content": question}],
+            "audio_inputs": [{"payload_type": "base64_wav", "data": data, "sample_rate": 16000} for data in audio],
+            "generation_config": {"max_tokens": 32, "temperature": 0.0, **config},
+        }
+        body = json.dumps({"schema_version": "predictions_v1", "requests": [item]}).encode()
+        request = urllib.request.Request(f"{url}/predict", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=300) as answer:
-            return json.load(answer)
-
-    return fetched
-
-
-@pytest.fixture
-def ask_all(fetch):
-    """Several questions (each a text and the WAV files that it is about) in one call; the responses in their order."""
-
-    def asked(url, *questions, **config):
-        items = []
-        for number, (text, *clips) in enumerate(questions):
-            audio = [base64.b64encode(clip.read_bytes()).decode() for clip in clips]
-            items.append(
-                {
-                    "sample_id": str(number),
-                    "messages": [{"role": "user", "content": text}],
-                    "audio_inputs": [{"payload_type": "base64_wav", "data": d, "sample_rate": 16000} for d in audio],
-                    "generation_config": {"max_tokens": 32, "temperature": 0.0, **config},
-                }
-            )
-        reply = fetch(f"{url}/predict", {"schema_version": "predictions_v1", "requests": items})
-        responses = {response["sample_id"]: response for response in reply["responses"]}
-        return [responses[item["sample_id"]] for item in items]
+            return json.load(answer)["responses"]
 
     return asked
 
 
 @pytest.fixture
-def ask(ask_all):
-    """One question about clips, and its response."""
-    return lambda url, text, *clips, **config: ask_all(url, (text, *clips), **config)[0]
+def ask_all():
+    """Several questions in one call, each a text and the clip that it is about; the responses in their order."""
+
+    def asked(url, *questions):
+        items = [
+            {
+                "sample_id": str(number),
+                "messages": [{"role": "user", "content": text}],
+                "audio_inputs": [{"payload_type": "base64_wav", "data": data, "sample_rate": 16000}],
+                "generation_config": {"max_tokens": 32},
+            }
+            for number, (text, clip) in enumerate(questions)
+            for data in [base64.b64encode(clip.read_bytes()).decode()]
+        ]
+        body = json.dumps({"schema_version": "predictions_v1", "requests": items}).encode()
+        request = urllib.request.Request(f"{url}/predict", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            return sorted(json.load(answer)["responses"], key=lambda response: int(response["sample_id"]))
+
+    return asked
 
 
 @pytest.fixture

@@ -61,16 +61,16 @@ def test_the_proxy_keeps_the_contract_before_a_server_and_as_a_stub(proxy, serve
     assert audiobench(["check-server", served(f"{sys.executable} {SERVE} --port {{port}} --stub")]) == 0
 
 
-def test_the_variable_of_the_stub_needs_no_server(proxy, ask, fetch, upstream):
+def test_the_variable_of_the_stub_needs_no_server(proxy, ask, upstream):
     url = proxy(OPENAI_PROXY_STUB="1", OPENAI_BASE_URL=None)
-    assert fetch(f"{url}/info")["load_status"] == "stub"
-    assert ask(url, "Hello?")["predictions"][0].startswith("dummy ")
+    assert ask(f"{url}/info")["load_status"] == "stub"
+    assert ask(url, "Hello?")[0]["predictions"][0].startswith("dummy ")
     assert not upstream.calls
 
 
 def test_clips_go_where_their_places_are_and_arrive_bit_for_bit(proxy, ask, clip, upstream):
     clips = [clip(1000), clip(2000)]
-    reply = ask(proxy(), f"First {PLACE} then {PLACE}\nWhich is longer?", *clips)
+    (reply,) = ask(proxy(), f"First {PLACE} then {PLACE}\nWhich is longer?", *clips)
     assert reply["predictions"] == ["1000 2000"]
     kinds = [part["type"] for part in content_of(upstream.calls[0])]
     assert kinds == ["text", "input_audio", "text", "input_audio", "text"]
@@ -89,7 +89,7 @@ def test_settings_go_up_and_usage_and_finish_reason_come_down(proxy, ask, clip, 
     upstream.behave = lambda call: talk.Reply(
         talk.completion("a wren", finish="length", prompt=77, completion_tokens=5)
     )
-    reply = ask(proxy(), f"{PLACE} Who sings?", clip(1000), top_p=0.5, length=3)
+    (reply,) = ask(proxy(), f"{PLACE} Who sings?", clip(1000), top_p=0.5, length=3)
     assert reply["predictions"] == ["a wren"]
     assert (reply["finish_reason"], reply["usage"]) == ("length", {"prompt_tokens": 77, "completion_tokens": 5})
     sent = {name: value for name, value in upstream.calls[0].body.items() if name != "messages"}
@@ -99,13 +99,13 @@ def test_settings_go_up_and_usage_and_finish_reason_come_down(proxy, ask, clip, 
 def test_a_busy_server_is_asked_again_when_it_wants_to_be(proxy, ask, upstream, talk):
     busy = talk.Reply({"error": "slow down"}, status=429, headers={"Retry-After": "0"})
     upstream.behave = lambda call: busy if call.number < 2 else None
-    reply = ask(proxy(), "Hello?")
+    (reply,) = ask(proxy(), "Hello?")
     assert (reply["error"], len(upstream.calls)) == (None, 3)
 
 
 def test_a_server_that_stays_busy_becomes_the_items_error(proxy, ask, upstream, talk):
     upstream.behave = lambda call: talk.Reply({"error": "slow down"}, status=503, headers={"Retry-After": "0"})
-    reply = ask(proxy(OPENAI_PROXY_RETRIES="1"), "Hello?")
+    (reply,) = ask(proxy(OPENAI_PROXY_RETRIES="1"), "Hello?")
     assert reply["predictions"] == []
     assert "503" in reply["error"]
     assert "tried 2 times" in reply["error"]
@@ -114,7 +114,7 @@ def test_a_server_that_stays_busy_becomes_the_items_error(proxy, ask, upstream, 
 @pytest.mark.parametrize("later", ["86400", "Fri, 31 Dec 2199 23:59:59 GMT"])
 def test_a_server_that_wants_to_be_left_alone_for_long_is(proxy, ask, upstream, talk, later):
     upstream.behave = lambda call: talk.Reply({}, status=429, headers={"Retry-After": later})
-    reply = ask(proxy(), "Hello?")
+    (reply,) = ask(proxy(), "Hello?")
     assert "asks to be left alone for" in reply["error"]
     assert len(upstream.calls) == 1
 
@@ -122,17 +122,17 @@ def test_a_server_that_wants_to_be_left_alone_for_long_is(proxy, ask, upstream, 
 @pytest.mark.parametrize("status", [400, 401, 404])
 def test_a_refusal_is_not_repeated(proxy, ask, upstream, talk, status):
     upstream.behave = lambda call: talk.Reply({"error": "no"}, status=status)
-    reply = ask(proxy(), "Hello?")
+    (reply,) = ask(proxy(), "Hello?")
     assert f"127.0.0.1 says {status}" in reply["error"]
     assert len(upstream.calls) == 1
 
 
-def test_a_key_that_the_server_says_back_is_not_repeated(proxy, ask, fetch, upstream, talk, tmp_path):
+def test_a_key_that_the_server_says_back_is_not_repeated(proxy, ask, upstream, talk, tmp_path):
     upstream.behave = lambda call: talk.Reply({"error": call.headers["authorization"]}, status=401)
     url = proxy(OPENAI_API_KEY=SECRET)
-    reply = ask(url, "Hello?")
+    (reply,) = ask(url, "Hello?")
     assert "Bearer [key]" in reply["error"]
-    assert SECRET not in str(fetch(f"{url}/info"))
+    assert SECRET not in str(ask(f"{url}/info"))
     logs = [file.read_text() for file in tmp_path.rglob("*.log")]
     assert logs
     assert not any(SECRET in log for log in logs)
@@ -141,7 +141,7 @@ def test_a_key_that_the_server_says_back_is_not_repeated(proxy, ask, fetch, upst
 def test_a_key_is_sent_to_no_other_host(proxy, ask, upstream, talk):
     other = talk.Peer()
     upstream.behave = lambda call: talk.Reply({}, status=307, headers={"Location": f"{other.url}/chat/completions"})
-    reply = ask(proxy(OPENAI_API_KEY=SECRET), "Hello?")
+    (reply,) = ask(proxy(OPENAI_API_KEY=SECRET), "Hello?")
     other.stop()
     assert "307" in reply["error"]
     assert not other.calls
@@ -195,11 +195,11 @@ def test_a_question_that_fails_leaves_the_others_in_their_places(proxy, ask_all,
 def test_an_answer_that_ran_out_of_tokens_is_empty_and_one_without_a_text_is_asked_again(proxy, ask, upstream, talk):
     url = proxy()
     upstream.behave = lambda call: talk.Reply(talk.completion(None, finish="length"))
-    reply = ask(url, "Hello?")
+    (reply,) = ask(url, "Hello?")
     assert (reply["predictions"], reply["finish_reason"], reply["error"]) == ([""], "length", None)
     upstream.calls.clear()
     upstream.behave = lambda call: talk.Reply(talk.completion(None if not call.number else "late"))
-    assert ask(url, "Hello?")["predictions"] == ["late"]
+    assert ask(url, "Hello?")[0]["predictions"] == ["late"]
 
 
 def test_gemini_gets_room_for_its_thoughts(proxy, ask, upstream):
@@ -208,14 +208,14 @@ def test_gemini_gets_room_for_its_thoughts(proxy, ask, upstream):
     assert upstream.calls[0].body["reasoning_effort"] == "low"
 
 
-def test_more_fields_are_added_and_taken_out(proxy, ask, fetch, upstream):
+def test_more_fields_are_added_and_taken_out(proxy, ask, upstream):
     url = proxy(OPENAI_PROXY_EXTRA_BODY='{"max_completion_tokens": 9, "max_tokens": null, "temperature": null}')
     ask(url, "Hello?")
     assert {name: value for name, value in upstream.calls[0].body.items() if name != "messages"} == {
         "model": "tiny",
         "max_completion_tokens": 9,
     }
-    assert "asked in the way" in fetch(f"{url}/info")["model_revision"]
+    assert "asked in the way" in ask(f"{url}/info")["model_revision"]
 
 
 def test_a_system_prompt_is_only_added_where_the_question_has_none(proxy, ask, upstream):
@@ -223,7 +223,7 @@ def test_a_system_prompt_is_only_added_where_the_question_has_none(proxy, ask, u
     assert [message["role"] for message in upstream.calls[0].body["messages"]] == ["system", "user"]
 
 
-def test_vllm_is_asked_by_its_variables_with_data_urls(proxy, ask, fetch, clip, upstream):
+def test_vllm_is_asked_by_its_variables_with_data_urls(proxy, ask, clip, upstream):
     url = proxy(
         OPENAI_BASE_URL=None,
         OPENAI_MODEL=None,
@@ -235,7 +235,7 @@ def test_vllm_is_asked_by_its_variables_with_data_urls(proxy, ask, fetch, clip, 
         VLLM_EXTRA_BODY_JSON='{"top_k": 1}',
         VLLM_ADAPTER_MAX_AUDIO_SECONDS="0.05",
     )
-    reply = ask(url, f"{PLACE} Who sings?", clip(16000))
+    (reply,) = ask(url, f"{PLACE} Who sings?", clip(16000))
     assert reply["error"] is None
     body = upstream.calls[0].body
     assert (body["model"], body["modalities"], body["top_k"]) == ("Qwen/Qwen3-Omni-30B-A3B-Instruct", ["text"], 1)
@@ -243,7 +243,7 @@ def test_vllm_is_asked_by_its_variables_with_data_urls(proxy, ask, fetch, clip, 
     assert head == "data:audio/wav;base64"
     with wave.open(io.BytesIO(base64.b64decode(data))) as sound:
         assert sound.getnframes() == 800
-    info = fetch(f"{url}/info")
+    info = ask(f"{url}/info")
     assert info["model_revision"].startswith("r1 at 127.0.0.1")
     assert info["model_revision"].endswith("first 0.05 s")
 
