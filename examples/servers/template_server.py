@@ -89,7 +89,8 @@ class Dummy(Model):
             digest.update(array("f", samples).tobytes())
         heard = [f"{len(samples) / rate_hz:.2f} s at {rate_hz} Hz" for samples, rate_hz in question["audio"]]
         text = f"dummy {digest.hexdigest()[:12]}: {', '.join(heard) or 'no audio'}"
-        return text, "stop", {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        usage = {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        return text, "stop", None if self.load_status == "stub" else usage  # a stub's hearing proves nothing
 
 
 class Refused(Exception):

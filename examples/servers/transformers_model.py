@@ -3,7 +3,7 @@
 from itertools import groupby
 from pathlib import Path
 
-from checkpoint_files import digest_of
+from checkpoint_files import digest_of, local_folder
 from template_server import PLACEHOLDER, Model
 
 MAX_TOKENS = 256  # where a question does not say how many
@@ -29,7 +29,7 @@ class TransformersModel(Model):
         import torch
         import transformers
 
-        where, options = self.options.checkpoint, self.options
+        where, options = str(local_folder(self.options.checkpoint)), self.options
         source = {"revision": options.checkpoint_revision, "local_files_only": Path(where).is_dir()}
         source["trust_remote_code"] = options.trust_remote_code
         self.processor = self.load_processor(transformers, where, source)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from checkpoint_files import digest_of
+from checkpoint_files import digest_of, local_folder
 from template_server import PLACEHOLDER, Model, main
 
 WINDOW_S = 10
@@ -34,7 +34,7 @@ class NatureLM(Model):
         import torch
         from NatureLM.models import NatureLM
 
-        where, options = self.options.checkpoint, self.options
+        where, options = str(local_folder(self.options.checkpoint)), self.options
         self.device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         chosen = {"llama_path": options.llama} if options.llama else {}
         # The package's cache takes clips for the same that are equal in a thousand samples of all.
