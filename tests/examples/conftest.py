@@ -53,7 +53,19 @@ def ask():
 
 
 @pytest.fixture
-def ask_all():
+def post():
+    """POST of an object to a URL: the object that came back."""
+
+    def posted(url, content):
+        request = urllib.request.Request(url, json.dumps(content).encode(), {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=300) as answer:
+            return json.load(answer)
+
+    return posted
+
+
+@pytest.fixture
+def ask_all(post):
     """Several questions in one call, each a text and the clip that it is about; the responses in their order."""
 
     def asked(url, *questions):
@@ -67,10 +79,8 @@ def ask_all():
             for number, (text, clip) in enumerate(questions)
             for data in [base64.b64encode(clip.read_bytes()).decode()]
         ]
-        body = json.dumps({"schema_version": "predictions_v1", "requests": items}).encode()
-        request = urllib.request.Request(f"{url}/predict", body, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=300) as answer:
-            return sorted(json.load(answer)["responses"], key=lambda response: int(response["sample_id"]))
+        reply = post(f"{url}/predict", {"schema_version": "predictions_v1", "requests": items})
+        return sorted(reply["responses"], key=lambda response: int(response["sample_id"]))
 
     return asked
 
