@@ -1,7 +1,6 @@
 """The proxy before a real chat server on the loopback: what goes on to it, what comes back, and what stays secret."""
 
 import base64
-import importlib.util
 import io
 import json
 import os
@@ -18,15 +17,6 @@ ROOT = Path(__file__).parents[2]
 SERVE = ROOT / "examples" / "servers" / "openai_proxy" / "serve.py"
 PLACE = "<Audio><AudioHere></Audio>"
 SECRET = "sk-nobody-may-see-this"
-
-
-@pytest.fixture(scope="module")
-def talk():
-    """The chat server of the ``openai:`` tests: its answer to clips is how many samples each has."""
-    spec = importlib.util.spec_from_file_location("chat_peer", ROOT / "tests" / "models" / "openai" / "peer.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
