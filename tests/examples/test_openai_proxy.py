@@ -161,6 +161,10 @@ def test_the_file_of_openais_key_is_not_read_for_another_server(proxy, ask, upst
         ({}, "name the server by OPENAI_BASE_URL and its model by OPENAI_MODEL, or try --stub"),
         ({"OPENAI_BASE_URL": "http://nowhere.example", "OPENAI_API_KEY": SECRET}, "would get the key unencrypted"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9", "OPENAI_API_KEY_FILE": "{file}"}, "is not yours alone"),
+        (
+            {"VLLM_AUDIO_CONTENT_FORMAT": "audio_url"},
+            "clips are sent as input_audio or audio_url_data, not as audio_url",
+        ),
     ],
 )
 def test_a_proxy_that_cannot_ask_says_why_and_ends(tmp_path, variables, said):
