@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -281,7 +282,9 @@ def _parquet_samples(
         holes[data.key] = False
     texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in data.json}
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
-    columns = columns.union(texts_of_json.values(), *data.flags.values()) - {KEY, *data.flags}
+    captured = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
+    columns = columns.union(texts_of_json.values(), *data.flags.values(), data.parts)
+    columns -= {KEY, *data.flags, *captured}
 
     number_of = row_numbers(files) if KEY in holes and not data.key else None
 
@@ -407,6 +410,8 @@ class _Maker:
             return ()
         from pytest_audiobench.audio.edits import trim
 
+        if all(_is_null(one, entry) for one in (self._start, self._end)):
+            return ()
         start_s, end_s = (_number(one, "seconds", entry, choices) for one in (self._start, self._end))
         if not 0 <= start_s < end_s:
             raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
@@ -463,6 +468,11 @@ def _is_empty(written: Template, entry: Entry) -> bool:
     """Whether the column that a template is holds an empty list or nothing."""
     column = written.holes[0].column
     return entry.has_name(column) and entry.raw(column) in (None, "", [])
+
+
+def _is_null(written: Template, entry: Entry) -> bool:
+    """Whether the column that a template is may lack, and has nothing in it."""
+    return written.is_hole and written.holes[0].optional and not entry.has(written.holes[0].column)
 
 
 def _is_there(clip: Clip) -> bool:

@@ -95,6 +95,8 @@ def unfolded(
         entry.split(column, separator)
     for column, names in rows.flags.items():
         entry.gather(column, names)
+    for column, pattern in rows.parts.items():
+        entry.capture(column, pattern)
     if rows.key and entry.has(rows.key):
         key = entry.text(rows.key)
     if key is not None:

@@ -148,6 +148,8 @@ def _process_answer(text: str, steps: Steps) -> Answer:
 
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
+    if task == "open_ended" and not any(sample.truths):
+        return {}  # BirdSet's windows without a bird have no labels there, and are left out of its means
     scores = sample_scores(target_of(sample), answer.value or "", "", task)
     if task == "detection":
         return {f"beans_{name}": value for name, value in scores.items()}
