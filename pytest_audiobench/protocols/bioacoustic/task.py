@@ -129,3 +129,18 @@ def _of_task(task: Task) -> Callable[..., Protocol]:
 
 
 bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")
+
+
+@with_recorded_options
+def bioacoustic_open_ended(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
+    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
+    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
+    return replace(asked, name="bioacoustic_open_ended")
