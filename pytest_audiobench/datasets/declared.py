@@ -293,9 +293,9 @@ def _parquet_samples(
         holes[data.key] = False
     texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in data.json}
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
-    captured = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
+    parts = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
     columns = columns.union(texts_of_json.values(), *data.flags.values(), data.parts)
-    columns -= {KEY, *data.flags, *captured}
+    columns -= {KEY, *data.flags, *parts}
 
     number_of = row_numbers(files) if KEY in holes and not data.key else None
 
@@ -308,7 +308,7 @@ def _parquet_samples(
             raise entry.wrong("has no answer")
         return made
 
-    audio = dict.fromkeys(make.audio_columns, data.rate)
+    audio = dict.fromkeys((column for column in make.audio_columns if column not in parts), data.rate)
     samples: Sequence[Sample] = ParquetSamples(files, columns, sample, where, audio)
     if samples:
         _check_count(declared, case, len(samples), root.folder / pattern)

@@ -138,7 +138,6 @@ def template(text: str, transforms: Mapping[str, Transform] = TRANSFORMS) -> Tem
 
 def filled(text: str, parameters: Mapping[str, str], transforms: Mapping[str, Transform] = TRANSFORMS) -> str:
     """``text`` with its parameters in place, through the transforms that they name: ``data/{track|capitalize}``."""
-
     return _PARAMETER.sub(lambda match: str(_value(match, parameters, transforms)), text)
 
 

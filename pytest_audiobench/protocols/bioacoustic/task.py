@@ -64,10 +64,11 @@ def bioacoustic(
     (BEANS-Zero's evaluator), kept with their defects.
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``synonyms`` are further names that ours understands, each ``"Junco hyemalis = Dark-eyed Junco"``: a label, and
-    what else it is called. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's,
-    never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
-    unknown scorer, task or placeholder, and for labels and synonyms that cannot be read.
+    are. ``synonyms`` are further names that ours understands, each a label and what else it is called:
+    ``"Junco hyemalis = Dark-eyed Junco"``. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each);
+    the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a
+    classification. Raises UsageError for an unknown scorer, task or placeholder, and for labels and synonyms that
+    cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -88,7 +89,11 @@ def bioacoustic(
 
         return _PLACEHOLDER.sub(filled, template)
 
-    family_scorers = [bioacoustic_scorer(task, listed, _pairs(synonyms)), run_scorer(task, listed), score_from_file_scorer(task)]
+    family_scorers = [
+        bioacoustic_scorer(task, listed, _pairs(synonyms)),
+        run_scorer(task, listed),
+        score_from_file_scorer(task),
+    ]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     stage = free_stage(words, system, max_new_tokens)
