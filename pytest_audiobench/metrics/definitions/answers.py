@@ -84,7 +84,12 @@ KINDS = (
             ("token_f1", "higher", SHARE, "f1"): "The mean over samples of 2 × words in common / (words said + words "
             "accepted), repeats counted, the best accepted text of each (SQuAD). An empty answer has 0 against a text "
             "with words.",
-            ("within_tolerance", "higher", SHARE, "within"): "The share of numbers that are as near to the truth as the "
+            (
+                "within_tolerance",
+                "higher",
+                SHARE,
+                "within",
+            ): "The share of numbers that are as near to the truth as the "
             "scorer's tolerance says. An answer without a number is not.",
             ("following", "higher", SHARE, "followed"): "The share of answers that did the task they were asked to "
             "do, by the protocol's own rule for it.",

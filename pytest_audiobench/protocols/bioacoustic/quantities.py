@@ -30,15 +30,33 @@ _UNITS: Mapping[str, Mapping[str, float]] = {
     "": {},
 }
 _UNIT = "khz|hz|kilohertz|hertz|db|decibels?|milliseconds?|m?s|secs?|seconds?|min|minutes?|hours?|percent|times|years?"
-_SMALL = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen"
-).split()
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _WORDS = {word: number for number, word in enumerate(_SMALL)} | {"single": 1, "dozen": 12, "none": 0}
 _WORDS |= {word: 10 * place for place, word in enumerate(_TENS, start=2)}
 _WORD = rf"(?:{'|'.join(_TENS)})[-\s]?(?:{'|'.join(_SMALL[1:10])})|{'|'.join(sorted(_WORDS, key=len, reverse=True))}"
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,12})(?:\.\d{1,12})?(?:e[+-]?\d{1,2}\b)?"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,12})(?:\.\d{1,20})?(?:e[+-]?\d{1,2}\b)?"
 _FIGURE = rf"(?<![\w.,])[-+]?{_DIGITS}"
 _QUANTITY = re.compile(
     rf"""(?P<low>{_FIGURE})\s?(?P<low_unit>(?:{_UNIT})\b|%)?\s{{0,2}}(?:-|–|—|\bto\b|(?P<and>\band\b))\s{{0,2}}
@@ -127,6 +145,8 @@ def _quantities(body: str, unit: Unit) -> Iterator[tuple[int, float, int]]:
             if low_unit != high_unit and not {low_unit, high_unit} <= factors.keys():
                 continue
             low, high = _figure(match["low"]), _figure(match["high"])
+            if not match["low_unit"] and low > high:
+                low_unit = unit.lower()  # "500 to 1.5 kHz"
             scale = factors.get(low_unit, 1.0) / factors.get(high_unit, 1.0)
             numbers = [((low * scale + high) / 2, high_unit)]
         elif match["one"]:
@@ -156,7 +176,7 @@ _ERRORS: Mapping[Unit, str] = {"": "absolute_error", "Hz": "absolute_error_hz", 
 
 
 def number_scorer(unit: Unit, tolerance: str) -> Scorer:
-    """The scorer ``bioacoustic`` of a number: within the tolerance or wrong, and how far off those are that were read."""
+    """The scorer ``bioacoustic`` of a number: within the tolerance or wrong, and how far off those that were read."""
     near = Tolerance.of(tolerance)
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:

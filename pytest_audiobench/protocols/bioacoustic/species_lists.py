@@ -35,10 +35,11 @@ _LEAD_IN = re.compile(
 _CALLS_OF = re.compile(
     r"\A(?P<count>[\w-]{1,12})\s(?:calls?|songs?|vocali[sz]ations?)\s(?:of|from|by)\s(?:an?\s|the\s)?(?P<name>.+)", re.I
 )
-_NAME = re.compile(r"(?P<name>[^\W\d_][^:=(\d×]*?)\s*(?:\((?P<other>[^()\d]{3,80})\))?\s*(?P<rest>[:=(×x\d–-].*)?\Z")
-_NOBODY = re.compile(
-    r"(?:none|nothing|unknown|no\b.{0,60}|n/?a|empty|(?:an?\s)?(?:calls?|vocali[sz]ations?|songs?|hz|khz))", re.I
+_NAME = re.compile(
+    r"(?P<name>[^\W\d_][^:=(\d×]*?)\s*(?:\((?P<other>[^()\d]{3,80})\))?(?P<rest>\s*[:=(×\d].*|\s+[x–-]\s?.*)?\Z"
 )
+_NOBODY = re.compile(r"(?:none|nothing|no\b.{0,60}|n/?a|empty)", re.I)
+_NO_NAME = re.compile(rf"{_NOBODY.pattern}|unknown|(?:an?\s)?(?:calls?|vocali[sz]ations?|songs?|hz|khz)", re.I)
 _LONGEST_NAME = 200
 
 
@@ -48,7 +49,7 @@ class Item(NamedTuple):
     name: str
     other: str
     """A second name of it; "" for none."""
-    count: float | None = None
+    calls: float | None = None
 
 
 def species_items(text: str) -> list[Item]:
@@ -78,7 +79,7 @@ def _item(fragment: str) -> Item | None:
         text = shorter
     if calls := _CALLS_OF.match(text):
         text = f"{calls['name']}: {calls['count']}"
-    if (match := _NAME.match(text)) is None or _NOBODY.fullmatch(name := match["name"].strip(" -–\"'")):
+    if (match := _NAME.match(text)) is None or _NO_NAME.fullmatch(name := match["name"].strip(" -–\"'")):
         return None
     count = number_in((match["rest"] or "").strip(":=(×x–- )").partition(",")[0], "")
     return Item(name[:_LONGEST_NAME], (match["other"] or "").strip(), float(count.value) if count.value else None)
@@ -108,7 +109,7 @@ def list_scorer(task: str, ordered: bool, tolerance: str) -> Scorer:
 
     def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
         true = species_items(", ".join(sample.references) or sample.reference)
-        if any(item.count is None for item in true) and task == "counts":
+        if any(item.calls is None for item in true) and task == "counts":
             raise UsageError(f"sample {sample.id!r}: its truth {sample.reference!r} has a species without a number")
         said = [] if answer.value is None else [Item(*each) for each in json.loads(answer.value)]
         unread = answer.value is None
@@ -142,7 +143,7 @@ def _read(text: str, finish: Finish) -> Answer:
     items = species_items(text)
     if finish == "length":
         return Answer("truncated", json.dumps(items[:-1], ensure_ascii=False))
-    nobody = any(_NOBODY.fullmatch(part.strip(' "\'.[]{}')) for part in _BETWEEN.split(body)) or body in ("[]", "{}")
+    nobody = any(_NOBODY.fullmatch(part.strip(" \"'.[]{}")) for part in _BETWEEN.split(body)) or body in ("[]", "{}")
     return Answer("parsed", json.dumps(items, ensure_ascii=False)) if items or nobody else Answer("unparsed")
 
 
@@ -154,10 +155,10 @@ def _counted(
     others = 0.0
     for item, place in zip(said, places, strict=True):
         if place is None:
-            others += item.count or 0.0
-        elif item.count is not None:
-            counts.setdefault(place, item.count)
-    wanted = [item.count or 0.0 for item in true]
+            others += item.calls or 0.0
+        elif item.calls is not None:
+            counts.setdefault(place, item.calls)
+    wanted = [item.calls or 0.0 for item in true]
     right = sum(place in counts and near.covers(counts[place], count) for place, count in enumerate(wanted))
     listed = len({place for place in places if place is not None}) + sum(place is None for place in places)
     off = sum(abs(counts.get(place, 0.0) - count) for place, count in enumerate(wanted)) + others

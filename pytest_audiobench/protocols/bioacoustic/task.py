@@ -32,7 +32,7 @@ PROMPTS: Mapping[Task, str] = {
     "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
     "detection": "{question}\nThe labels are:\n{labels}\nAnswer with all labels that apply, separated by commas, or "
     "with None where none does.",
-    **dict.fromkeys(("captioning", "open_ended", "number", "list", "counts"), "{question}"),  # type: ignore[dict-item]
+    **dict.fromkeys(("captioning", "open_ended", "number", "list", "counts"), "{question}"),
 }
 QUESTIONS: Mapping[Task, str] = {
     "classification": "Which of the labels describes this recording?",
@@ -53,7 +53,7 @@ _EXPECTS: Mapping[Task, Expects] = {
     "classification": "option",
     "detection": "option",
     "captioning": "words",
-    **dict.fromkeys(("open_ended", "number", "list", "counts"), "open"),  # type: ignore[dict-item]
+    **dict.fromkeys(("open_ended", "number", "list", "counts"), "open"),
 }
 
 
