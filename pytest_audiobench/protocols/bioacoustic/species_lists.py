@@ -91,9 +91,9 @@ def _places(said: Sequence[Item], true: Sequence[Item]) -> list[int | None]:
     place_of = {name: place for place, item in reversed(list(enumerate(true))) for name in (item.name, item.other)}
     names, places = names_of(labels), []
     for item in said:
-        # A name alone may be spelled with a slip; among other words it must be the only one.
-        whole = [label for label in (names.whole(item.name), names.whole(item.other)) if label]
-        mentions = whole or [mention.label for mention in names.mentions(item.name) if not mention.denied]
+        # No slip of spelling is forgiven: Parus minor is another tit than Parus major.
+        every = [mention for name in (item.name, item.other) for mention in names.mentions(name)]
+        mentions = [mention.label for mention in every if not mention.denied]
         either = {place_of[label] for label in mentions}
         places.append(either.pop() if len(either) == 1 else None)
     return places
