@@ -23,7 +23,7 @@ from pytest_audiobench.rescoring.layouts import Source, source_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
-from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, miniatures
+from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, in_part, miniatures, text_in_part
 
 CASES = HERE / "cases"
 LEAST = 10
@@ -236,7 +236,7 @@ def run_of(names, forks, tmp_path_factory):
         miniature.put(folder / "data" / declared.root, others)
         others.append(miniature)
         (folder / "evals").mkdir(exist_ok=True)
-        (folder / "evals" / file.name).write_bytes(file.read_bytes())
+        (folder / "evals" / file.name).write_text(text_in_part(file), encoding="utf-8")
         dataset = declared_dataset(declared, miniature.parameters).name
         answers.update({f"{dataset} {id_}": text for id_, text in miniature.responses.items()})
         verdicts.update({f"{dataset} {id_}": text for id_, text in miniature.judge_responses.items()})
@@ -261,7 +261,7 @@ def recorded_rows(folder):
 def test_a_miniature_is_read_asked_and_scored(name, run_with):
     folder, data, output = run_with(name)
     miniature, (_, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
-    dataset = declared_dataset(declared, miniature.parameters)
+    dataset = declared_dataset(in_part(declared), miniature.parameters)
     samples = list(dataset.read(Places(here=data, shelves=[data])))
     assert len(samples) == miniature.count
     for sample, expected in zip(samples, miniature.samples, strict=False):
