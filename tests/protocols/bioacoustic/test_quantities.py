@@ -1,6 +1,9 @@
 """The one number of an answer: units, words, ranges and bounds; and how far from the truth it may be."""
 
+import json
 import math
+import re
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -178,3 +181,26 @@ def test_the_published_rule_compares_texts_by_the_labels_of_all_samples():
     ]
     # 1.2 is nearest to 1200 in Hz, as is 3000 to 3100.
     assert [row["correct"] for row in scorer.together(rows)] == [1.0, 1.0]
+
+
+def test_recorded_frequencies_of_six_models_are_the_numbers_that_they_show(shared):
+    lines = (shared / "beans_next" / "pairs.jsonl").read_text().splitlines()
+    statuses = Counter()
+    for row in map(json.loads, lines):
+        if row["subset"] != "f0-mean-seen-taxa":
+            continue
+        text = row["raw_predictions"][0]
+        answer = number_in(text, "Hz")
+        statuses[row["model_tag"], answer.status] += 1
+        shown = [float(number) for number in re.findall(r"\d+(?:\.\d+)?", re.sub(r"#.*#|,", "", text))]
+        if answer.value is not None:
+            expected = sum(shown) / len(shown) * (1000 if "kHz" in text else 1)
+            assert float(answer.value) == pytest.approx(expected), text
+    assert statuses == {
+        ("naturelm_v1_0", "parsed"): 100,
+        ("naturelm_v1_1", "parsed"): 100,
+        ("af3", "unparsed"): 100,
+        ("qwen3_omni_30b_a3b_instruct_lean", "parsed"): 100,
+        ("openai_gpt_4o_audio_preview", "unparsed"): 10,
+        ("gemini_3_1_pro_preview", "parsed"): 10,
+    }
