@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pytest_audiobench.cli._options import add_output, local, names, put
 
+TASK_TYPES = ("classification", "detection", "captioning", "open_ended")
 HELP = "score recorded answers again, by any scorers, without a model"
 
 
@@ -30,6 +31,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the protocol, where the file does not say, such as transcription",
     )
+    add(
+        "--labels",
+        metavar="[SUBSET=]FILE",
+        action="append",
+        default=[],
+        help="a task's labels, one a line or a JSON list; or a JSON object of lists by subset; repeatable",
+    )
+    add("--task-type", choices=TASK_TYPES, default="", help="the kind of BEANS-Next's tasks whose file does not say it")
     add("--manifests", metavar="FOLDER", type=Path, help="the study's manifests (default: beside it)")
     add("--crashes", choices=("error", "unanswered"), default="error", help="what a crash of the study counts as")
     add(
@@ -44,6 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from pytest_audiobench import published_figures
+    from pytest_audiobench.datasets.label_lists import label_files
     from pytest_audiobench.published_figures.compare import by_other_encoders, comparisons, fitting
     from pytest_audiobench.rescoring import score_table
     from pytest_audiobench.rescoring.layouts import source_of
@@ -51,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
     from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
 
     figures = published_figures.matching(args.published) if args.published else []
-    source = source_of(Path(local(args.answers)), args.manifests, args.crashes)
+    source = source_of(
+        Path(local(args.answers)), args.manifests, args.crashes, label_files(args.labels), args.task_type
+    )
     wanted = ScoringOptions(names(args.scorers), args.family)
     if args.out is None:
         rescored = rescore(source, wanted)

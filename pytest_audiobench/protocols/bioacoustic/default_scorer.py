@@ -111,8 +111,11 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
-    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
+def bioacoustic_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -> Scorer:
+    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices.
+
+    ``label_source`` says in its signature whose they are.
+    """
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
@@ -139,11 +142,21 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
             return {"correct": float(label is not None and label == true), **statistics}
         return {} if task == "captioning" else _open(sample, answer)
 
+    def problem(sample: Sample) -> str:
+        try:
+            if task == "detection":
+                true_labels(sample, classes_for(sample, labels))
+            elif task == "classification":
+                true_label(sample, labels_for(sample, labels), None)
+        except UsageError as error:
+            return str(error)
+        return ""
+
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
     rules = {
-        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
-        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
+        "classification": f"labels:{label_source}|answer:one|unanswered:wrong|denied:dropped",
+        "detection": f"labels:{label_source}|answer:set|none:empty|unanswered:wrong|denied:dropped",
         "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
         "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
     }
@@ -154,6 +167,7 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
+        sample_problem=problem,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
     )
 

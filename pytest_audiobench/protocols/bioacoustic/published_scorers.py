@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
@@ -91,21 +92,25 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
-def score_from_file_scorer(task: str) -> Scorer:
-    """``beans-score-from-file``: the labels are those of the targets that are scored together."""
+def score_from_file_scorer(task: str, verb: Literal["run", "score-from-file"] = "score-from-file") -> Scorer:
+    """``beans-score-from-file``: the labels are those of the targets that are scored together.
+
+    For "run" it is ``beans-run`` of a task without a label list, whose labels are those of its samples.
+    """
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         samples = [sample for sample, _ in scored]
-        # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
-        ordered = sorted(samples, key=lambda sample: sample.id)
-        steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
+        # The order of labels decides between two that are contained: run has the data set's, predictions that of ids.
+        ordered = samples if verb == "run" else sorted(samples, key=lambda sample: sample.id)
+        targets = [target_of(sample) for sample in ordered]
+        steps = steps_of_run(task, (), targets) if verb == "run" else steps_of_score_from_file(task, targets)
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
-    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
+    signature = f"beans-next:{verb}|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
-        "beans-score-from-file",
+        f"beans-{verb}",
         signature,
         _raw,
         _nothing,

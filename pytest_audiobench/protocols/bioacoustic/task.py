@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.bounded_lines import bounded_lines
+from pytest_audiobench.datasets.label_lists import label_file
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
@@ -34,7 +34,7 @@ QUESTIONS: Mapping[Task, str] = {
 }
 """What is asked where a sample has no question of its own."""
 
-_LONGEST_LABEL_BYTES = 10_000
+_OWN_TASKS: Mapping[str, Task] = {"one": "classification", "several": "detection"}
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -54,6 +54,8 @@ def bioacoustic(
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
+    answers: Literal["one", "several"] | None = None,
+    label_source: str = "task",
 ) -> Protocol:
     """Ask which of a task's labels fit a recording, and read the answer by ``scorers``, the first as the headline.
 
@@ -61,14 +63,18 @@ def bioacoustic(
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
     (BEANS-Zero's evaluator), kept with their defects.
 
-    ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's,
-    never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
-    unknown scorer, task or placeholder, and for labels that cannot be read.
+    ``labels`` is the task's label list, or the name of a file with one label a line or one JSON list; without it each
+    sample's choices are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed
+    are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a classification: ``answers``
+    says whether ours reads one label or several where the published rules take the task for the other.
+    ``label_source`` stands in the signatures, and other than "task" says that ``labels`` are not the publisher's list:
+    ``beans-run`` then takes them from the targets that are scored together, as BEANS-Next does for a task without one.
+
+    Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
-    listed = tuple(dict.fromkeys(_lines(labels) if isinstance(labels, str) else labels or ()))
+    listed = tuple(dict.fromkeys(label_file(Path(labels)) if isinstance(labels, str) else labels or ()))
     template = PROMPTS[task] if prompt is None else prompt
     if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels"}:
         raise UsageError(
@@ -85,18 +91,16 @@ def bioacoustic(
 
         return _PLACEHOLDER.sub(filled, template)
 
-    family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+    own_task = _OWN_TASKS[answers] if answers else task
+    family_scorers = [
+        bioacoustic_scorer(own_task, listed, label_source),
+        run_scorer(task, listed) if label_source == "task" else score_from_file_scorer(task, "run"),
+        score_from_file_scorer(task),
+    ]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     stage = free_stage(words, system, max_new_tokens)
     return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])
-
-
-def _lines(file: str) -> list[str]:
-    labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
-    if not any(labels):
-        raise UsageError(f"{file} holds no labels; write one a line")
-    return [label for label in labels if label]
 
 
 def _of_task(task: Task) -> Callable[..., Protocol]:
