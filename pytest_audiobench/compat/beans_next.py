@@ -8,7 +8,6 @@ are yes and no, single letters or buckets of Hz; else ours needs it in a file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish, Response
 from pytest_audiobench.models.replay.recorded_run import records
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target, step_by_shape, vocabulary_of
+from pytest_audiobench.protocols.bioacoustic.published_scorers import TARGETS
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, clip_named
 
 LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scored, or pairs of prompt and answer)"
@@ -42,7 +42,6 @@ _SHAPES: Mapping[str, str] = {
     "extract_hz_bucket_from_text": "buckets",
 }
 """What the targets of a task are, by the step that BEANS-Next chooses for them."""
-_NUMBER = re.compile(r"\d+")
 
 
 class _Item(NamedTuple):
@@ -181,12 +180,11 @@ def _reading(
         several = any(target not in listed for target in targets if target)
         return _Reading(family, {"labels": list(listed), **_answers(kind, several)})
     if shape := step_by_shape(said):
-        in_order = sorted(said, key=lambda label: ([int(number) for number in _NUMBER.findall(label)], label))
         source = {"label_source": f"targets-{_SHAPES[shape.name]}"}
-        return _Reading(family, {"labels": in_order, **source, **_answers(kind, False)})
+        return _Reading(family, {"labels": list(said), **source, **_answers(kind, False)})
     return _Reading(
         family,
-        {"label_source": "targets"},
+        {"label_source": TARGETS},
         f"no declaration has the labels of {names[1]}: give them with --labels {names[1]}=FILE, and ours reads it too",
     )
 

@@ -82,6 +82,8 @@ def _content(file: Path) -> str:
     try:
         with file.open("rb") as stream:
             content = stream.read(_MOST_BYTES + 1)
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {file} of labels; correct the path") from None
     except OSError as error:
         raise UsageError(f"the labels {file} cannot be read ({error.strerror}); name a file that can be") from None
     if len(content) > _MOST_BYTES:

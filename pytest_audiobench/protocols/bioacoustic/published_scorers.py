@@ -25,6 +25,8 @@ from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 MAX_DISTANCE = 5
+TARGETS = "targets"
+"""The source of labels that are those of the targets which are scored together."""
 
 
 def nearest_targets(text: str, targets: Sequence[str]) -> str:
@@ -75,7 +77,7 @@ MOST_CHARACTERS = 100_000
 """Of an answer; the published code has no bound, and takes hours over a hostile text."""
 
 
-def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
+def run_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
@@ -88,7 +90,8 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
-    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
+    source = "list" if label_source == "task" else label_source
+    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:{source}{_libraries(task)}"
     return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 

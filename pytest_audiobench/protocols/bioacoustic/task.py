@@ -13,7 +13,12 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
-from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
+from pytest_audiobench.protocols.bioacoustic.published_scorers import (
+    TARGETS,
+    run_scorer,
+    score_from_file_scorer,
+    zero_scorer,
+)
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
@@ -67,8 +72,8 @@ def bioacoustic(
     sample's choices are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed
     are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a classification: ``answers``
     says whether ours reads one label or several where the published rules take the task for the other.
-    ``label_source`` stands in the signatures, and other than "task" says that ``labels`` are not the publisher's list:
-    ``beans-run`` then takes them from the targets that are scored together, as BEANS-Next does for a task without one.
+    ``label_source`` stands in the signatures, and other than "task" says that ``labels`` are not the publisher's list;
+    for "targets" there is none, and ``beans-run`` takes them from what is scored together, as BEANS-Next does then.
 
     Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be read.
     """
@@ -94,7 +99,7 @@ def bioacoustic(
     own_task = _OWN_TASKS[answers] if answers else task
     family_scorers = [
         bioacoustic_scorer(own_task, listed, label_source),
-        run_scorer(task, listed) if label_source == "task" else score_from_file_scorer(task, "run"),
+        score_from_file_scorer(task, "run") if label_source == TARGETS else run_scorer(task, listed, label_source),
         score_from_file_scorer(task),
     ]
     if task in ("classification", "detection"):
