@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
         note = f"{args.published} names {len(figures)} figures, and none of a metric that was scored here"
         rescored.notes.append(note)
     pooled = [suite for suite in rescored.suites if suite.evals > 1]
-    text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, args.format)
+    text = score_table.text([*rescored.items, *pooled], rescored.notes, compared, rescored.majorities, args.format)
     put(text, rescored.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)

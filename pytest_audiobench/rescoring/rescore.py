@@ -35,6 +35,7 @@ from pytest_audiobench.report.item_lines import ItemLines, scorer_details, uncha
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
 from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
 from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
@@ -62,6 +63,8 @@ class RescoredEval:
     items: list[ItemRecord]
     suites: list[SuiteRecord]
     notes: list[str]
+    majorities: dict[tuple[str, str], Majority]
+    """What always answering the most common label would score, by eval and model, where references are labels."""
 
 
 def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
@@ -75,7 +78,7 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
 
 def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    results = RescoredEval([], [], [])
+    results = RescoredEval([], [], [], {})
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
@@ -96,6 +99,8 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             continue
         item = _Item(len(results.items), first, old, protocol, source, folder)
         record = item.scored(chain([first], rows))
+        if item.majority is not None:
+            results.majorities[eval_, model] = item.majority
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
@@ -181,6 +186,8 @@ class _Item:
         self._kept = ScoredRows(first, protocol.scorers)
         self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
+        self._constant = ConstantAnswers(protocol)
+        self.majority: Majority | None = None
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
             stages=first.roles or {stage.name: stage.role for stage in protocol.stages},
@@ -198,6 +205,10 @@ class _Item:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
+        self.majority = self._constant.majority()
+        if self.majority is not None and self._old is None:
+            below = below_majority(self._record, self.majority)
+            self._record = replace(self._record, warnings=[*self._record.warnings, *below])
         if self._folder:
             run_writer.write_record(self._folder, self._record)
         return self._record
@@ -212,6 +223,7 @@ class _Item:
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
+        self._constant.add(chunk)
         self._unreadable.add(rows[self._protocol.scorers[0].name])
 
     def _draw(self) -> None:
