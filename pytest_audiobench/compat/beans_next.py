@@ -26,6 +26,8 @@ LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scor
 
 _BESIDE = ("scored_predictions.jsonl", "processed_predictions.jsonl")
 _STORED = ("processed_prediction", "scores")
+_OF_ROW = ("server_info", "subset", "split", "usage", "latency_sec", "finish_reason", "error")
+"""What a row says that no score is made of."""
 _FINISHES: Mapping[str, Finish] = {"stop": "stop", "length": "length"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _NO_TARGET = "no truth is recorded for this sample"
@@ -120,8 +122,8 @@ def read(file: Path, labels: Mapping[str, tuple[str, ...]] = _NOTHING, task_type
 
 
 def _row(item: _Item, row: Mapping[str, Any], truth: _Truth, reading: _Reading) -> RecordedRow:
-    said = row.get("predictions", row.get("raw_predictions")) or [""]
-    text = said[0] if isinstance(said, list) and isinstance(said[0], str) else ""
+    said = row.get("predictions", row.get("raw_predictions")) or []
+    text = said[0] if isinstance(said, list) and said and isinstance(said[0], str) else ""
     error = row.get("error") or (_NO_TARGET if truth.target is None else None)
     labels = truth.target if isinstance(truth.target, list) else ()
     references = tuple(label for label in labels if isinstance(label, str))
@@ -142,7 +144,11 @@ def _row(item: _Item, row: Mapping[str, Any], truth: _Truth, reading: _Reading) 
         eval=item.task,
         dataset=f"beans-next/{item.task}",
         model=item.model,
-        stored=truth.stored,
+        stored={
+            **truth.stored,
+            **{name: row.get(name) for name in _OF_ROW},
+            **{"task_id": truth.task, "targets": truth.target, "predictions": said},
+        },
         family=reading.family,
         options=reading.options,
         note=reading.note,

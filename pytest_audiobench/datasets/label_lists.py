@@ -18,8 +18,8 @@ _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
 def task_id(name: str) -> str:
-    """``name`` as registries write it: lower case, other signs than letters and digits being ``_``."""
-    return _NO_WORD.sub("_", name.lower()).strip("_")
+    """``name`` as registries write it: lower case, other signs than letters and digits ``_``, without ``test_``."""
+    return _NO_WORD.sub("_", name.lower()).strip("_").removeprefix("test_")
 
 
 def declared_labels(*names: str) -> tuple[str, ...]:

@@ -39,8 +39,10 @@ class ConstantAnswers:
     """
 
     def __init__(self, protocol: Protocol) -> None:
-        self._protocol = protocol
-        self._fits = protocol.expects == "option" and len(protocol.stages) == 1 and not protocol.judgings
+        scorers = tuple(scorer for scorer in protocol.scorers if not scorer.judge)
+        stages = tuple(stage for stage in protocol.stages if stage.role == "subject")
+        self._protocol = replace(protocol, scorers=scorers, stages=stages)
+        self._fits = protocol.expects == "option" and len(stages) == 1 and bool(scorers)
         self._lists_labels = not protocol.options.keys().isdisjoint({"labels", "label_source"})
         self._options: frozenset[str] | None = None
         self._rows: list[RecordedRow] = []

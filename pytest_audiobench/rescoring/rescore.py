@@ -26,6 +26,7 @@ from pytest_audiobench.evaluation.suites import Pool
 from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
+from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option, Protocol
 from pytest_audiobench.records.lines import ScoredRow
@@ -34,6 +35,7 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
+from pytest_audiobench.rescoring.judge_pass import Judge, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
@@ -54,6 +56,8 @@ class ScoringOptions:
 
     scorers: tuple[str, ...] = ()
     family: str = ""
+    judges: tuple[Judge, ...] = ()
+    """Who is asked about the answers, and what; their verdicts are kept for as long as these options."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
     members = Counter(item.suite for item in recorded.values())
-    for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
+    for (eval_, model), rows in groupby(_valid_rows(source, wanted, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -120,8 +124,9 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     return results
 
 
-def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
-    for row in source.rows():
+def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+    rows = with_verdicts(source.rows(), wanted.judges) if wanted.judges else source.rows()
+    for row in rows:
         repaired_row, texts = valid_row(row)
         if texts:
             changed[repaired_row.eval, repaired_row.model] += texts
@@ -147,8 +152,12 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
-        # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
+        # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
+        if judges := [judge for judge in wanted.judges if judge.scorers_for(first)]:
+            names_of_judges = [name for judge in judges for name in judge.scorers]
+            weighed = judged(chosen_protocol, *names_of_judges)
+            chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     except UnsuitableModel:
         raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
