@@ -59,6 +59,8 @@ class _Reading(NamedTuple):
     family: str = ""
     options: Mapping[str, Any] = MappingProxyType({})
     note: str = ""
+    targets: tuple[str, ...] = ()
+    """All labels that the task's targets name."""
 
 
 class _Truth(NamedTuple):
@@ -148,6 +150,7 @@ def _row(item: _Item, row: Mapping[str, Any], truth: _Truth, reading: _Reading) 
             **truth.stored,
             **{name: row.get(name) for name in _OF_ROW},
             **{"task_id": truth.task, "targets": truth.target, "predictions": said},
+            "labels_of_targets": reading.targets,
         },
         family=reading.family,
         options=reading.options,
@@ -175,13 +178,13 @@ def _task_type(row: Mapping[str, Any], task: str) -> str:
 def _reading(
     kind: str, names: tuple[str, str], targets: Sequence[Target], given: Mapping[str, tuple[str, ...]]
 ) -> _Reading:
+    said = vocabulary_of(targets)
     if kind not in _TASKS:
-        return _Reading()
+        return _Reading(targets=said)
     family = "bioacoustic" if kind == "classification" else f"bioacoustic,task={kind}"
     if kind not in ("classification", "detection"):
-        return _Reading(family)
+        return _Reading(family, targets=said)
     listed = next((given[id_] for id_ in map(task_id, names) if id_ in given), ()) or declared_labels(*names)
-    said = vocabulary_of(targets)
     if listed:
         several = any(target not in listed for target in targets if target)
         return _Reading(family, {"labels": list(listed), **_answers(kind, several)})
@@ -192,6 +195,7 @@ def _reading(
         family,
         {"label_source": TARGETS},
         f"no declaration has the labels of {names[1]}: give them with --labels {names[1]}=FILE, and ours reads it too",
+        said,
     )
 
 

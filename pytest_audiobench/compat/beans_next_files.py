@@ -93,7 +93,7 @@ def _write_group(
     steps, kind = rules.steps(rows), rules.kind(rows[0])
     processed = [_scored_row(row, process(_text(row), steps).text) for row in rows]
     scores = [_scores(row, done["processed_prediction"], kind) for row, done in zip(rows, processed, strict=True)]
-    identity = next((server for row in rows if (server := row.stored.get("server_info"))), {})
+    identity: Any = next((server for row in rows if (server := row.stored.get("server_info"))), {})
     _write_lines(place / "predictions.jsonl", map(_prediction, rows))
     _write_lines(place / "processed_predictions.jsonl", processed)
     pairs = [
@@ -122,10 +122,11 @@ def _write_group(
     write_scored("", rules.verb, _with_scores(processed, scores), mean)
     write_text(place / "model_identity.json", _canonical(identity) + "\n")
     written: dict[str, Mapping[str, float]] = {"summary.json": mean}
+    scored: Sequence[Mapping[str, Any]]
+    judged: Sequence[Mapping[str, float]]
     for judge in judges:
-        extracts = judge.judging == "extract"
         verdicts = [row.verdicts.get(judge.stage) for row in rows]
-        if extracts:
+        if judge.judging == "extract":
             scored, judged = _extracted(rows, processed, verdicts, kind)
             stem, run_id = "judge_extracted_", "judge-extract-from-file"
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -47,7 +47,7 @@ class Judge:
         """What it is asked of one row: an extractor is asked by the kind of task."""
         if self.judging == "extract":
             kind = task_kind(row)
-            return extract_judging() if kind == "classification" else extraction(kind)
+            return extract_judging() if kind in ("", "classification") else extraction(kind)
         return rubric_judging("facts") if self.judging == "rubric" else yes_no_judging()
 
     def verdicts(self, rows: Sequence[RecordedRow]) -> list[Response]:
@@ -112,7 +112,7 @@ def with_verdicts(rows: Iterator[RecordedRow], judges: Sequence[Judge]) -> Itera
     """``rows`` with what the judges say of each answer; an extractor's samples have the task's labels as choices."""
     while chunk := list(islice(rows, _CHUNK)):
         if any(judge.judging == "extract" for judge in judges):
-            chunk = [replace(row, sample=_offered(row.sample, row.options)) for row in chunk]
+            chunk = [replace(row, sample=_offered(row.sample, _labels_of(row))) for row in chunk]
         said: list[dict[str, Response]] = [{} for _ in chunk]
         asked = [number for number, row in enumerate(chunk) if row.error is None and row.responses]
         for judge in judges:
@@ -122,6 +122,11 @@ def with_verdicts(rows: Iterator[RecordedRow], judges: Sequence[Judge]) -> Itera
             yield replace(row, verdicts={**row.verdicts, **verdicts})
 
 
-def _offered(sample: Sample, options: Mapping[str, object]) -> Sample:
-    labels = options.get("labels")
-    return sample if sample.choices or not isinstance(labels, list) else replace(sample, choices=tuple(labels))
+def _labels_of(row: RecordedRow) -> Sequence[str]:
+    """The task's labels: its list, else all that its targets name."""
+    labels = row.options.get("labels") or row.stored.get("labels_of_targets") or ()
+    return labels if isinstance(labels, (list, tuple)) else ()
+
+
+def _offered(sample: Sample, labels: Sequence[str]) -> Sample:
+    return sample if sample.choices or not labels else replace(sample, choices=tuple(labels))

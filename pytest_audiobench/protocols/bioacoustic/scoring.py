@@ -75,12 +75,14 @@ def _indicators(targets: Sequence[_Row]) -> list[list[int]]:
 def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
     """The sum of precision over the steps in recall, one sample at a time, the first row of equal scores first."""
     positives = sum(truth)
-    hits, total = 0, 0.0
+    hits, total, recall = 0, 0.0, 0.0
     for seen, row in enumerate(sorted(range(len(scores)), key=lambda row: -scores[row]), start=1):
         if truth[row]:
-            hits += 1
-            total += hits / seen
-    return total / positives if positives else 0.0
+            hits, before = hits + 1, recall
+            recall = hits / positives
+            # Summed as published: hits / seen over the positives ends in another digit.
+            total += hits / seen * (recall - before)
+    return total
 
 
 def sample_scores(target: Target, processed: str, raw: str, task: str | None) -> dict[str, float]:
