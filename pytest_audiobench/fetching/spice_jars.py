@@ -35,6 +35,7 @@ def set_up_spice(folder: Path, given: Path | None, force: bool, progress: Callab
         jar = folder / name
         if jar.is_file() and not force:
             _check(jar, name, record, folder)
+            _write(folder, record)
             lines.append(f"{name}: there, {size_text(jar.stat().st_size)}, as at its first fetch")
             continue
         incoming = folder / _INCOMING / name
@@ -48,7 +49,7 @@ def set_up_spice(folder: Path, given: Path | None, force: bool, progress: Callab
         except FatalError:
             incoming.unlink()
             raise
-        write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
+        _write(folder, record)
         os.replace(incoming, jar)
         lines.append(f"{name}: {size_text(jar.stat().st_size)} from {origin}, sha256 {record[name]['sha256'][:12]}…")
     shutil.rmtree(folder / _INCOMING, ignore_errors=True)
@@ -73,9 +74,7 @@ def _fetch(file: Path, name: str, given: Path | None, progress: Callable[[str], 
         with zipfile.ZipFile(given) as archive:
             members = [info for info in archive.infolist() if Path(info.filename).name == name]
             if len(members) != 1:
-                raise UsageError(
-                    f"{given} holds {len(members)} files {name}; name stanford-corenlp-full-2015-12-09.zip"
-                )
+                raise UsageError(f"{given} holds {len(members)} files {name}, not one: name Stanford's own zip")
             with archive.open(members[0]) as content, file.open("wb") as target:
                 shutil.copyfileobj(content, target)
     except (zipfile.BadZipFile, OSError) as error:
@@ -85,13 +84,17 @@ def _fetch(file: Path, name: str, given: Path | None, progress: Callable[[str], 
 
 def _check(jar: Path, name: str, record: dict[str, Any], folder: Path, origin: str = "") -> None:
     """Hold ``jar`` to the record, or enter it there where it is the first."""
-    found = {"sha256": file_digest(jar), "bytes": jar.stat().st_size}
-    first = record.setdefault(name, {**found, "from": origin or "there before"})
-    if first["sha256"] != found["sha256"]:
+    sha256 = file_digest(jar)
+    first = record.setdefault(name, {"sha256": sha256, "bytes": jar.stat().st_size, "from": origin or "there before"})
+    if first["sha256"] != sha256:
         raise FatalError(
-            f"{origin or jar} is not the {name} of the first fetch (sha256 {found['sha256'][:12]}…, and "
+            f"{origin or jar} is not the {name} of the first fetch (sha256 {sha256[:12]}…, and "
             f"{first['sha256'][:12]}… then): find out why, and remove {folder / RECORD} only if it may be another"
         )
+
+
+def _write(folder: Path, record: dict[str, Any]) -> None:
+    write_text(folder / RECORD, json.dumps(record, indent=1) + "\n")
 
 
 def _read(file: Path) -> dict[str, Any]:
