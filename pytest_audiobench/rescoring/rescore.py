@@ -97,7 +97,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             protocol = _protocol(first, old, wanted)
             if not protocol.fits_any_sample:
                 rows = iter(rest := list(rows))
-                protocol = protocol.fitting([first.sample, *(row.sample for row in rest)])
+                protocol = _fitting(protocol, [first, *rest])
         except _NotScorable as error:
             results.notes.append(f"{eval_} was not scored: {error}")
             continue
@@ -131,6 +131,13 @@ def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[s
         if texts:
             changed[repaired_row.eval, repaired_row.model] += texts
         yield repaired_row
+
+
+def _fitting(protocol: Protocol, rows: Sequence[RecordedRow]) -> Protocol:
+    try:
+        return protocol.fitting([row.sample for row in rows])
+    except UsageError as error:
+        raise _NotScorable("; ".join(filter(None, (str(error), rows[0].note)))) from None
 
 
 class _NotScorable(Exception):

@@ -1,4 +1,4 @@
-"""Stanford's jars for SPICE: fetched once, held to the digests of then, taken from a file, refused where they are none."""
+"""Stanford's jars for SPICE: fetched once, held to those digests, taken from a file, refused where they are none."""
 
 import io
 import json
