@@ -10,7 +10,6 @@ import subprocess
 import threading
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
@@ -287,13 +286,10 @@ def test_pairs_are_rows_of_prompt_answer_and_truth(predictions, tmp_path, capsys
     assert main(["score", str(tmp_path / "out" / "pairs.jsonl"), "--task-type=classification"]) == 0
 
 
-def test_pairs_of_a_run_have_the_words_that_were_asked(reports, tmp_path):
-    assert main(["score", str(reports / "first"), "--format=pairs", "--out", str(tmp_path / "out")]) == 0
+def test_pairs_of_a_run_have_the_words_that_were_asked(run_folder, tmp_path):
+    assert main(["score", str(run_folder), "--format=pairs", "--out", str(tmp_path / "out")]) == 0
     rows = lines(tmp_path / "out" / "pairs.jsonl")
     asked = [turn["content"] for turn in rows[0]["prompt_messages"]]
     assert any("<Audio><AudioHere></Audio>" in content for content in asked)
-    assert rows[0]["raw_predictions"] and rows[0]["ground_truth"]
-
-
-if not Path(THEIRS or "/").exists():
-    THEIRS = ""
+    assert rows[0]["raw_predictions"]
+    assert rows[0]["ground_truth"]
