@@ -17,7 +17,9 @@ _SOUND_S = 4
 """Long enough for a server of 25 tokens a second to grow by more than a placeholder's text could."""
 
 
-def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeholder: str) -> Hearing:
+def find_hearing(
+    name: str, ask: Callable[[Ask], Response], rate_hz: int, placeholder: str, counts: bool = False
+) -> Hearing:
     """Ask about four seconds of sound, then with the same text and no sound, and compare the prompts' tokens.
 
     The clip's placeholder stays in the text: a server that does not hear reads it as text, and a prompt that is
@@ -25,7 +27,8 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
     without, and must grow by more than the placeholder has characters.
 
     Raises FatalError when the prompt shrinks, or when it grows with a longer text and not with sound. One whose length
-    is the same whatever is sent, as stubs of launchers tell, proves nothing.
+    is the same whatever is sent, as stubs of launchers tell, proves nothing, unless servers of its kind are known to
+    count (``counts``): these are not asked about the longer text.
     """
     answer = ask(_probe(rate_hz, sound=True, placeholder=placeholder))
     if (with_sound := _tokens(answer)) is None:
@@ -36,7 +39,7 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
         slack, without_sound = len(placeholder), _tokens(ask(_probe(rate_hz, sound=False, placeholder="")))
     if without_sound is None:
         return Hearing("unproven", "the server tells no prompt_tokens without audio, so they cannot be compared")
-    if with_sound == without_sound:
+    if with_sound == without_sound and not counts:
         shorter = placeholder if not slack else ""
         longer_text = _tokens(ask(_probe(rate_hz, sound=False, placeholder=shorter, question=_LONGER_QUESTION)))
         if longer_text in (None, without_sound):
@@ -47,8 +50,8 @@ def find_hearing(name: str, ask: Callable[[Ask], Response], rate_hz: int, placeh
             f"{name} does not hear: it says that its prompt has {with_sound} tokens with {_SOUND_S} s of sound, "
             f"and {without_sound} without; mend the server, since its answers would be guesses"
         )
-    counts = f"prompt_tokens {with_sound} with {_SOUND_S} s of sound, {without_sound} without"
-    return Hearing("proven" if with_sound > without_sound + slack else "unproven", counts)
+    evidence = f"prompt_tokens {with_sound} with {_SOUND_S} s of sound, {without_sound} without"
+    return Hearing("proven" if with_sound > without_sound + slack else "unproven", evidence)
 
 
 def _probe(rate_hz: int, sound: bool, placeholder: str, question: str = _QUESTION) -> Ask:
