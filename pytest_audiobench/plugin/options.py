@@ -250,7 +250,8 @@ def apply_run_file(config: pytest.Config) -> list[str]:
             lines.append(f"--ab-{name}={own} of the command line goes before {path.name}, which says {text}")
     if config.args_source != pytest.Config.ArgsSource.ARGS and config.getoption("--ab-select"):
         folders = [config.rootpath / folder for folder in config.getini("ab_evals")]
-        config.args[:] = [str(folder) for folder in folders if folder.is_dir()] or [str(_EVALS)]
+        own = [str(folder) for folder in folders if folder.is_dir()]
+        config.args[:] = own or [*config.args, *([str(_EVALS)] * _EVALS.is_dir())]
     return [f"{path.name}: {'; '.join(used)}", *lines]
 
 

@@ -51,7 +51,7 @@ def is_run_file(path: Path) -> bool:
         table = toml_tables(path.read_bytes())
     except (OSError, ValueError):
         return False  # the reader of thresholds says what is wrong
-    return "threshold" not in table and any(near(key, _OWN) for key in table)
+    return "threshold" not in table and any(near(key, (*_MODELS, *_SELECTION)) for key in table)
 
 
 def read_run_file(path: Path, others: Mapping[str, str]) -> RunFile:
