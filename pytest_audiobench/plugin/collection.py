@@ -29,6 +29,7 @@ from pytest_audiobench.plugin.eval_items import (
     EvalItem,
     is_part,
     name_evals,
+    named_evals,
     named_place,
 )
 from pytest_audiobench.plugin.options import ASKING, read_options
@@ -86,9 +87,8 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
             shared.place.check_free()
         shared.collected = [item for item in items if ITEM in item.stash]
         if shared.options.select:
-            from pytest_audiobench.plugin.given_names import selected_evals
-
-            _narrow(config, items, selected_evals(shared.options.select, shared.collected))
+            chosen = {*named_evals(shared.collected, shared.options.select)}
+            _narrow(config, items, [item for item in shared.collected if item.stash[ITEM].eval in chosen])
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -36,45 +35,6 @@ def check_names(shared: EvalSession, items: Sequence[pytest.Item], all_evals: Ca
                 sentence = f"--ab-require={name[:60]}: no data set, benchmark or suite is called so"
                 mistakes.add(sentence, name, sorted(known))
     mistakes.check()
-
-
-def selected_evals(names: Sequence[str], evals: Sequence[pytest.Item]) -> Collection[pytest.Item]:
-    """Those of the suites and tasks of ``--ab-select``. Raises UsageError for a name that is neither.
-
-    A task is called as its eval, or as that in lower case with one underscore for all between letters and digits, as
-    the registry of BEANS-Next calls it; a suite as a file declares it, or as the evals' own.
-    """
-    members: dict[str, dict[pytest.Item, None]] = {}
-    for item in evals:
-        eval_ = item.stash[ITEM]
-        own = {eval_.eval, _task_id(eval_.eval), eval_.suite, *_suites(item)}
-        for name in own:
-            members.setdefault(name, {})[item] = None
-    mistakes = Mistakes()
-    for name in names:
-        if name not in members:
-            mistakes.add(f"no suite or task is called {name[:80]!r}", name, sorted(members))
-    mistakes.check()
-    return {item: None for name in names for item in members[name]}
-
-
-def _task_id(eval_: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", eval_.lower()).strip("_")
-
-
-def _suites(item: pytest.Item) -> list[str]:
-    """The declared suites that an eval without code belongs to."""
-    if DECLARED not in item.stash:
-        return []
-    from pytest_audiobench.datasets.declaration import read_toml
-
-    eval_ = item.stash[ITEM]
-    suites = read_toml(item.path).get("suites", {})
-    part = eval_.eval.partition("/")[2] or eval_.eval
-    own = {_task_id(text) for text in (eval_.eval, part, part.partition("[")[2])}
-    return [
-        name for name, members in suites.items() if members in (True, "all") or own.intersection(map(_task_id, members))
-    ]
 
 
 def _check_scorers(shared: EvalSession, items: Sequence[pytest.Item], mistakes: Mistakes) -> None:

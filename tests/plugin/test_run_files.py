@@ -258,8 +258,8 @@ def test_a_suite_or_task_that_is_not_there_is_a_usage_error_with_near_names(halv
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [
-            "*no suite or task is called 'halves_tones_low_tone'; did you mean 'halves_tones_low_tones'*",
-            "*no suite or task is called 'whales'; there are *",
+            "*no suite and no eval is called 'halves_tones_low_tone'; did you mean 'halves_tones_low_tones'*",
+            "*no suite and no eval is called 'whales'; there are *",
         ]
     )
 
