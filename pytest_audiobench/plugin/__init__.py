@@ -66,8 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         check_root(config)
     options.check_names(config)
-    if not hasattr(config, "workerinput"):
-        config.stash[RUN_FILE] = options.apply_run_file(config)
+    config.stash[RUN_FILE] = options.apply_run_file(config)
     given = options.read_options(config)
     named = given.models != (options.DEFAULT_MODEL,) or given.judges
     if named or hasattr(config, "workerinput") or given.devices:

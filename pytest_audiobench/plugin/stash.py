@@ -22,7 +22,7 @@ INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 
 RUN_FILE: pytest.StashKey[list[str]] = pytest.StashKey()
-"""On config, never in a worker: lines about the run file of ``--ab-config``, the first of which says what it gave."""
+"""On config: lines about the run file of ``--ab-config``, the first of which says what it gave."""
 
 DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 """On config: what was deselected, as pytest was told."""

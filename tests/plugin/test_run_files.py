@@ -217,9 +217,7 @@ def test_a_run_file_is_the_options_of_its_run(halves, workers):
     )
     result.stdout.fnmatch_lines(["note on one: step 2000, the long one"])
     record = json.loads((halves.path / "results" / "mine" / "run.json").read_text())
-    assert [(item["eval"], item["model"], item["n"]) for item in record["items"]] == [
-        ("halves/tones[low-tones]", "one", 7)
-    ]
+    assert [(item["eval"], item["model"]) for item in record["items"]] == [("halves/tones[low-tones]", "one")]
     assert (record["limit"], record["models"][0]["note"]) == (7, "step 2000, the long one")
     assert "note" not in json.dumps(record["models"][0]["fingerprint"])
     assert "step 2000, the long one" in (halves.path / "results" / "mine" / "report.html").read_text()
@@ -253,13 +251,13 @@ def test_a_suite_is_all_its_evals_and_a_task_is_one(halves):
 
 
 def test_a_suite_or_task_that_is_not_there_is_a_usage_error_with_near_names(halves):
-    (halves.path / "mine.yaml").write_text("model: tone:one\ntasks: [halves_tones_low_tone, whales]\n")
+    (halves.path / "mine.yaml").write_text("model: tone:one\ntasks: [halves_tones_low_tone, xyz]\n")
     result = halves.run("--ab-config=mine.yaml", model="")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(
         [
-            "*no suite and no eval is called 'halves_tones_low_tone'; did you mean 'halves_tones_low_tones'*",
-            "*no suite and no eval is called 'whales'; there are *",
+            "*no suite and no eval is called 'halves_tones_low_tone'; did you mean 'halves_tones_low_tones', *",
+            "*no suite and no eval is called 'xyz'; there are *",
         ]
     )
 
