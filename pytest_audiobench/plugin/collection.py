@@ -159,7 +159,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if not shared.checked and has_evals:
         return
     studies, notes = list[pytest.Item](), list[str]()
-    if any(item.get_closest_marker("study") for item in session.items):
+    # What is selected by its own name is asked for.
+    if not shared.options.select and any(item.get_closest_marker("study") for item in session.items):
         from pytest_audiobench.plugin.study_selection import StudySelection, note
 
         studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs)))

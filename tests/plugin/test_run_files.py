@@ -1,6 +1,8 @@
 """``--ab-config`` with a run file: models, a suite or tasks, and whatever else the command line could say."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -187,6 +189,18 @@ def test_a_file_that_asks_for_nothing_certain_is_refused(written, text, said):
     assert said in str(refused.value)
 
 
+def test_every_run_config_of_beans_next_is_read():
+    if not (peer := os.environ.get("AUDIOBENCH_BEANS_NEXT")):
+        pytest.skip("AUDIOBENCH_BEANS_NEXT names no checkout of BEANS-Next")
+    files = sorted(Path(peer).glob("configs/benchmarks/*.yaml"))
+    assert files
+    for file in files:
+        options = read_run_file(file, {}).options
+        (spec,) = map(parse_spec, options["model"])
+        assert (spec.kind, spec.options["payload"]) == ("http", "base64_wav")
+        assert options["select"][0] in file.read_text()
+
+
 def test_thresholds_are_told_from_a_run_file_by_their_keys(written):
     assert not is_run_file(written("audiobench.toml", '[[threshold]]\neval = "*"\nrequire = ["accuracy >= 0.5"]\n'))
     assert not is_run_file(written("typo.toml", "[[treshold]]\n"))
@@ -248,6 +262,22 @@ def test_a_suite_is_all_its_evals_and_a_task_is_one(halves):
     halves.run("--ab-select=halves_tones_low_tones", "--ab-select=tones").assert_outcomes(passed=2)
     halves.run("--ab-select=halves/tones[high-tones]").assert_outcomes(passed=1)
     halves.run("--ab-select=halves", "-k", "low").assert_outcomes(passed=1)
+
+
+def test_a_study_that_is_selected_by_its_name_is_asked_for(halves):
+    halves.write(test_grid=LETTERS.replace("@pytest.mark.par", "@pytest.mark.study\n@pytest.mark.par"))
+    halves.run().assert_outcomes(passed=3, deselected=2)
+    halves.run("--ab-select=grid").assert_outcomes(passed=2, deselected=3)
+
+
+@pytest.mark.parametrize("form", ["toml", "yaml"])
+def test_the_checkpoint_template_asks_the_core_suite_of_a_server_with_a_note(form):
+    template = Path(__file__).parents[2] / "examples" / "runs" / f"beans_zero_core_naturelm_v1_1_checkpoint.{form}"
+    options = read(template)
+    (spec,) = map(parse_spec, options["model"])
+    assert options["select"] == ["beans_zero_core"]
+    assert (spec.alias, spec.target) == ("naturelm_v1_1_my_checkpoint", "http://127.0.0.1:8001")
+    assert spec.options["note"] == "NatureLM-audio 1.1 served from gs://BUCKET/CHECKPOINT"
 
 
 def test_a_suite_or_task_that_is_not_there_is_a_usage_error_with_near_names(halves):
