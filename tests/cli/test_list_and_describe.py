@@ -12,6 +12,7 @@ from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.metrics.registry import names
 from pytest_audiobench.models.hf.families import FAMILIES as CHECKPOINTS
 from pytest_audiobench.models.registry import KINDS
+from pytest_audiobench.models.spec import presets
 from pytest_audiobench.protocols.catalogue import FAMILIES
 
 ESC50 = "filename,fold,target,category,esc10,src_file,take"
@@ -58,7 +59,7 @@ def test_a_task_says_its_suites_how_many_rows_it_has_and_how_much_of_a_clip_is_a
     ("kind", "known"),
     [
         ("benchmarks", [name for name in LOADERS if not isinstance(LOADERS[name], str)]),
-        ("models", [*(f"{kind}:" for kind in KINDS), *CHECKPOINTS]),
+        ("models", [*(f"{kind}:" for kind in KINDS), *presets(), *CHECKPOINTS]),
         ("protocols", FAMILIES),
         ("metrics", names()),
     ],
