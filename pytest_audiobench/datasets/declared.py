@@ -146,17 +146,20 @@ def _row_samples(
     other = declared.data.audio_root
     with mistakes.catching():
         files = row_files(root.folder, pattern)
-        make, count = _Maker(declared, case, places.find(other, ".") if other else root), 0
+        make, count, rows = _Maker(declared, case, places.find(other, ".") if other else root), 0, 0
         others = joined_tables(declared, case, places, root, make.templates)
         taken = partial(entries, declared, declared.data, case, root, files, others)
         make.choose_among(_labels(declared, case, root, taken))
         for entry in taken():
+            rows += 1
             with mistakes.catching():
                 if (sample := make(entry)) is not None:
                     count += 1
                     yield sample
         if not count and not mistakes:
             mistakes.add(_no_row(declared, root.folder / pattern))
+        elif not mistakes:
+            _check_count(declared, case, rows, root.folder / pattern)
 
 
 def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
@@ -245,6 +248,14 @@ def _no_row(declared: Declaration, path: Path) -> str:
     return f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again"
 
 
+def _check_count(declared: Declaration, case: Mapping[str, str], rows: int, path: Path) -> None:
+    """Raises UsageError for another number of rows than was published: no part of a set is scored as if whole."""
+    expected = declared.number(declared.data.count, case)
+    if expected is not None and rows != expected:
+        name = "/".join([declared.name, *case.values()])
+        raise UsageError(f"{path} has {rows:,} rows of {name}, which has {expected:,.0f}; fetch it again")
+
+
 def _parquet_samples(
     declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str, places: Places
 ) -> Sequence[Sample]:
@@ -295,13 +306,13 @@ def _parquet_samples(
         return made
 
     audio = dict.fromkeys(make.audio_columns, data.rate)
-    samples: Sequence[Sample]
+    samples: Sequence[Sample] = ParquetSamples(files, columns, sample, where, audio)
+    if samples:
+        _check_count(declared, case, len(samples), root.folder / pattern)
     if declared.sample.least_choices:
         # Which rows are left out is known when each was read.
         rows = parquet_rows(files, columns, where, audio)
         samples = spooled(made for place, row in rows if (made := make(entry_of(place, row))))
-    else:
-        samples = ParquetSamples(files, columns, sample, where, audio)
     if not samples:
         raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
@@ -349,6 +360,7 @@ class _Maker:
         self._question, self._answer = one(fields.question), None if self._withheld else one(fields.answer)
         self._audio, self._choices = [templates(paths) for paths in fields.clips], templates(fields.choices)
         self._start, self._end = one(fields.start), one(fields.end)
+        self._first_s = declared.number(fields.first_seconds, case)
         self._gains = templates(fields.mix.gains if fields.mix else ())
         self._length, self._shuffle = fields.mix.length if fields.mix else "longest", fields.shuffle
         self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
@@ -403,14 +415,15 @@ class _Maker:
 
     def _part(self, entry: Entry, choices: Sequence[str]) -> tuple[Edit, ...]:
         """What cuts the sample's part out of its recording."""
-        if self._start is None or self._end is None:
-            return ()
         from pytest_audiobench.audio.edits import trim
 
+        first = () if self._first_s is None else (trim(0, self._first_s),)
+        if self._start is None or self._end is None:
+            return first
         start_s, end_s = (_number(one, "seconds", entry, choices) for one in (self._start, self._end))
         if not 0 <= start_s < end_s:
             raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
-        return (trim(start_s, end_s),)
+        return (trim(start_s, end_s), *first)
 
     def _mixed(self, clips: tuple[Clip, ...], entry: Entry, choices: Sequence[str]) -> tuple[Clip, ...]:
         from pytest_audiobench.audio.combining import summed

@@ -44,7 +44,7 @@ _KEYS = {
 """The file's own keys that are no tables, and what each takes."""
 _TABLES = (
     *("source", "fetch", "data", "sample", "layout", "submission", "parameters", "vocabulary"),
-    *("prompts", "published", "unproven", "note"),
+    *("prompts", "published", "unproven", "note", "suites"),
 )
 _SOURCE = "source"
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
@@ -69,10 +69,12 @@ class DeclaredTask(NamedTuple):
         changes = [{"perturbation": name} for name in self.table.get("perturbations", ())] or [{}]
         cases = self.data.ids() if self.data else [{}]
         source = self.data.source if self.data else None
+        suites = [self.data.suites_of(case) if self.data else () for case in cases]
         return Outline(
             cases=tuple({**case, **change} for case in cases for change in changes),
             title=source.title if source else None,
             words=tuple(source.keywords) if source else (),
+            suites=tuple(named for named in suites for _ in changes),
             thresholds=len(self.table.get("require", ())),
             lines=self.lines,
         )
@@ -84,7 +86,9 @@ class DeclarativeFile(pytest.Module):
     def _getobj(self) -> ModuleType:
         module = ModuleType(self.name)
         for name, outline in self._outlines.items():
-            test = _test(partial(self._task, name), self._prompt, self._places, outline.cases)
+            register_words(self.config, (suite for suites in outline.suites for suite in suites))
+            marks = [[getattr(pytest.mark, suite) for suite in suites] for suites in outline.suites]
+            test = _test(partial(self._task, name), self._prompt, self._places, outline.cases, marks)
             # What pytest shows as a test's place is the file's, not that of this module.
             test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
             test.__doc__ = outline.title
@@ -99,6 +103,8 @@ class DeclarativeFile(pytest.Module):
             if isinstance(item, pytest.Function):
                 name = names[item.originalname]
                 outline = self._outlines[name]
+                chosen = item.callspec.params if hasattr(item, "callspec") else {}
+                case = chosen.get("case", outline.cases[0])
                 item.stash[DECLARED] = DeclaredEval(
                     outline.thresholds,
                     outline.lines,
@@ -106,6 +112,7 @@ class DeclarativeFile(pytest.Module):
                     partial(self._manifest, name),
                     partial(self._protocol, name),
                     partial(self._dataset, name),
+                    outline.suites[outline.cases.index(case)],
                 )
             yield item
 
@@ -188,9 +195,13 @@ def _test(
     prompt: Callable[[], str],
     places: Callable[[], Places],
     cases: Sequence[Mapping[str, str]],
+    marks: Sequence[Sequence[pytest.MarkDecorator]],
 ) -> Callable[..., None]:
     # The id of the only case that has no parameter is no id: the item is called by its function alone.
-    cases_by_id = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in cases]
+    cases_by_id = [
+        pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM, marks=suites)
+        for case, suites in zip(cases, marks, strict=True)
+    ]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         task = read()
@@ -207,6 +218,8 @@ def _test(
         def test(evaluate: Any) -> None:
             test_case(evaluate, {})
 
+        for suite in marks[0]:
+            suite(test)
         return test
 
     with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases_by_id)
@@ -272,11 +285,12 @@ def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 def read_declaration(path: Path, config: pytest.Config | None = None) -> dict[str, DeclaredTask]:
     """The file's tasks by name; "" for a file of one. Raises UsageError with all that is wrong with it."""
-    from pytest_audiobench.datasets.declaration import read_toml, tasks_of
+    from pytest_audiobench.datasets.declaration import check_suites, read_toml, tasks_of
 
     mistakes = Mistakes()
     tables = tasks_of(path, read_toml(path), mistakes)
     tasks = {name: _checked(path, name, table, config, mistakes) for name, table in tables.items()}
+    check_suites(path, {name: task.data for name, task in tasks.items()}, mistakes)
     mistakes.check()
     return tasks
 
@@ -308,8 +322,9 @@ def _checked(
     if "data" not in table:
         for key in filter(table.__contains__, _TABLES):
             mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
-    for word in filter(_PYTEST.__contains__, declared.source.keywords if declared else ()):
-        mistakes.add(f"{place}, [source]: {word!r} is a marker of pytest's own; write another word")
+    for word in filter(_PYTEST.__contains__, [*declared.source.keywords, *declared.suites] if declared else ()):
+        where = "[suites]" if declared and word in declared.suites else "[source]"
+        mistakes.add(f"{place}, {where}: {word!r} is a marker of pytest's own; write another word")
     if declared is not None:
         _check_prompts(place, typed, declared.prompts, mistakes)
     for name in typed.get("perturbations", ()):

@@ -161,6 +161,80 @@ def test_tasks_of_a_file_are_its_test_functions(pitch):
     assert sum("::" in line for line in result.outlines) == 4
 
 
+SUITES = """
+[suites]
+all_tones = true
+low_tones = ["low"]
+one_tone = ["high-long"]
+"""
+TASKS = """
+namings_and_lows = ["naming", "low-long"]
+[[task]]
+name = "naming"
+parameters.form = ["short"]
+[[task]]
+name = "guessing"
+"""
+TELLING = """
+import pytest
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin.eval_items import named_evals
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    try:
+        print("named:", *named_evals(items, {names}))
+    except UsageError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("cache", [[], ["-p", "no:cacheprovider"]])
+@pytest.mark.parametrize(
+    ("args", "evals"),
+    [
+        (["-k", "all_tones"], IDS),
+        (["--strict-markers", "-m", "low_tones"], IDS[:2]),
+        (["-k", "one_tone"], IDS[3:]),
+        (["-k", "low_tones and not short"], IDS[1:2]),
+    ],
+)
+def test_a_suite_is_selected_by_its_name(pitch, args, evals, cache):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES)
+    for _ in range(2):
+        result = pitch.run("--collect-only", "-q", *args, *cache)
+        assert [line.partition("::test_")[2] for line in result.outlines if "::" in line] == evals
+
+
+def test_a_suite_has_the_perturbed_evals_too(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["clean", "reverb"]\n' + BENCHMARK + SUITES)
+    result = pitch.run("--collect-only", "-q", "-k", "one_tone")
+    assert [line.partition("[")[2] for line in result.outlines if "::" in line] == [
+        "high-long-clean]",
+        "high-long-reverb]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["one_tone"], "named: pitch/guessing[high-long]"),
+        (["pitch_naming_low_short"], "named: pitch/naming[low-short]"),
+        (["pitch/naming[low-short]", "one_tone"], "named: pitch/naming[low-short] pitch/guessing[high-long]"),
+        (
+            ["namings_and_lows"],
+            "named: pitch/naming[low-short] pitch/naming[high-short] pitch/guessing[low-long]",
+        ),
+        (["pitch_namin_low_short"], "*no suite and no eval is called 'pitch_namin_low_short'; did you mean*"),
+    ],
+)
+def test_a_name_stands_for_the_evals_of_a_suite_or_for_one_of_them(pitch, names, said):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES + TASKS)
+    with (pitch.path / "conftest.py").open("a") as conftest:
+        conftest.write(TELLING.replace("{names}", repr(names)))
+    pitch.run("--collect-only", "-q").stdout.fnmatch_lines([said.replace("[", "[[]")])
+
+
 PROMPTS = BENCHMARK + (
     '[prompts.paper]\nprompt = "Name the tone: {question} {options}"\nmax_new_tokens = 7\nsource = "a paper"\n'
 )

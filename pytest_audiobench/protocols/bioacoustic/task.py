@@ -14,6 +14,7 @@ from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
 from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
+from pytest_audiobench.protocols.captioning.words import word_scorers
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
@@ -59,21 +60,21 @@ def bioacoustic(
 
     The scorers are ``bioacoustic`` (the default; ours, by the task's own labels), ``beans-run`` and
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
-    (BEANS-Zero's evaluator), kept with their defects.
+    (BEANS-Zero's evaluator), kept with their defects; for captions also ``spider``.
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each); the labels listed are the task's,
-    never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
+    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each; ``{spaced_labels}`` has an empty
+    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
     unknown scorer, task or placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
     listed = tuple(dict.fromkeys(_lines(labels) if isinstance(labels, str) else labels or ()))
     template = PROMPTS[task] if prompt is None else prompt
-    if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels"}:
+    if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels", "spaced_labels"}:
         raise UsageError(
             f"the prompt {template!r} has the unknown placeholder {{{min(unknown)}}}; "
-            "known are {question} and {labels}"
+            "known are {question}, {labels} and {spaced_labels}"
         )
 
     def words(sample: Sample) -> str:
@@ -81,13 +82,15 @@ def bioacoustic(
             if placeholder[1] == "question":
                 return sample.question or QUESTIONS[task]
             offered = classes_for(sample, listed) if task == "detection" else labels_for(sample, listed)
-            return "\n".join(f"- {label}" for label in offered)
+            return ("\n" if placeholder[1] == "labels" else "\n\n").join(f"- {label}" for label in offered)
 
         return _PLACEHOLDER.sub(filled, template)
 
     family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
+    if task == "captioning":
+        family_scorers.extend(scorer for scorer in word_scorers() if scorer.name == "spider")
     stage = free_stage(words, system, max_new_tokens)
     return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])
 
