@@ -277,6 +277,14 @@ def joined_text(written: Template, entry: Entry, choices: Sequence[str]) -> str:
     return joined.strip()
 
 
+def joined_texts(written: Template, entry: Entry, choices: Sequence[str]) -> str | tuple[str, ...]:
+    """:func:`joined_text`, or where its one column holds a list, the text of each: ``test/{audio_paths}``."""
+    value = value_of(written.holes[0], entry, choices) if len(written.holes) == 1 else None
+    if not isinstance(value, tuple):
+        return joined_text(written, entry, choices)
+    return tuple(f"{written.literals[0]}{text}{written.literals[1]}".strip() for text in value)
+
+
 def value_of(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[str, ...]:
     """What a row has for a hole, after its transforms."""
     if not entry.has(hole.column):

@@ -19,6 +19,7 @@ from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic import naming
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
+from pytest_audiobench.protocols.classification.mentions import denied
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -29,6 +30,8 @@ _STATEMENT = re.compile(
     re.I,
 )
 _LETTER_IS_RIGHT = re.compile(r"\b(?:option\s|choice\s)?\(?([A-Z])\)?\sis\s(?:the\s)?(?:right|correct|best)\b")
+_SOUND_LETTER = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])(?!(?<=A)\s[a-z](?!nd\b|re\b|s\b|r\b))")
+"""A capital letter that stands alone; an A is an article where a small word follows."""
 _SEPARATOR = re.compile(r"[,;|•\n]|\band\b", re.I)
 _AROUND = " \"'“”‘’().<>*"
 _NOTHING = re.compile(
@@ -83,6 +86,9 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     names, fragments = names_of(labels), [(end, start) for (_, end), (start, _) in pairwise(cuts)]
     mentions = [mention for mention in names.mentions(body) if finish != "length" or mention.end < len(body)]
     asserted_set = {mention.label for mention in mentions if not mention.denied}
+    if all(len(label) == 1 and label in LETTERS for label in labels):
+        asserted_set |= {match[1] for match in _SOUND_LETTER.finditer(body) if not denied(body, *match.span())}
+        asserted_set &= set(labels)
     spans = iter([*((mention.start, mention.end) for mention in mentions), (len(body) + 1, len(body) + 1)])
     start, end = next(spans)
     for begins, ends in fragments:

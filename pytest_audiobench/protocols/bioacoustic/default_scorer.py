@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pytest_audiobench.datasets.sample import Sample, tidy_caseless
+from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
@@ -19,6 +19,7 @@ from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 _NONE = re.compile(r"\s*(?:none)?\s*", re.I)
+_LETTERED = re.compile(r"\s*\(?([A-Z])[).:]\s*\S")
 _SHOWN = 5
 
 
@@ -53,6 +54,9 @@ def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> st
     Raises UsageError when the truths are no labels of the task.
     """
     true = [truth for truth in sample.truths if truth in labels]
+    if not true and set(labels) <= set(LETTERS):
+        # "(A) Parus major", as BEANS-Next has some, is the letter.
+        true = [match[1] for truth in sample.truths if (match := _LETTERED.match(truth)) and match[1] in labels]
     if not true and any(truth.strip() for truth in sample.truths):
         raise _no_label(sample, sample.truths[0], labels)
     return label if label in true else next(iter(true), None)

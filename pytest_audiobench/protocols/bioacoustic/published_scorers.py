@@ -7,8 +7,8 @@ earthspecies/beans-zero, beans_zero/post_processor.py and evaluate.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
@@ -17,7 +17,13 @@ from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
+from pytest_audiobench.protocols.bioacoustic.pipeline import (
+    Steps,
+    Target,
+    process,
+    steps_of_run,
+    steps_of_score_from_file,
+)
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
@@ -91,22 +97,30 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
     return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
+def run_scorer_of_targets(task: str) -> Scorer:
+    """``beans-run`` of a task without a label list: the labels are those of its samples' targets."""
+    return _of_targets("beans-run", f"run|v:0.1.0|task:{task}|labels:targets", task, partial(steps_of_run, task, ()))
+
+
 def score_from_file_scorer(task: str) -> Scorer:
     """``beans-score-from-file``: the labels are those of the targets that are scored together."""
+    signature = f"score-from-file|v:0.1.0|task:{task}|labels:targets"
+    return _of_targets("beans-score-from-file", signature, task, partial(steps_of_score_from_file, task))
 
+
+def _of_targets(name: str, signature: str, task: str, steps_of: Callable[[Iterable[Target]], Steps]) -> Scorer:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         samples = [sample for sample, _ in scored]
         # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
         ordered = sorted(samples, key=lambda sample: sample.id)
-        steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
+        steps = steps_of([target_of(sample) for sample in ordered])
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
-    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
-        "beans-score-from-file",
-        signature,
+        name,
+        f"beans-next:{signature}{_libraries(task)}",
         _raw,
         _nothing,
         METRICS[task],

@@ -1,4 +1,4 @@
-"""What animals can be heard: one label, several, or a caption."""
+"""What animals can be heard: one label, several, a number, a list of species, or a caption."""
 
 from __future__ import annotations
 
@@ -13,25 +13,36 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
-from pytest_audiobench.protocols.bioacoustic.published_scorers import run_scorer, score_from_file_scorer, zero_scorer
+from pytest_audiobench.protocols.bioacoustic.published_scorers import (
+    run_scorer,
+    run_scorer_of_targets,
+    score_from_file_scorer,
+    zero_scorer,
+)
+from pytest_audiobench.protocols.bioacoustic.quantities import Unit, number_scorer
+from pytest_audiobench.protocols.bioacoustic.species_lists import list_scorer
 from pytest_audiobench.protocols.captioning.words import word_scorers
 from pytest_audiobench.protocols.free_text import family_protocol, free_stage
 from pytest_audiobench.protocols.protocol import Protocol, Scorer, with_recorded_options
 
-Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended"]
+Task: TypeAlias = Literal["classification", "detection", "captioning", "open_ended", "number", "list", "counts"]
+_MEASURED = frozenset({"number", "list", "counts"})
+"""The tasks that BEANS-Next's registry takes for classifications whose labels are the answers of all samples."""
 
 PROMPTS: Mapping[Task, str] = {
     "classification": "{question}\nThe labels are:\n{labels}\nAnswer with one label and nothing else.",
     "detection": "{question}\nThe labels are:\n{labels}\nAnswer with all labels that apply, separated by commas, or "
     "with None where none does.",
-    "captioning": "{question}",
-    "open_ended": "{question}",
+    **dict.fromkeys(("captioning", "open_ended", "number", "list", "counts"), "{question}"),
 }
 QUESTIONS: Mapping[Task, str] = {
     "classification": "Which of the labels describes this recording?",
     "detection": "Which of the labels can be heard in this recording?",
     "captioning": "Describe this recording in one sentence.",
     "open_ended": "What can be heard in this recording?",
+    "number": "How many calls can be heard in this recording? Answer with a number.",
+    "list": "Which species can be heard in this recording? Separate their names by commas.",
+    "counts": "How often does each species call in this recording? Answer as in: Corvus corax: 2, Parus major: 3.",
 }
 """What is asked where a sample has no question of its own."""
 
@@ -43,7 +54,7 @@ _EXPECTS: Mapping[Task, Expects] = {
     "classification": "option",
     "detection": "option",
     "captioning": "words",
-    "open_ended": "open",
+    **dict.fromkeys(("open_ended", "number", "list", "counts"), "open"),
 }
 
 
@@ -52,6 +63,9 @@ def bioacoustic(
     *scorers: str | Scorer,
     task: Task = "classification",
     labels: Sequence[str] | str | None = None,
+    unit: Unit = "",
+    tolerance: str = "0",
+    ordered: bool = False,
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
@@ -64,8 +78,10 @@ def bioacoustic(
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
     are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each; ``{spaced_labels}`` has an empty
-    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or no, is a classification. Raises UsageError for an
-    unknown scorer, task or placeholder, and for labels that cannot be read.
+    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or
+    no, is a classification. A "number" is in ``unit``, and right within ``tolerance``, a number or a percentage of the
+    truth; a "list" is of species, in their order where they are to be ``ordered``; "counts" are how often each species
+    calls. Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -86,7 +102,11 @@ def bioacoustic(
 
         return _PLACEHOLDER.sub(filled, template)
 
-    family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+    if task in _MEASURED:
+        own = number_scorer(unit, tolerance) if task == "number" else list_scorer(task, ordered, tolerance)
+        family_scorers = [own, run_scorer_of_targets("classification"), score_from_file_scorer("classification")]
+    else:
+        family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
@@ -122,3 +142,54 @@ def _of_task(task: Task) -> Callable[..., Protocol]:
 
 
 bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")
+
+
+@with_recorded_options
+def bioacoustic_number(
+    *scorers: str | Scorer,
+    unit: Unit = "",
+    tolerance: str = "0",
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` of a number: a frequency in Hz, a level in dB, or a count."""
+    protocol = bioacoustic(
+        *scorers,
+        task="number",
+        unit=unit,
+        tolerance=tolerance,
+        prompt=prompt,
+        system=system,
+        max_new_tokens=max_new_tokens,
+    )
+    return replace(protocol, name="bioacoustic_number")
+
+
+def _of_species(task: Literal["list", "counts"]) -> Callable[..., Protocol]:
+    """:func:`bioacoustic` of names of species, as a family of its own."""
+
+    def family(
+        *scorers: str | Scorer,
+        ordered: bool = False,
+        tolerance: str = "0",
+        prompt: str | None = None,
+        system: str | None = None,
+        max_new_tokens: int = 256,
+    ) -> Protocol:
+        protocol = bioacoustic(
+            *scorers,
+            task=task,
+            ordered=ordered,
+            tolerance=tolerance,
+            prompt=prompt,
+            system=system,
+            max_new_tokens=max_new_tokens,
+        )
+        return replace(protocol, name=f"bioacoustic_{task}")
+
+    family.__name__ = family.__qualname__ = f"bioacoustic_{task}"
+    return with_recorded_options(family)
+
+
+bioacoustic_list, bioacoustic_counts = _of_species("list"), _of_species("counts")
