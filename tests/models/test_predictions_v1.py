@@ -272,6 +272,41 @@ def test_a_server_whose_prompt_does_not_grow_is_refused(stranger, http_model):
         http_model(server).load()
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_prompt_of_one_length_whatever_is_sent_proves_nothing_and_the_server_is_asked_on(
+    stranger, http_model, tone_asks, strict
+):
+    server = stranger(load_status="stub")
+    server.constant, server.strict = 1, strict
+    model = http_model(server)
+    model.load()
+    assert model.hearing.status == "unproven"
+    assert model.hearing.evidence.startswith("prompt_tokens is 1 with 4 s of sound, without, and with a longer text")
+    assert texts(model.ask(tone_asks(2))) == tones(2)
+
+
+def test_a_prompt_that_is_shorter_with_sound_than_without_is_refused(stranger, http_model):
+    server = stranger()
+    lengths = {"probe": 2, "probe-without-audio": 3}
+
+    def answer(item):
+        is_refused = not item["audio_inputs"] and "<Audio>" in item["messages"][0]["content"]
+        usage = {"prompt_tokens": lengths[item["sample_id"]]}
+        error = "a placeholder without audio" if is_refused else None
+        return {"sample_id": item["sample_id"], "predictions": ["?"], "usage": usage, "error": error}
+
+    server.answer = answer
+    with pytest.raises(FatalError, match="its prompt has 2 tokens with 4 s of sound, and 3 without"):
+        http_model(server).load()
+
+
+def test_a_stub_may_leave_its_model_unnamed_and_a_model_may_not(stranger, http_model):
+    stub = http_model(stranger(load_status="stub", model="", model_revision="")).fingerprint()
+    assert (stub["model"], stub["model_revision"], stub["load_status"]) == ("stub", "stub", "stub")
+    with pytest.raises(FatalError, match="model of /info is ''"):
+        http_model(stranger(model="")).fingerprint()
+
+
 def test_a_placeholder_read_as_text_is_no_proof_of_hearing(stranger, http_model):
     server = stranger()
     server.deaf = True
