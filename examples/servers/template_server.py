@@ -39,11 +39,17 @@ class Model:
     rate_hz = None  # clips are resampled to it (which needs soxr); None leaves each at its own
     checkpoint_variable = None  # the environment variable that may name the checkpoint instead of --checkpoint
     load_status = "ready"
+    posts = ()  # methods that answer the body of a call with an object, each at the path of its name
     options = argparse.Namespace(max_audio_s=None)  # of the command line
 
     @classmethod
     def add_options(cls, parser):
         """Add options of the model's own to the command line."""
+
+    @classmethod
+    def stub(cls):
+        """What answers instead with --stub."""
+        return Dummy(None if cls is Model else cls)
 
     def load(self):
         """Load the weights, once, before the first answer. Questions that come meanwhile wait."""
@@ -83,7 +89,8 @@ class Dummy(Model):
             digest.update(array("f", samples).tobytes())
         heard = [f"{len(samples) / rate_hz:.2f} s at {rate_hz} Hz" for samples, rate_hz in question["audio"]]
         text = f"dummy {digest.hexdigest()[:12]}: {', '.join(heard) or 'no audio'}"
-        return text, "stop", {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        usage = {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        return text, "stop", None if self.load_status == "stub" else usage  # a stub's hearing proves nothing
 
 
 class Refused(Exception):
@@ -227,6 +234,12 @@ class Server(ThreadingHTTPServer):
             "last_error": self.error,
         }
 
+    def post(self, path, body):
+        if path == "/predict":
+            return self.predict(body)
+        with self.turn:
+            return getattr(self.model, path[1:])(body)
+
     def predict(self, body):
         questions = questions_of(body, self.model.max_batch)
         questions = [(sample_id, fit_audio(question, self.model)) for sample_id, question in questions]
@@ -309,7 +322,7 @@ class Handler(BaseHTTPRequestHandler):
             self._discard()
             return
         try:
-            self._send(200, self.server.predict(self.rfile.read(self._length())))
+            self._send(200, self.server.post(self.path, self.rfile.read(self._length())))
         except Refused as refused:
             self._send(refused.status, {"detail": str(refused)})
 
@@ -317,7 +330,7 @@ class Handler(BaseHTTPRequestHandler):
         """Raises Refused for a call whose body is not to be read."""
         if not self._may():
             raise Refused(401, "send the header Authorization: Bearer ...")
-        if self.path != "/predict":
+        if self.path not in ("/predict", *(f"/{name}" for name in self.server.model.posts)):
             raise Refused(404, "GET /health, GET /info, POST /predict")
         if self._length() < 0:
             raise Refused(411, "Content-Length is needed")
@@ -378,8 +391,7 @@ def main(model_class=Model):
         parser.error(f"name the weights by --checkpoint or {variable}, or try --stub")
     if any(limit is not None and limit <= 0 for limit in (args.max_batch, args.max_audio_s)):
         parser.error("--max-batch and --max-audio-s must be above 0")
-    stands_for = None if model_class is Model else model_class
-    model = Dummy(stands_for) if args.stub else model_class()
+    model = model_class.stub() if args.stub else model_class()
     model.options, model.max_batch = args, args.max_batch or model.max_batch
     server = Server((args.host, args.port), model, token, args.max_body_mb << 20)
     # shutdown() waits for the loop that this signal interrupts, so it needs a thread of its own.

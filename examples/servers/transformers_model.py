@@ -1,9 +1,9 @@
 """A chat checkpoint of the transformers library behind the server template: what its launchers share."""
 
-import hashlib
 from itertools import groupby
 from pathlib import Path
 
+from checkpoint_files import digest_of, local_folder
 from template_server import PLACEHOLDER, Model
 
 MAX_TOKENS = 256  # where a question does not say how many
@@ -29,7 +29,7 @@ class TransformersModel(Model):
         import torch
         import transformers
 
-        where, options = self.options.checkpoint, self.options
+        where, options = str(local_folder(self.options.checkpoint)), self.options
         source = {"revision": options.checkpoint_revision, "local_files_only": Path(where).is_dir()}
         source["trust_remote_code"] = options.trust_remote_code
         self.processor = self.load_processor(transformers, where, source)
@@ -131,13 +131,3 @@ def parts_of(content):
         parts += [{"type": "audio"}] if i else []
         parts += [{"type": "text", "text": text.strip()}] if text.strip() else []
     return parts
-
-
-def digest_of(folder):
-    """A digest of a folder's configuration and weights: what the revision of a checkpoint without commits is."""
-    digest = hashlib.sha256()
-    for file in sorted([*folder.glob("*.json"), *folder.glob("*.safetensors")]):
-        with open(file, "rb") as stream:
-            while block := stream.read(1 << 24):
-                digest.update(block)
-    return digest.hexdigest()[:16]
