@@ -18,9 +18,10 @@ server='' url=${URL:-}
 trap '[ -z "$server" ] || { kill "$server" && wait "$server" || true; }' EXIT
 
 if [ -z "$url" ]; then
-    python3 examples/servers/dummy/serve.py --port 0 >"$folder/server.log" 2>&1 &
+    : >"$folder/server.log"
+    python3 examples/servers/dummy/serve.py --port 0 >>"$folder/server.log" 2>&1 &
     server=$!
-    while url=$(sed -n 's/^serving .* at \(http.*\)$/\1/p' "$folder/server.log") && [ -z "$url" ]; do
+    until url=$(sed -n 's/^serving .* at \(http.*\)$/\1/p' "$folder/server.log") && [ -n "$url" ]; do
         kill -0 "$server" 2>/dev/null || { echo "the dummy server did not start:"; cat "$folder/server.log"; exit 1; } >&2
         sleep 0.1
     done
