@@ -87,8 +87,8 @@ def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
         listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return _own_scores(sample, answer, task)
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        return None if _without_target(sample, task) else _own_scores(sample, answer, task)
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
@@ -122,7 +122,7 @@ def _of_targets(name: str, signature: str, task: str, steps_of: Callable[[Iterab
         name,
         f"beans-next:{signature}{_libraries(task)}",
         _raw,
-        _nothing,
+        lambda sample, _: None if _without_target(sample, task) else {},
         METRICS[task],
         together=together,
         missing_parts=_lacking(task),
@@ -159,6 +159,11 @@ def _process_answer(text: str, steps: Steps) -> Answer:
     if processed := process(raw, steps).text:
         return Answer("parsed", processed)
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
+
+
+def _without_target(sample: Sample, task: str) -> bool:
+    """Whether it has no target there, and no score: so have BirdSet's windows in which no bird was annotated."""
+    return task == "open_ended" and not any(sample.truths)
 
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:

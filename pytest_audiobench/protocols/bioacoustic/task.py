@@ -13,6 +13,7 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
+from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.published_scorers import (
     run_scorer,
     run_scorer_of_targets,
@@ -63,6 +64,7 @@ def bioacoustic(
     *scorers: str | Scorer,
     task: Task = "classification",
     labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
     unit: Unit = "",
     tolerance: str = "0",
     ordered: bool = False,
@@ -77,11 +79,13 @@ def bioacoustic(
     (BEANS-Zero's evaluator), kept with their defects; for captions also ``spider``.
 
     ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each; ``{spaced_labels}`` has an empty
-    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or
-    no, is a classification. A "number" is in ``unit``, and right within ``tolerance``, a number or a percentage of the
-    truth; a "list" is of species, in their order where they are to be ``ordered``; "counts" are how often each species
-    calls. Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be read.
+    are. ``synonyms`` are further names that ours understands, each a label and what else it is called:
+    ``"Junco hyemalis = Dark-eyed Junco"``. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each;
+    ``{spaced_labels}`` has an empty line between them); the labels listed are the task's, never the sample's truth.
+    Whether birds can be heard, yes or no, is a classification. A "number" is in ``unit``, and right within
+    ``tolerance``, a number or a percentage of the truth; a "list" is of species, in their order where they are to be
+    ``ordered``; "counts" are how often each species calls. Raises UsageError for an unknown scorer, task or
+    placeholder, and for labels and synonyms that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -106,13 +110,20 @@ def bioacoustic(
         own = number_scorer(unit, tolerance) if task == "number" else list_scorer(task, ordered, tolerance)
         family_scorers = [own, run_scorer_of_targets("classification"), score_from_file_scorer("classification")]
     else:
-        family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+        family_scorers = [bioacoustic_scorer(task, listed, _pairs(synonyms)), run_scorer(task, listed), score_from_file_scorer(task)]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
         family_scorers.extend(scorer for scorer in word_scorers() if scorer.name == "spider")
     stage = free_stage(words, system, max_new_tokens)
     return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])
+
+
+def _pairs(synonyms: Sequence[str]) -> Synonyms:
+    written = [[name.strip() for name in synonym.split(" = ")] for synonym in synonyms]
+    if wrong := next((each for each, names in zip(synonyms, written, strict=True) if len(names) < 2), None):
+        raise UsageError(f"the synonym {wrong!r} names no label; write 'label = name', as 'Rock Dove = Rock Pigeon'")
+    return tuple((name, label) for label, *names in written for name in names)
 
 
 def _lines(file: str) -> list[str]:
@@ -193,3 +204,18 @@ def _of_species(task: Literal["list", "counts"]) -> Callable[..., Protocol]:
 
 
 bioacoustic_list, bioacoustic_counts = _of_species("list"), _of_species("counts")
+
+
+@with_recorded_options
+def bioacoustic_open_ended(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
+    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
+    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
+    return replace(asked, name="bioacoustic_open_ended")
