@@ -119,8 +119,13 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def bioacoustic_scorer(task: str, labels: tuple[str, ...], synonyms: Synonyms = ()) -> Scorer:
-    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
+def bioacoustic_scorer(
+    task: str, labels: tuple[str, ...], synonyms: Synonyms = (), label_source: str = "task"
+) -> Scorer:
+    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices.
+
+    ``label_source`` says in its signature whose they are.
+    """
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
@@ -149,11 +154,21 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], synonyms: Synonyms = 
             return {"correct": float(label is not None and label == true), **statistics}
         return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
+    def problem(sample: Sample) -> str:
+        try:
+            if task == "detection":
+                true_labels(sample, classes_for(sample, labels))
+            elif task == "classification":
+                true_label(sample, labels_for(sample, labels), None)
+        except UsageError as error:
+            return str(error)
+        return ""
+
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
     rules = {
-        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
-        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
+        "classification": f"labels:{label_source}|answer:one|unanswered:wrong|denied:dropped",
+        "detection": f"labels:{label_source}|answer:set|none:empty|unanswered:wrong|denied:dropped",
         "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
         "open_ended": "labels:task-or-text|answer:one|none:empty|unanswered:wrong|denied:dropped",
     }
@@ -165,6 +180,7 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], synonyms: Synonyms = 
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
+        sample_problem=problem,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
     )
 
