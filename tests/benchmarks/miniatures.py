@@ -3,17 +3,22 @@ run must report. ``miniatures/NAME.json`` holds one, of a ``[[task]]`` ``FILE-TA
 """
 
 import json
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import soundfile
+
+from pytest_audiobench.datasets.declaration import Declaration
 
 HERE = Path(__file__).parent
 EVALS = HERE.parents[1] / "evals"
 RATE_HZ = 16_000
+_COUNT = re.compile(r"^(data\.)?count = .*\n", re.MULTILINE)
 SECONDS = 0.2
 FORMATS = {".wav": "WAV", ".flac": "FLAC", ".mp3": "MP3", ".ogg": "OGG", ".opus": "OGG", ".sph": "NIST", ".au": "AU"}
 CONFTEST = '''
@@ -83,6 +88,16 @@ class Miniature:
                 _write_parquet(file, rows, folder.parent)
             else:
                 file.write_text(_text(file, rows), encoding="utf-8")
+
+
+def in_part(declared: Declaration) -> Declaration:
+    """``declared`` of any number of rows: a miniature has fewer than its benchmark."""
+    return msgspec.structs.replace(declared, data=msgspec.structs.replace(declared.data, count=None))
+
+
+def text_in_part(file: Path) -> str:
+    """What :func:`in_part` is of a declaration's file."""
+    return _COUNT.sub("", file.read_text(encoding="utf-8"))
 
 
 def miniatures() -> dict[str, Path]:

@@ -24,7 +24,7 @@ from pytest_audiobench.rescoring.layouts import Source, source_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
-from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, miniatures
+from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, in_part, miniatures, text_in_part
 
 CASES = HERE / "cases"
 LEAST = 10
@@ -234,8 +234,7 @@ def run_of(names, forks, tmp_path_factory):
         miniature, (file, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
         miniature.put(folder / "data" / declared.root)
         (folder / "evals").mkdir(exist_ok=True)
-        # A miniature has fewer rows than its publisher counts.
-        (folder / "evals" / file.name).write_text(_COUNT.sub("", file.read_text(encoding="utf-8")), encoding="utf-8")
+        (folder / "evals" / file.name).write_text(text_in_part(file), encoding="utf-8")
         dataset = declared_dataset(declared, miniature.parameters).name
         answers.update({f"{dataset} {id_}": text for id_, text in miniature.responses.items()})
         verdicts.update({f"{dataset} {id_}": text for id_, text in miniature.judge_responses.items()})
@@ -260,8 +259,7 @@ def recorded_rows(folder):
 def test_a_miniature_is_read_asked_and_scored(name, run_with):
     folder, data, output = run_with(name)
     miniature, (_, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
-    uncounted = replace(declared, data=replace(declared.data, count=None))
-    dataset = declared_dataset(uncounted, miniature.parameters)
+    dataset = declared_dataset(in_part(declared), miniature.parameters)
     samples = list(dataset.read(Places(here=data, shelves=[data])))
     assert len(samples) == miniature.count
     for sample, expected in zip(samples, miniature.samples, strict=False):
