@@ -5,7 +5,7 @@ run must report. ``miniatures/NAME.json`` holds one, of a ``[[task]]`` ``FILE-TA
 import json
 import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,8 @@ class Miniature:
         self.files: Mapping[str, Any] = content["files"]
         self.audio = content.get("audio", [])
         self.parameters: Mapping[str, str] = content.get("parameters", {})
+        self.layout: str = content.get("layout", "")
+        """Which of the layouts of its file it has, where they cannot lie in one folder."""
         self.samples: list[Mapping[str, Any]] = content["samples"]
         self.count: int = content["count"]
         self.responses: Mapping[str, str] = content["responses"]
@@ -76,14 +78,17 @@ class Miniature:
         """The folders of other data sets that it writes to: ``../librispeech/…``."""
         return {Path(path).parts[1] for path in (*self.files, *self.audio) if path.startswith("../")}
 
-    def put(self, folder: Path) -> None:
-        """Write its files below the data set's folder."""
+    def put(self, folder: Path, others: Sequence["Miniature"] = ()) -> None:
+        """Write its files below the data set's folder; a table that ``others`` have too has the rows of all."""
         lengths = self.audio if isinstance(self.audio, Mapping) else dict.fromkeys(self.audio, SECONDS)
         for path, seconds in lengths.items():
             tone(folder / path, seconds, folder.parent)
         for path, rows in self.files.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(rows, list):
+                every = [row for miniature in (*others, self) for row in miniature.files.get(path, ())]
+                rows = [row for number, row in enumerate(every) if row not in every[:number]]
             if file.suffix == ".parquet":
                 _write_parquet(file, rows, folder.parent)
             else:

@@ -7,7 +7,6 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.datasets.declaration import read_declarations, read_toml, texts
@@ -31,7 +30,6 @@ LEAST = 10
 JUDGED = "judged"
 """The family of a judge's scorers, whose cases stand there whatever protocol they are added to."""
 _PARTS = ("question", "reference", "metadata")
-_COUNT = re.compile(r"^(data\.)?count = .*\n", re.M)
 _PLACE = re.compile(r"\b[0-9a-f]{7,40}\b|\barXiv \d{4}\.\d{5}|\bhttps?://\S+\.\S")
 """What a source is found again by: a commit, a paper or a page."""
 
@@ -205,18 +203,20 @@ def test_a_published_scorer_gives_what_its_publisher_s_code_gives(name):
 
 
 def run_groups():
-    """The names of all miniatures, in groups of which no two files have data in one folder."""
-    folders = {}
+    """The names of all miniatures, in groups of which no two files, and no two layouts, have data in one folder."""
+    folders, units = {}, {}
     for name, path in miniatures().items():
-        file, _, declared = benchmarks()[name]
-        folders.setdefault(file, set()).update({declared.root, *Miniature(path).other_folders})
+        (file, _, declared), miniature = benchmarks()[name], Miniature(path)
+        unit = (file, miniature.layout)
+        folders.setdefault(unit, set()).update({declared.root, *miniature.other_folders})
+        units.setdefault(unit, []).append(name)
     groups = []
-    for file, roots in folders.items():
+    for unit, roots in folders.items():
         group = next((group for group in groups if not any(roots & folders[other] for other in group)), None)
         if group is None:
             groups.append(group := [])
-        group.append(file)
-    return [[name for name in miniatures() if benchmarks()[name][0] in group] for group in groups]
+        group.append(unit)
+    return [[name for unit in group for name in units[unit]] for group in groups]
 
 
 @pytest.fixture(scope="session")
@@ -229,10 +229,12 @@ def run_with(tmp_path_factory, forks):
 
 def run_of(names, forks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("catalogue")
-    answers, verdicts = {}, {}
+    answers, verdicts, together = {}, {}, {}
     for name in names:
         miniature, (file, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
-        miniature.put(folder / "data" / declared.root)
+        others = together.setdefault(declared.root, [])
+        miniature.put(folder / "data" / declared.root, others)
+        others.append(miniature)
         (folder / "evals").mkdir(exist_ok=True)
         (folder / "evals" / file.name).write_text(text_in_part(file), encoding="utf-8")
         dataset = declared_dataset(declared, miniature.parameters).name

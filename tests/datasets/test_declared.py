@@ -312,6 +312,55 @@ def test_lines_of_text_are_a_key_and_words_and_folder_is_where_their_file_lies(t
     ]
 
 
+PLACE = "<Audio><AudioHere></Audio>"
+CONVERSATIONS = [
+    {
+        "id": f"c{number}",
+        "task": task,
+        "messages": [
+            {"role": "user", "content": f"A: {PLACE} B: {PLACE}"},
+            {"role": "assistant", "content": answer},
+        ],
+        "audio_paths": ["audio/a.wav", f"audio/{number}.wav"][: 1 + (task == "pair")],
+    }
+    for number, (task, answer) in enumerate([("pair", "A"), ("pair", "B"), ("solo", "B")])
+]
+TALKS = (
+    '[data]\nrows = "test/rows.FORMAT"\nwhere = { task = ["pair", "solo"] }\n[sample]\nid = "{id}"\n'
+    'audio = "test/{audio_paths}"\nquestion = "{messages.0.content}"\nanswer = "{messages.1.content}"\n'
+)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "parquet"])
+def test_a_member_of_a_list_of_objects_is_named_by_its_number_and_paths_have_what_stands_before_them(
+    declared, tmp_path, suffix
+):
+    file = tmp_path / "zoo" / "test" / f"rows.{suffix}"
+    if suffix == "parquet":
+        file.parent.mkdir(parents=True)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(CONVERSATIONS), file)
+    else:
+        written(file, CONVERSATIONS)
+    samples = declared(TALKS.replace("FORMAT", suffix))().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert [(sample.id, sample.question, sample.reference) for sample in samples] == [
+        ("c0", f"A: {PLACE} B: {PLACE}", "A"),
+        ("c1", f"A: {PLACE} B: {PLACE}", "B"),
+        ("c2", f"A: {PLACE} B: {PLACE}", "B"),
+    ]
+    assert [[str(clip) for clip in sample.clips] for sample in samples] == [
+        ["zoo:test/audio/a.wav", "zoo:test/audio/0.wav"],
+        ["zoo:test/audio/a.wav", "zoo:test/audio/1.wav"],
+        ["zoo:test/audio/a.wav"],
+    ]
+
+
+@pytest.mark.parametrize("column", ["messages.2.content", "messages.1.text", "messages.one.content", "audio_paths.0.x"])
+def test_a_member_that_a_list_does_not_have_is_named(read, column):
+    text = TALKS.replace("FORMAT", "jsonl").replace("messages.1.content", column)
+    with pytest.raises(UsageError, match=rf"line 1 has no '{column}', which is not the published layout"):
+        list(read(text, CONVERSATIONS, "test/rows.jsonl"))
+
+
 COUNTED = (
     '[parameters]\nkind = ["dog", "cat"]\n[vocabulary.rows]\ndog = "7"\ncat = "8"\n'
     '[data]\nrows = "rows.FORMAT"\nwhere = { label = "{kind}" }\ncount = "{kind|rows}"\n' + SAMPLE

@@ -31,10 +31,10 @@ def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
         'protocol = "translation"\ntarget = 3\nrequire = ["acuracy >= 1", "chrf >= 0.1", "bleu"]\n'
     ) == [
         ": groups must be a list of strings, not 'hop'",
-        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, perturbations, cluster, "
-        "groups, question, id, audio, answer, references, root, choices, require, source, fetch, data, sample, layout, "
-        "submission, parameters, vocabulary, prompts, published, unproven, note, suites, and for translation target, "
-        "prompt, system, max_new_tokens",
+        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, rubric, perturbations, "
+        "cluster, groups, question, id, audio, answer, references, root, choices, require, source, fetch, data, "
+        "sample, layout, submission, parameters, vocabulary, prompts, published, unproven, note, suites, and for "
+        "translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset, or declare one in [data] and [sample]",

@@ -251,6 +251,22 @@ def test_a_published_prompt_is_asked_by_its_name(pitch):
     assert run["items"][0]["hashes"]["prompts"] != asked_in_ours["items"][0]["hashes"]["prompts"]
 
 
+def test_a_published_prompt_may_play_the_last_clip_alone(pitch):
+    place = "<Audio><AudioHere></Audio>"
+    text = BENCHMARK.replace('audio = "{file}"', 'audio = ["{file}", "{file}"]') + (
+        f"[prompts.all]\nprompt = '{place} or {place}? {{question}} {{options}}'\nsource = 'a paper'\n"
+        f"[prompts.last]\nprompt = '{place} {{question}} {{options}}'\nclips = 'last'\nsource = 'a paper'\n"
+    )
+    (pitch.path / "pitch.audiobench.toml").write_text(text)
+    for prompt, clips in (("all", 2), ("last", 1)):
+        pitch.run(HERE, "-k", "low-short", f"--ab-prompt={prompt}", model="baseline:chance").assert_outcomes(
+            passed=1, deselected=3
+        )
+        _, folder = pitch.last()
+        lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+        assert {len(line["audio"]) for line in lines} == {clips}
+
+
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
 def test_an_eval_without_the_published_prompt_is_refused_and_nothing_is_asked(pitch, workers):
     (pitch.path / "pitch.audiobench.toml").write_text(PROMPTS)
@@ -267,6 +283,7 @@ def test_an_eval_without_the_published_prompt_is_refused_and_nothing_is_asked(pi
     ("table", "said"),
     [
         ('[prompts.paper]\nprompt = "{question} {options}"\n', "has no 'source'"),
+        ('[prompts.paper]\nclips = "first"\nsource = "x"\n', "clips must be 'last', not 'first'"),
         ('[prompts.paper]\npromt = "{question} {options}"\nsource = "x"\n', "unknown key 'promt'"),
         (
             '[[published]]\nmodel="m"\nmetric="accuracy"\nvalue=1\nconditions = "c"\nsource = "s"\nprompt = "p"\n',

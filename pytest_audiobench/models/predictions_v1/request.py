@@ -88,12 +88,13 @@ def _body_pieces(items: Sequence[Item]) -> Iterator[bytes]:
 
 def _message(message: Message, placeholder: str) -> dict[str, str]:
     """Parts with a space between two of them, where neither has white space there itself."""
-    content = ""
+    content, opening = "", True
     for part in message.parts:
         text = placeholder if isinstance(part, AudioSlot) else part
-        # A space that opens a text behind the first clips was never the separator: the server takes one off.
-        is_apart = content[-1:].isspace() or (text[:1].isspace() and text[:1] != " ")
+        # A space that opens the text behind the first clips was never the separator: the server takes one off.
+        is_apart = content[-1:].isspace() or (text[:1].isspace() and not (opening and text[0] == " "))
         content += f" {text}" if content and text and not is_apart else text
+        opening = opening and (isinstance(part, AudioSlot) or not part.strip())
     return {"role": message.role, "content": content}
 
 

@@ -160,55 +160,29 @@ def _of_task(task: Task) -> Callable[..., Protocol]:
 bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")
 
 
-@with_recorded_options
-def bioacoustic_number(
-    *scorers: str | Scorer,
-    unit: Unit = "",
-    tolerance: str = "0",
-    prompt: str | None = None,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-) -> Protocol:
-    """:func:`bioacoustic` of a number: a frequency in Hz, a level in dB, or a count."""
-    protocol = bioacoustic(
-        *scorers,
-        task="number",
-        unit=unit,
-        tolerance=tolerance,
-        prompt=prompt,
-        system=system,
-        max_new_tokens=max_new_tokens,
-    )
-    return replace(protocol, name="bioacoustic_number")
-
-
-def _of_species(task: Literal["list", "counts"]) -> Callable[..., Protocol]:
-    """:func:`bioacoustic` of names of species, as a family of its own."""
+def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Protocol]:
+    """:func:`bioacoustic` of what is counted or measured, as a family of its own."""
 
     def family(
         *scorers: str | Scorer,
-        ordered: bool = False,
+        unit: Unit = "",
         tolerance: str = "0",
+        ordered: bool = False,
         prompt: str | None = None,
         system: str | None = None,
         max_new_tokens: int = 256,
     ) -> Protocol:
-        protocol = bioacoustic(
-            *scorers,
-            task=task,
-            ordered=ordered,
-            tolerance=tolerance,
-            prompt=prompt,
-            system=system,
-            max_new_tokens=max_new_tokens,
-        )
+        measure = {"unit": unit, "tolerance": tolerance, "ordered": ordered}
+        asking = {"prompt": prompt, "system": system, "max_new_tokens": max_new_tokens}
+        protocol = bioacoustic(*scorers, task=task, **measure, **asking)  # type: ignore[arg-type]
         return replace(protocol, name=f"bioacoustic_{task}")
 
     family.__name__ = family.__qualname__ = f"bioacoustic_{task}"
     return with_recorded_options(family)
 
 
-bioacoustic_list, bioacoustic_counts = _of_species("list"), _of_species("counts")
+bioacoustic_number, bioacoustic_list = _of_measure("number"), _of_measure("list")
+bioacoustic_counts = _of_measure("counts")
 
 
 @with_recorded_options
