@@ -262,3 +262,28 @@ def test_the_real_branch_keeps_the_contract_as_a_process(served, tiny_checkpoint
     assert ask(f"{url}/info")["model"] == folder.name
     short, resampled = (ask(url, QUESTION, tone)[0]["usage"] for tone in (tones[0], tones[2]))
     assert short["prompt_tokens"] == resampled["prompt_tokens"]
+
+
+AUTHORS = {
+    "naturelm_1_0": "--checkpoint checkpoint --device cpu",
+    "salmonn": "--checkpoint salmonn.pth --llama llama --whisper whisper --beats beats.pt --accept-pth --device cpu",
+}
+
+
+@pytest.mark.parametrize("launcher", AUTHORS)
+def test_the_authors_own_code_answers_from_a_tiny_checkpoint(
+    launcher, served, ask, tones, tmp_path, monkeypatch, capsys
+):
+    python = os.environ.get(f"{launcher.upper()}_PYTHON")
+    if python is None:
+        pytest.skip(f"{launcher.upper()}_PYTHON names no Python with the launcher's requirements and its authors' code")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = SERVERS / launcher
+    subprocess.run([python, folder / "tiny_checkpoint.py", tmp_path / "tiny"], check=True)
+    monkeypatch.chdir(tmp_path / "tiny")
+    url = served(f"{python} {folder / 'serve.py'} --port {{port}} {AUTHORS[launcher]}")
+    assert audiobench(["check-server", url]) == 0, capsys.readouterr().out
+    answers = [ask(url, QUESTION, tone)[0]["predictions"] for tone in (tones[0], tones[1], tones[0])]
+    assert answers[0] == answers[2] != answers[1]
+    (pair,) = ask(url, QUESTION, *tones[:2])
+    assert bool(pair["error"]) == (launcher == "salmonn")

@@ -28,6 +28,7 @@ class Salmonn(Model):
         parser.add_argument("--whisper", help="folder of Whisper large v2")
         parser.add_argument("--beats", help="file of the fine-tuned BEATs")
         parser.add_argument("--accept-pth", action="store_true", help="read .pth and .pt files, without running code")
+        parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
         parser.add_argument("--lora-alpha", type=int, default=32, help="what the checkpoint was trained with")
         parser.add_argument("--beams", type=int, default=4, help="4 is what the authors' decode_config.yaml says")
 
@@ -42,6 +43,9 @@ class Salmonn(Model):
                 "SALMONN and BEATs are published as .pth and .pt (pickles); --accept-pth reads their tensors"
             )
         torch.load = functools.partial(torch.load, map_location="cpu", weights_only=True)  # also within the package
+        if options.device == "cpu":  # the package calls cuda() itself, and loads its Llama in half precision
+            torch.Tensor.cuda = lambda tensor, *_, **__: tensor
+            torch.nn.Module.cuda = lambda module, *_, **__: module.float()
         from models.salmonn import SALMONN
         from transformers import WhisperFeatureExtractor
 
@@ -52,7 +56,7 @@ class Salmonn(Model):
             lora_alpha=options.lora_alpha,
         )
         self.network.load_state_dict(torch.load(options.checkpoint)["model"], strict=False)
-        self.network = self.network.cuda().eval()  # the package calls cuda() itself
+        self.network = self.network.cuda().eval()
         self.spectrogram = WhisperFeatureExtractor.from_pretrained(options.whisper)
         self.model, self.revision = Path(options.checkpoint).name, digest_of(Path(options.checkpoint))
 
@@ -84,7 +88,8 @@ class Salmonn(Model):
             "temperature": temperature or 1.0,
         }
         try:
-            with torch.autocast("cuda", dtype=torch.float16), torch.inference_mode():
+            on_gpu = self.options.device == "cuda"
+            with torch.autocast("cuda", dtype=torch.float16, enabled=on_gpu), torch.inference_mode():
                 (answer,) = self.network.generate(inputs, settings, prompts=[TEMPLATE.format(SOUND + text.strip())])
         except Exception as error:
             return error
