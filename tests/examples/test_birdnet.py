@@ -84,6 +84,8 @@ def test_a_detection_lists_every_candidate_above_the_threshold_or_says_none(answ
     question = "Which of these, if any, are present in the audio recording? crow, rooster, Common Coqui, rain"
     assert answer(question, Coquí=0.2, Junglefowl=0.4) == "rooster, Common Coqui"
     assert answer(question, Coquí=0.09) == "None"
+    question = "What?\nThe labels are:\n- crow\n- rooster\nAnswer with all labels that apply, separated by commas."
+    assert answer(question, Crow=0.2, Junglefowl=0.3) == "rooster, crow"
     assert answer("Which sound? Minke whale, rooster, None", Junglefowl=0.09) == "None"
     assert answer("Which sound? Minke whale, rooster, None", Junglefowl=0.11) == "rooster"
 

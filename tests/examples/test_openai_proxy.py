@@ -3,6 +3,7 @@
 import base64
 import importlib.util
 import io
+import json
 import os
 import subprocess
 import sys
@@ -266,3 +267,29 @@ def test_a_run_starts_the_proxy_and_asks_through_it(upstream, run_evals, monkeyp
         [3000],
         [4000],
     ]
+
+
+def test_a_checkpoint_behind_transformers_serve_answers_through_the_proxy(served, ask, monkeypatch, tmp_path):
+    for library in ("torch", "transformers", "fastapi", "uvicorn", "multipart"):
+        pytest.importorskip(library, reason=f"`transformers serve` needs {library}")
+    (tmp_path / "cache").mkdir()  # without it some of the server's pages fail
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    chat = served(
+        f"{sys.executable} -m transformers.cli.transformers serve --device=cpu --host=127.0.0.1 --port={{port}}"
+    )
+    monkeypatch.setenv("OPENAI_BASE_URL", chat)
+    monkeypatch.setenv("OPENAI_MODEL", str(ROOT / "fixtures" / "checkpoints" / "good"))
+    url = served(f"{sys.executable} {SERVE} --port {{port}} --wait-s 300")
+    bundled = ROOT / "fixtures" / "bundled"
+    right, prompts = 0, set()
+    rows = [json.loads(line) for line in (bundled / "digits.jsonl").read_text(encoding="utf-8").splitlines()[:8]]
+    for row in rows:
+        options = "\n".join(f"({letter}) {choice}" for letter, choice in zip("ABCD", row["choices"], strict=False))
+        question = f"{PLACE}{row['question']}\n{options}\nAnswer with the letter of the correct option."
+        (reply,) = ask(url, question, bundled / row["audio"])
+        assert reply["error"] is None
+        right += row["answer"] in reply["predictions"][0]
+        prompts.add(reply["usage"]["prompt_tokens"])
+    assert right == len(rows)
+    assert len(prompts) > 1

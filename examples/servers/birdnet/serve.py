@@ -26,7 +26,7 @@ NO_SPECIES = {
 }
 ORDINARY_NAMES = {"rooster": "gallus gallus", "hen": "gallus gallus", "chicken": "gallus gallus"}
 ANY_SPECIES = ("bird", "animal", "species")
-SEVERAL = re.compile(r"if any|zero or more|comma-separated|all that apply|list all", re.IGNORECASE)
+SEVERAL = re.compile(r"if any|zero or more|comma-separated|separated by commas|all (\w+ )?that apply", re.IGNORECASE)
 YES_OR_NO = re.compile(r"\byes\b.{1,12}\bno\b|^\W*(is|are|does|do|did|can|has|have)\b", re.IGNORECASE | re.DOTALL)
 
 
