@@ -29,7 +29,11 @@ def test_the_smoke_script_writes_the_three_files_of_every_task(smoke, tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     assert "the server keeps the contract" in result.stdout
     folders = {path.parent for path in (tmp_path / "my results" / "files").rglob("predictions.jsonl")}
-    assert folders
+    assert sorted(folder.name for folder in folders) == [
+        "beans_smoke_captioning",
+        "beans_smoke_classification",
+        "beans_smoke_detection",
+    ]
     for folder in folders:
         rows = [[json.loads(line) for line in (folder / name).read_text().splitlines()] for name in NAMES]
         assert [len(lines) for lines in rows] == [5, 5, 5]

@@ -523,7 +523,7 @@ def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
 def test_a_job_that_will_write_no_url_is_not_waited_for(http_model, tmp_path):
     file = tmp_path / "job.url"
     file.write_text("failed: the launcher of job 12 ended with exit code 3\n")
-    with pytest.raises(InfrastructureError, match=r"job.url has no URL: the launcher of job 12 ended with exit code 3$"):
+    with pytest.raises(InfrastructureError, match=r"job.url has no URL: the launcher of job 12 ended with exit code 3"):
         http_model("later", url_file=str(file)).fingerprint()
 
 
