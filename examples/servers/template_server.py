@@ -393,6 +393,9 @@ def main(model_class=Model):
         parser.error("--max-batch and --max-audio-s must be above 0")
     model = model_class.stub() if args.stub else model_class()
     model.options, model.max_batch = args, args.max_batch or model.max_batch
+    if variable is not None and args.checkpoint:
+        is_here = os.path.exists(args.checkpoint)
+        model.model = os.path.basename(os.path.abspath(args.checkpoint)) if is_here else args.checkpoint
     server = Server((args.host, args.port), model, token, args.max_body_mb << 20)
     # shutdown() waits for the loop that this signal interrupts, so it needs a thread of its own.
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())

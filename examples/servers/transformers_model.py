@@ -14,6 +14,7 @@ class TransformersModel(Model):
 
     name = "hf-transformers"
     model = "a chat checkpoint of transformers"
+    revision = "not loaded yet"
     rate_hz = 16_000
     checkpoint_variable = "HF_TRANSFORMERS_CHECKPOINT"
     model_classes = ("AutoModelForMultimodalLM", "AutoModelForSeq2SeqLM")  # the first that knows the checkpoint
@@ -45,7 +46,6 @@ class TransformersModel(Model):
         if loading["missing_keys"]:
             raise ValueError(f"weights are missing and would be random, such as {sorted(loading['missing_keys'])[0]}")
         self.network = self.network.eval() if device == "auto" else self.network.eval().to(device)
-        self.model = Path(where).name if Path(where).is_dir() else where
         self.revision = getattr(config, "_commit_hash", None) or digest_of(Path(where))
 
     def load_processor(self, transformers, where, source):

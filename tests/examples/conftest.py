@@ -1,6 +1,7 @@
 """Launchers as processes of their own, started as ``--ab-serve-command`` starts them, and plain HTTP to ask them."""
 
 import base64
+import importlib.util
 import json
 import shutil
 import urllib.request
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from pytest_audiobench.models.run_server.process import Served, ServerProcess, free_port
+
+CHAT_SERVER = Path(__file__).parents[1] / "models" / "openai" / "peer.py"
 
 
 @pytest.fixture
@@ -27,6 +30,15 @@ def served(tmp_path):
     yield start
     for process in running:
         process.end()
+
+
+@pytest.fixture(scope="session")
+def talk():
+    """The chat server of the ``openai:`` tests and its vocabulary; its answer to clips is how many samples each has."""
+    spec = importlib.util.spec_from_file_location("chat_peer", CHAT_SERVER)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture

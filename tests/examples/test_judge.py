@@ -1,6 +1,5 @@
 """The judge before a real chat server on the loopback, asked in all three ways by our clients of either contract."""
 
-import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -12,15 +11,6 @@ from pytest_audiobench.cli import main as audiobench
 
 ROOT = Path(__file__).parents[2]
 SERVE = ROOT / "examples" / "servers" / "judge" / "serve.py"
-
-
-@pytest.fixture(scope="module")
-def talk():
-    """The chat server of the ``openai:`` tests."""
-    spec = importlib.util.spec_from_file_location("chat_peer", ROOT / "tests" / "models" / "openai" / "peer.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture

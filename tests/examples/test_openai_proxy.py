@@ -1,7 +1,6 @@
 """The proxy before a real chat server on the loopback: what goes on to it, what comes back, and what stays secret."""
 
 import base64
-import importlib.util
 import io
 import json
 import os
@@ -18,15 +17,6 @@ ROOT = Path(__file__).parents[2]
 SERVE = ROOT / "examples" / "servers" / "openai_proxy" / "serve.py"
 PLACE = "<Audio><AudioHere></Audio>"
 SECRET = "sk-nobody-may-see-this"
-
-
-@pytest.fixture(scope="module")
-def talk():
-    """The chat server of the ``openai:`` tests: its answer to clips is how many samples each has."""
-    spec = importlib.util.spec_from_file_location("chat_peer", ROOT / "tests" / "models" / "openai" / "peer.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture
@@ -171,6 +161,10 @@ def test_the_file_of_openais_key_is_not_read_for_another_server(proxy, ask, upst
         ({}, "name the server by OPENAI_BASE_URL and its model by OPENAI_MODEL, or try --stub"),
         ({"OPENAI_BASE_URL": "http://nowhere.example", "OPENAI_API_KEY": SECRET}, "would get the key unencrypted"),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:9", "OPENAI_API_KEY_FILE": "{file}"}, "is not yours alone"),
+        (
+            {"VLLM_AUDIO_CONTENT_FORMAT": "audio_url"},
+            "clips are sent as input_audio or audio_url_data, not as audio_url",
+        ),
     ],
 )
 def test_a_proxy_that_cannot_ask_says_why_and_ends(tmp_path, variables, said):

@@ -18,6 +18,7 @@ class NatureLM(Model):
 
     name = "naturelm-audio-1.0"
     model = "EarthSpeciesProject/NatureLM-audio"
+    revision = "not loaded yet"
     rate_hz = 16_000
     checkpoint_variable = "NATURELM_CHECKPOINT"
 
@@ -46,7 +47,6 @@ class NatureLM(Model):
         tokenizer = network.llama_tokenizer
         tokenizer.pad_token_id = network.llama_model.generation_config.pad_token_id = tokenizer.eos_token_id
         is_folder = Path(where).is_dir()
-        self.model = Path(where).name if is_folder else where
         self.revision = digest_of(Path(where)) if is_folder else options.checkpoint_revision or "default branch"
 
     def answer(self, questions):

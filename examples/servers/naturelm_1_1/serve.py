@@ -16,6 +16,7 @@ class NatureLM(Model):
 
     name = "naturelm-audio-1.1"
     model = "EarthSpeciesProject/naturelm-audio-1.1"
+    revision = "not loaded yet"
     rate_hz = 16_000
     checkpoint_variable = "NATURELM_GCS_CHECKPOINT_URI"
 
@@ -34,7 +35,7 @@ class NatureLM(Model):
         self.network = NatureLM.from_checkpoint_dir(checkpoint_dir=parts, config=config)
         self.network = self.network.to(torch.device(self.options.device)).eval()
         self.generation_config = GenerationConfig
-        self.model, self.revision = self.options.checkpoint, digest_of(folder)
+        self.revision = digest_of(folder)
 
     def answer(self, questions):
         return [self.answer_one(question) for question in questions]

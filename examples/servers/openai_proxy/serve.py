@@ -98,6 +98,8 @@ class Proxy(Model):
         )
 
     def load(self):
+        if self.options.audio_format not in FORMATS:
+            raise ValueError(f"clips are sent as {' or '.join(FORMATS)}, not as {self.options.audio_format}")
         self.chat = ChatClient(self.options)
         self.model = self.options.model
         changes = {

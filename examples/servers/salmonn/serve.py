@@ -19,6 +19,7 @@ class Salmonn(Model):
 
     name = "salmonn"
     model = "tsinghua-ee/SALMONN"
+    revision = "not loaded yet"
     rate_hz = 16_000
     checkpoint_variable = "SALMONN_CHECKPOINT"
 
@@ -58,7 +59,7 @@ class Salmonn(Model):
         self.network.load_state_dict(torch.load(options.checkpoint)["model"], strict=False)
         self.network = self.network.cuda().eval()
         self.spectrogram = WhisperFeatureExtractor.from_pretrained(options.whisper)
-        self.model, self.revision = Path(options.checkpoint).name, digest_of(Path(options.checkpoint))
+        self.revision = digest_of(Path(options.checkpoint))
 
     def answer(self, questions):
         return [self.answer_one(question) for question in questions]
