@@ -87,11 +87,11 @@ def bioacoustic(
     Whether birds can be heard, yes or no, is a classification: ``answers`` says whether ours reads one label or several
     where the published rules take the task for the other. ``label_source`` stands in the signatures, and other than
     "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes them
-    from what is scored together, as BEANS-Next does then.
+    from what is scored together, as BEANS-Next does then. A "number" is in ``unit``, and right within ``tolerance``, a
+    number or a percentage of the truth; a "list" is of species, in their order where they are to be ``ordered``;
+    "counts" are how often each species calls.
 
-    A "number" is in ``unit``, and right within ``tolerance``, a number or a percentage of the truth; a "list" is of
-    species, in their order where they are to be ``ordered``; "counts" are how often each species calls. Raises
-    UsageError for an unknown scorer, task or placeholder, and for labels and synonyms that cannot be read.
+    Raises UsageError for an unknown scorer, task or placeholder, and for labels and synonyms that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -114,12 +114,15 @@ def bioacoustic(
 
     if task in _MEASURED:
         own = number_scorer(unit, tolerance) if task == "number" else list_scorer(task, ordered, tolerance)
-        family_scorers = [own, *(score_from_file_scorer("classification", verb) for verb in ("run", "score-from-file"))]
+        published = "classification"
+        family_scorers = [own, score_from_file_scorer(published, "run"), score_from_file_scorer(published)]
     else:
-        own = bioacoustic_scorer(_OWN_TASKS[answers] if answers else task, listed, _pairs(synonyms), label_source)
-        of_targets = label_source == TARGETS
-        run = score_from_file_scorer(task, "run") if of_targets else run_scorer(task, listed, label_source)
-        family_scorers = [own, run, score_from_file_scorer(task)]
+        own_task = _OWN_TASKS[answers] if answers else task
+        family_scorers = [
+            bioacoustic_scorer(own_task, listed, _pairs(synonyms), label_source),
+            score_from_file_scorer(task, "run") if label_source == TARGETS else run_scorer(task, listed, label_source),
+            score_from_file_scorer(task),
+        ]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
@@ -157,21 +160,6 @@ def _of_task(task: Task) -> Callable[..., Protocol]:
 bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")
 
 
-@with_recorded_options
-def bioacoustic_open_ended(
-    *scorers: str | Scorer,
-    labels: Sequence[str] | str | None = None,
-    synonyms: Sequence[str] = (),
-    prompt: str | None = None,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-) -> Protocol:
-    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
-    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
-    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
-    return replace(asked, name="bioacoustic_open_ended")
-
-
 def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Protocol]:
     """:func:`bioacoustic` of what is counted or measured, as a family of its own."""
 
@@ -195,3 +183,18 @@ def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Prot
 
 bioacoustic_number, bioacoustic_list = _of_measure("number"), _of_measure("list")
 bioacoustic_counts = _of_measure("counts")
+
+
+@with_recorded_options
+def bioacoustic_open_ended(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
+    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
+    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
+    return replace(asked, name="bioacoustic_open_ended")
