@@ -165,9 +165,7 @@ def measure(peer: Path, python: Path, samples: int, rounds: int) -> bool:
         write_clips(folder, samples)
         url = stack.enter_context(dummy_server(python, peer))
         pythons = {"ours": Path(sys.executable), "peer": python}
-        processes = {
-            name: stack.enter_context(client_process(name, pythons[name], url, folder)) for name in spent
-        }
+        processes = {name: stack.enter_context(client_process(name, pythons[name], url, folder)) for name in spent}
         for process in processes.values():
             one_round(process)
         for number in range(rounds):

@@ -176,9 +176,7 @@ def test_a_file_without_one_clear_key_is_refused_and_not_quoted(home, text):
 
 
 def test_without_a_key_the_ways_to_give_one_are_named(tmp_path):
-    with pytest.raises(
-        UsageError, match=r"set OPENAI_API_KEY, name .*write it to .*/openai/cfg \(mode 600\)"
-    ):
+    with pytest.raises(UsageError, match=r"set OPENAI_API_KEY, name .*write it to .*/openai/cfg \(mode 600\)"):
         find_key(OPENAI, None, {"XDG_CONFIG_HOME": str(tmp_path)})
 
 
