@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
@@ -127,6 +128,8 @@ class Rows(Record, kw_only=True, frozen=True):
     """The columns of texts that are lists, each with what stands between the parts, or ``python``."""
     flags: dict[str, Annotated[tuple[Text, ...], Meta(min_length=1)]] = msgspec.field(default_factory=dict)
     """Columns of the names, among those given, of the columns that have a 1 and not a 0."""
+    parts: dict[str, Text] = msgspec.field(default_factory=dict)
+    """By column, a regular expression for its whole text, of which the named groups are further columns."""
     line: Text | None = None
     """A regular expression of which the named groups are the columns of a text file's line."""
     skip: Text | None = None
@@ -151,6 +154,8 @@ class Layout(Rows, kw_only=True, frozen=True):
     """Every sample's choices: the values of ``{column}`` in all rows taken, or the lines of a file."""
     archives: dict[str, Text] = msgspec.field(default_factory=dict)
     """By the folder below the root that each unpacks to."""
+    count: Annotated[int, Meta(ge=1)] | Text | None = None
+    """How many rows an eval takes, as published: a number, or a template of parameters that is one."""
     rate: Annotated[int, Meta(ge=1)] | Text | None = None
     """Of waveforms in Parquet that do not say it (BEANS-Zero): in Hz, or the column that has it."""
     audio_root: Text | None = None
@@ -179,6 +184,8 @@ class Fields(Record, kw_only=True, frozen=True):
     start: Text | None = None
     """Where in the recording the clip begins, in seconds; with ``end``."""
     end: Text | None = None
+    first_seconds: Annotated[float, Meta(gt=0)] | Text | None = None
+    """How much of each clip is asked about, from its begin on: a number, or a template of parameters that is one."""
     mix: Mix | None = None
     unlisted: Literal["wrong"] | None = None
     """"wrong" keeps questions whose answer is none of their choices: nothing is right there. Else it is a mistake."""
@@ -307,6 +314,10 @@ class Declaration(Record, kw_only=True, frozen=True):
     layouts: tuple[Alternative, ...] = ()
     """Read in this order, where nothing of ``data`` is there."""
     submission: Withheld | None = None
+    suites: dict[str, Literal[True] | Annotated[tuple[Text, ...], Meta(min_length=1)]] = msgspec.field(
+        default_factory=dict
+    )
+    """By name, some of the file's evals: by their tasks, by values of parameters, or all of them."""
 
     @property
     def root(self) -> str:
@@ -320,6 +331,28 @@ class Declaration(Record, kw_only=True, frozen=True):
     def filled(self, text: str, case: Mapping[str, str]) -> str:
         """``text`` with the values of a case in place of parameters."""
         return filled(text, case, self.transforms)
+
+    def number(self, written: float | str | None, case: Mapping[str, str]) -> float | None:
+        """What ``written`` is for a case. Raises ValueError, as a predicate, for what is no number above 0."""
+        if written is None:
+            return None
+        text = self.filled(str(written), case)
+        try:
+            number = float(text)
+        except ValueError:
+            raise ValueError(f"is {text!r}, and no number") from None
+        if not 0 < number < math.inf:
+            raise ValueError(f"is {text}, and not more than 0")
+        return number
+
+    def members(self, case: Mapping[str, str]) -> set[str]:
+        """What ``suites`` may call the eval of a case by."""
+        return {self.name.partition("/")[2], *case.values(), "-".join(case.values())} - {""}
+
+    def suites_of(self, case: Mapping[str, str]) -> tuple[str, ...]:
+        """The suites that have the eval of a case."""
+        own = self.members(case)
+        return tuple(name for name, named in self.suites.items() if named is True or own.intersection(named))
 
     def template(self, text: str, case: Mapping[str, str]) -> Template:
         return template(self.filled(text, case), self.transforms)
@@ -372,7 +405,10 @@ class Declaration(Record, kw_only=True, frozen=True):
 
 
 _TABLES: Mapping[str, type[Record]] = {"source": Source, "data": Layout, "sample": Fields}
-_PLAIN = ("parameters", "vocabulary", "cluster", "groups", "note", "fetch", "prompts", "published", "unproven")
+_PLAIN = (
+    *("parameters", "vocabulary", "cluster", "groups", "note", "fetch", "prompts", "published", "unproven"),
+    "suites",
+)
 _LAYOUT, _SUBMISSION = "layout", "submission"
 _TEMPLATES = ("id", "audio", "question", "choices", "answer", "references", "start", "end")
 KEYS = (*_TABLES, *_PLAIN, _LAYOUT, _SUBMISSION, "task")
@@ -655,6 +691,14 @@ def _check_layout(declared: Declaration, place: str, mistakes: Mistakes) -> None
         mistakes.add(f"{place}, [data], rate is of waveforms in Parquet files, and its rows are in none; leave it out")
     if sample.answer is None and sample.references is None:
         mistakes.add(f"{place}, [sample] has neither 'answer' nor 'references'; add what is true")
+    for key, written in (("[data], count", data.count), ("[sample], first_seconds", sample.first_seconds)):
+        for each in declared.cases({}):
+            try:
+                number = declared.number(written, each)
+                if key.endswith("count") and number is not None and not number.is_integer():
+                    raise ValueError(f"is {number:g}, and rows are whole")
+            except ValueError as error:
+                mistakes.add(f"{place}, {key}, {written!r}: it {error}")
     if data.labels is not None and sample.choices is not None:
         mistakes.add(f"{place} has choices in [sample] and labels in [data], which are choices too; keep one")
 
@@ -674,7 +718,8 @@ def _texts_of_rows(data: Layout, sample: Fields) -> list[str]:
         text for each in (data, *data.join.values()) for wanted in each.where.values() for text in texts(wanted)
     ]
     written += [text for join in data.join.values() for text in (join.on, join.to)]
-    return [*written, data.labels or "", data.merge or "", *(text for _, text in sample.templates)]
+    written += [text for text in (data.labels, data.merge, data.count, sample.first_seconds) if isinstance(text, str)]
+    return [*written, *(text for _, text in sample.templates)]
 
 
 def _check_vocabularies(declared: Declaration, place: str, mistakes: Mistakes) -> bool:
@@ -694,15 +739,15 @@ def _check_vocabularies(declared: Declaration, place: str, mistakes: Mistakes) -
 
 
 def _check_lines(rows: Rows, place: str, mistakes: Mistakes) -> None:
-    """Adds what is wrong with how the lines of a text are read."""
-    for key, pattern in (("line", rows.line), ("skip", rows.skip)):
+    """Adds what is wrong with how the lines of a text are read, and with the patterns of columns."""
+    for key, pattern in (("line", rows.line), ("skip", rows.skip), *rows.parts.items()):
         try:
             groups = re.compile(pattern or "").groupindex
         except re.error as error:
             mistakes.add(f"{place}, {key}: {pattern!r} is no pattern: {error}")
         else:
-            if pattern and key == "line" and not groups:
-                mistakes.add(f"{place}, line: {pattern!r} has no named group, (?P<name>…), which would be a column")
+            if pattern and key != "skip" and not groups:
+                mistakes.add(f"{place}, {key}: {pattern!r} has no named group, (?P<name>…), which would be a column")
     if rows.skip is not None and rows.line is None:
         mistakes.add(f"{place}, skip is of lines that [data], line, reads; add that, or leave it out")
     if rows.line is not None and rows.table is not None:
@@ -756,10 +801,25 @@ def _check_rows(rows: Rows, file: str) -> None:
         raise ValueError("has a name in it; of shards only * is a pattern")
 
 
+def check_suites(path: Path, declared: Mapping[str, Declaration | None], mistakes: Mistakes) -> None:
+    """Adds what is wrong with ``[suites]``, which is seen when all tasks of a file are known."""
+    known = [each for each in declared.values() if each is not None]
+    if len(known) < len(declared):
+        return
+    members = sorted({member for each in known for case in each.ids() for member in each.members(case)})
+    for name, named in {name: named for each in known for name, named in each.suites.items()}.items():
+        if not name.isidentifier():
+            mistakes.add(f"{path}, [suites]: {name!r} is no name; write letters, digits and underscores")
+        for member in () if named is True else named:
+            if member not in members:
+                mistakes.add(f"{path}, [suites], {name}: no eval of the file is {member!r}", member, members)
+
+
 def read_declarations(path: Path) -> dict[str, Declaration]:
     """The data of a file's tasks; of "" for a file of one. Raises UsageError with all that is wrong with them."""
     mistakes = Mistakes()
     tasks = tasks_of(path, read_toml(path), mistakes)
     declared = {task: declaration(path, task, table, mistakes) for task, table in tasks.items()}
+    check_suites(path, declared, mistakes)
     mistakes.check()
     return {task: data for task, data in declared.items() if data is not None}

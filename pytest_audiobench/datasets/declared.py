@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, Signature
 from itertools import chain
@@ -29,14 +31,15 @@ from pytest_audiobench.datasets.row_readers import (
     entries,
     joined_tables,
     joined_text,
+    joined_texts,
     unfolded,
     value_of,
     wanted_values,
 )
-from pytest_audiobench.datasets.sample import UNLISTED, Field, Sample, listed_letter
+from pytest_audiobench.datasets.sample import UNLISTED, Field, Sample, listed_letter, with_last_clip
 from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
-from pytest_audiobench.datasets.transforms import Hole, Template, filled, template
+from pytest_audiobench.datasets.transforms import Hole, Template, filled, filled_list, template
 from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.io.mistakes import Mistakes
@@ -103,6 +106,15 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
     )
 
 
+def with_last_clips(dataset: Dataset) -> Dataset:
+    """The same questions with the last clip of each alone, as a prompt with ``clips = "last"`` asks."""
+
+    def read(places: Places) -> Sequence[Sample]:
+        return spooled(map(with_last_clip, dataset.read(places)))
+
+    return replace(dataset, read=read)
+
+
 def _published(
     declared: Declaration, chosen: Mapping[str, str], cases: Sequence[Mapping[str, str]]
 ) -> tuple[PublishedRecord, ...]:
@@ -146,17 +158,20 @@ def _row_samples(
     other = declared.data.audio_root
     with mistakes.catching():
         files = row_files(root.folder, pattern)
-        make, count = _Maker(declared, case, places.find(other, ".") if other else root), 0
+        make, count, rows = _Maker(declared, case, places.find(other, ".") if other else root), 0, 0
         others = joined_tables(declared, case, places, root, make.templates)
         taken = partial(entries, declared, declared.data, case, root, files, others)
         make.choose_among(_labels(declared, case, root, taken))
         for entry in taken():
+            rows += 1
             with mistakes.catching():
                 if (sample := make(entry)) is not None:
                     count += 1
                     yield sample
         if not count and not mistakes:
             mistakes.add(_no_row(declared, root.folder / pattern))
+        elif not mistakes:
+            _check_count(declared, case, rows, root.folder / pattern)
 
 
 def _there(declared: Declaration, case: Mapping[str, str], places: Places) -> tuple[Declaration, DataRoot, str]:
@@ -245,6 +260,14 @@ def _no_row(declared: Declaration, path: Path) -> str:
     return f"{path} has no row that {declared.name} takes; correct [data], where, or fetch it again"
 
 
+def _check_count(declared: Declaration, case: Mapping[str, str], rows: int, path: Path) -> None:
+    """Raises UsageError for another number of rows than was published: no part of a set is scored as if whole."""
+    expected = declared.number(declared.data.count, case)
+    if expected is not None and rows != expected:
+        name = "/".join([declared.name, *case.values()])
+        raise UsageError(f"{path} has {rows:,} rows of {name}, which has {expected:,.0f}; fetch it again")
+
+
 def _parquet_samples(
     declared: Declaration, case: Mapping[str, str], root: DataRoot, pattern: str, places: Places
 ) -> Sequence[Sample]:
@@ -279,9 +302,15 @@ def _parquet_samples(
     holes |= {hole.column: False for other in others for hole in other.on.holes}
     if data.key:
         holes[data.key] = False
-    texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in data.json}
+    texts_of_json = {
+        name: parts[0]
+        for name in holes
+        if (parts := name.split("."))[0] in data.json or (len(parts) > 1 and parts[1].isdecimal())
+    }
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
-    columns = columns.union(texts_of_json.values(), *data.flags.values()) - {KEY, *data.flags}
+    parts = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
+    columns = columns.union(texts_of_json.values(), *data.flags.values(), data.parts)
+    columns -= {KEY, *data.flags, *parts}
 
     number_of = row_numbers(files) if KEY in holes and not data.key else None
 
@@ -294,14 +323,14 @@ def _parquet_samples(
             raise entry.wrong("has no answer")
         return made
 
-    audio = dict.fromkeys(make.audio_columns, data.rate)
-    samples: Sequence[Sample]
+    audio = dict.fromkeys((column for column in make.audio_columns if column not in parts), data.rate)
+    samples: Sequence[Sample] = ParquetSamples(files, columns, sample, where, audio)
+    if samples:
+        _check_count(declared, case, len(samples), root.folder / pattern)
     if declared.sample.least_choices:
         # Which rows are left out is known when each was read.
         rows = parquet_rows(files, columns, where, audio)
         samples = spooled(made for place, row in rows if (made := make(entry_of(place, row))))
-    else:
-        samples = ParquetSamples(files, columns, sample, where, audio)
     if not samples:
         raise UsageError(_no_row(declared, root.folder / pattern))
     return samples
@@ -335,7 +364,8 @@ class _Maker:
         transforms = declared.transforms
 
         def templates(written: str | Sequence[str] | None) -> list[Template]:
-            return [template(filled(text, case, transforms), transforms) for text in texts(written)]
+            filled_texts = (one for text in texts(written) for one in filled_list(text, case, transforms))
+            return [template(text, transforms) for text in filled_texts]
 
         def one(written: str | None) -> Template | None:
             return next(iter(templates(written)), None)
@@ -349,6 +379,7 @@ class _Maker:
         self._question, self._answer = one(fields.question), None if self._withheld else one(fields.answer)
         self._audio, self._choices = [templates(paths) for paths in fields.clips], templates(fields.choices)
         self._start, self._end = one(fields.start), one(fields.end)
+        self._first_s = declared.number(fields.first_seconds, case)
         self._gains = templates(fields.mix.gains if fields.mix else ())
         self._length, self._shuffle = fields.mix.length if fields.mix else "longest", fields.shuffle
         self._optional = {column: template(f"{{{column}?}}") for column in fields.optional}
@@ -403,14 +434,15 @@ class _Maker:
 
     def _part(self, entry: Entry, choices: Sequence[str]) -> tuple[Edit, ...]:
         """What cuts the sample's part out of its recording."""
-        if self._start is None or self._end is None:
-            return ()
         from pytest_audiobench.audio.edits import trim
 
+        first = () if self._first_s is None else (trim(0, self._first_s),)
+        if self._start is None or self._end is None:
+            return first
         start_s, end_s = (_number(one, "seconds", entry, choices) for one in (self._start, self._end))
         if not 0 <= start_s < end_s:
             raise entry.wrong(f"lasts from {start_s:g} s to {end_s:g} s")
-        return (trim(start_s, end_s),)
+        return (trim(start_s, end_s), *first)
 
     def _mixed(self, clips: tuple[Clip, ...], entry: Entry, choices: Sequence[str]) -> tuple[Clip, ...]:
         from pytest_audiobench.audio.combining import summed
@@ -481,9 +513,10 @@ def _number(written: Template, unit: str, entry: Entry, choices: Sequence[str]) 
 
 
 def _listed(templates: Sequence[Template], entry: Entry, choices: Sequence[str]) -> tuple[str, ...]:
-    """The texts of several templates; one that is a column alone may hold a list of them, or none."""
+    """The texts of several templates; one that has one column may hold a list of them, and one alone none."""
     values = [
-        value_of(one.holes[0], entry, choices) if one.is_hole else joined_text(one, entry, choices) for one in templates
+        value_of(one.holes[0], entry, choices) if one.is_hole else joined_texts(one, entry, choices)
+        for one in templates
     ]
     return tuple(
         text for value in values if value is not None for text in (value if isinstance(value, tuple) else (str(value),))

@@ -29,6 +29,8 @@ class Outline(Record, frozen=True):
     """Of each eval the values of its parameters, and its perturbation."""
     title: str | None = None
     words: tuple[str, ...] = ()
+    suites: tuple[tuple[str, ...], ...] = ((),)
+    """Of each eval the named suites that have it."""
     thresholds: int = 0
     lines: int = 0
     """Regression lines among the thresholds."""

@@ -35,6 +35,7 @@ _KEYS = {
     "protocol": _TEXT,
     "scorers": f"{_TEXT} or {_TEXTS}",
     "judge": f"{_TEXT} or {_TEXTS}",
+    "rubric": _TEXT,
     "perturbations": _TEXTS,
     "cluster": _TEXT,
     "groups": _TEXTS,
@@ -44,9 +45,9 @@ _KEYS = {
 """The file's own keys that are no tables, and what each takes."""
 _TABLES = (
     *("source", "fetch", "data", "sample", "layout", "submission", "parameters", "vocabulary"),
-    *("prompts", "published", "unproven", "note"),
+    *("prompts", "published", "unproven", "note", "suites"),
 )
-_SOURCE = "source"
+_SOURCE, _CLIPS, _LAST = "source", "clips", "last"
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
 _WORDS: pytest.StashKey[set[str]] = pytest.StashKey()
@@ -69,10 +70,12 @@ class DeclaredTask(NamedTuple):
         changes = [{"perturbation": name} for name in self.table.get("perturbations", ())] or [{}]
         cases = self.data.ids() if self.data else [{}]
         source = self.data.source if self.data else None
+        suites = [self.data.suites_of(case) if self.data else () for case in cases]
         return Outline(
             cases=tuple({**case, **change} for case in cases for change in changes),
             title=source.title if source else None,
             words=tuple(source.keywords) if source else (),
+            suites=tuple(named for named in suites for _ in changes),
             thresholds=len(self.table.get("require", ())),
             lines=self.lines,
         )
@@ -84,7 +87,9 @@ class DeclarativeFile(pytest.Module):
     def _getobj(self) -> ModuleType:
         module = ModuleType(self.name)
         for name, outline in self._outlines.items():
-            test = _test(partial(self._task, name), self._prompt, self._places, outline.cases)
+            register_words(self.config, (suite for suites in outline.suites for suite in suites))
+            marks = [[getattr(pytest.mark, suite) for suite in suites] for suites in outline.suites]
+            test = _test(partial(self._task, name), self._prompt, self._places, outline.cases, marks)
             # What pytest shows as a test's place is the file's, not that of this module.
             test.__code__ = test.__code__.replace(co_filename=str(self.path), co_firstlineno=1)
             test.__doc__ = outline.title
@@ -99,6 +104,8 @@ class DeclarativeFile(pytest.Module):
             if isinstance(item, pytest.Function):
                 name = names[item.originalname]
                 outline = self._outlines[name]
+                chosen = item.callspec.params if hasattr(item, "callspec") else {}
+                case = chosen.get("case", outline.cases[0])
                 item.stash[DECLARED] = DeclaredEval(
                     outline.thresholds,
                     outline.lines,
@@ -106,6 +113,7 @@ class DeclarativeFile(pytest.Module):
                     partial(self._manifest, name),
                     partial(self._protocol, name),
                     partial(self._dataset, name),
+                    outline.suites[outline.cases.index(case)],
                 )
             yield item
 
@@ -154,7 +162,7 @@ class DeclarativeFile(pytest.Module):
         return self._task(name).table.get("manifest")
 
     def _dataset(self, name: str, case: Mapping[str, str]) -> Dataset | str:
-        return _dataset(self._task(name), case)
+        return _dataset(self._task(name), case, self._prompt())
 
     def _protocol(self, name: str) -> Protocol | None:
         scorers: str | Sequence[str] | None = self._task(name).table.get("scorers")
@@ -188,9 +196,13 @@ def _test(
     prompt: Callable[[], str],
     places: Callable[[], Places],
     cases: Sequence[Mapping[str, str]],
+    marks: Sequence[Sequence[pytest.MarkDecorator]],
 ) -> Callable[..., None]:
     # The id of the only case that has no parameter is no id: the item is called by its function alone.
-    cases_by_id = [pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM) for case in cases]
+    cases_by_id = [
+        pytest.param(case, id="-".join(case.values()) or pytest.HIDDEN_PARAM, marks=suites)
+        for case, suites in zip(cases, marks, strict=True)
+    ]
 
     def test_case(evaluate: Any, case: Mapping[str, str]) -> None:
         task = read()
@@ -200,13 +212,15 @@ def _test(
         if task.data is not None and _is_absent(task.data, case, places()):
             # It is skipped, whatever its scorers lack on this machine.
             table = {key: value for key, value in table.items() if key not in ("scorers", "judge")}
-        evaluate(_dataset(task, case), _asked(table), scorers=table.get("scorers"))
+        evaluate(_dataset(task, case, prompt()), _asked(table), scorers=table.get("scorers"))
 
     if list(cases) == [{}]:
 
         def test(evaluate: Any) -> None:
             test_case(evaluate, {})
 
+        for suite in marks[0]:
+            suite(test)
         return test
 
     with_cases: Callable[[Callable[..., None]], Callable[..., None]] = pytest.mark.parametrize("case", cases_by_id)
@@ -222,7 +236,8 @@ def _asked(table: Mapping[str, Any]) -> Protocol:
     if judges := table.get("judge"):
         from pytest_audiobench.protocols.judged.task import judged
 
-        asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
+        rubric = {"rubric": table["rubric"]} if "rubric" in table else {}
+        asked = judged(asked, *([judges] if isinstance(judges, str) else judges), **rubric)
     return asked
 
 
@@ -242,19 +257,21 @@ def _is_absent(declared: Declaration, case: Mapping[str, str], places: Places) -
 def _in_prompt(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """``table`` with the options of its published prompt ``name``; as it is for "", and where it has no such prompt."""
     prompt = table.get("prompts", {}).get(name, {})
-    return {**table, **{key: value for key, value in prompt.items() if key != _SOURCE}}
+    return {**table, **{key: value for key, value in prompt.items() if key not in (_SOURCE, _CLIPS)}}
 
 
-def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
+def _dataset(task: DeclaredTask, case: Mapping[str, str], prompt: str) -> Dataset | str:
     from pytest_audiobench.datasets.catalogue import dataset, perturbations
     from pytest_audiobench.datasets.dataset import perturb
-    from pytest_audiobench.datasets.declared import declared_dataset
+    from pytest_audiobench.datasets.declared import declared_dataset, with_last_clips
     from pytest_audiobench.datasets.manifest import manifest
 
     table, given = task.table, dict(case)
     perturbation = given.pop("perturbation", None)
     if task.data is not None:
         data = declared_dataset(task.data, given)
+        if table.get("prompts", {}).get(prompt, {}).get(_CLIPS) == _LAST:
+            data = with_last_clips(data)
     elif "dataset" in table:
         data = dataset(table["dataset"])
     else:
@@ -266,17 +283,19 @@ def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
 
 def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The family's name and its options: every key that is not the file's own."""
-    options = {key: value for key, value in table.items() if key not in _KEYS and key not in _TABLES}
-    return table.get("protocol", _DEFAULT_PROTOCOL), options
+    name = table.get("protocol", _DEFAULT_PROTOCOL)
+    own = {*_KEYS, *_TABLES} - ({"rubric"} if name == "judged" else set())
+    return name, {key: value for key, value in table.items() if key not in own}
 
 
 def read_declaration(path: Path, config: pytest.Config | None = None) -> dict[str, DeclaredTask]:
     """The file's tasks by name; "" for a file of one. Raises UsageError with all that is wrong with it."""
-    from pytest_audiobench.datasets.declaration import read_toml, tasks_of
+    from pytest_audiobench.datasets.declaration import check_suites, read_toml, tasks_of
 
     mistakes = Mistakes()
     tables = tasks_of(path, read_toml(path), mistakes)
     tasks = {name: _checked(path, name, table, config, mistakes) for name, table in tables.items()}
+    check_suites(path, {name: task.data for name, task in tasks.items()}, mistakes)
     mistakes.check()
     return tasks
 
@@ -308,8 +327,9 @@ def _checked(
     if "data" not in table:
         for key in filter(table.__contains__, _TABLES):
             mistakes.add(f"{place} has {key!r}, which goes with [data]; leave it out")
-    for word in filter(_PYTEST.__contains__, declared.source.keywords if declared else ()):
-        mistakes.add(f"{place}, [source]: {word!r} is a marker of pytest's own; write another word")
+    for word in filter(_PYTEST.__contains__, [*declared.source.keywords, *declared.suites] if declared else ()):
+        where = "[suites]" if declared and word in declared.suites else "[source]"
+        mistakes.add(f"{place}, {where}: {word!r} is a marker of pytest's own; write another word")
     if declared is not None:
         _check_prompts(place, typed, declared.prompts, mistakes)
     for name in typed.get("perturbations", ()):
@@ -343,7 +363,9 @@ def _check_prompts(
     protocol = table.get("protocol", _DEFAULT_PROTOCOL)
     for name, prompt in prompts.items() if protocol in FAMILIES else ():
         where = f"{place}, [prompts.{name}]"
-        mistakes.check_keys(where, prompt, [*options_of(protocol), _SOURCE])
+        mistakes.check_keys(where, prompt, [*options_of(protocol), _SOURCE, _CLIPS])
+        if prompt.get(_CLIPS, _LAST) != _LAST:
+            mistakes.add(f"{where}: clips must be {_LAST!r}, not {prompt[_CLIPS]!r}; without it all are played")
         if not isinstance(prompt.get(_SOURCE), str):
             mistakes.add(f"{where} has no {_SOURCE!r}; write where it was read")
         for key in filter(prompt.__contains__, options_of(protocol)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,6 +48,8 @@ class DeclaredEval(NamedTuple):
     """Makes the protocol in which it asks; None where the model's style chooses its scorers."""
     dataset: Callable[[Mapping[str, str]], Dataset | str | None] = lambda case: None
     """Makes the data set, or reads its name, of these parameters' values."""
+    suites: tuple[str, ...] = ()
+    """The named suites that have it."""
 
 
 ITEM: pytest.StashKey[EvalItem] = pytest.StashKey()
@@ -89,6 +91,30 @@ def _eval_item(number: int, item: pytest.Item) -> EvalItem:
     name = "/".join(_short(part) for part in path)
     full = suite if name == suite else f"{suite}/{name}"
     return EvalItem(number, item.nodeid, f"{full}[{parameters}]" if parameters else full, suite, alias)
+
+
+def named_evals(items: Sequence[pytest.Item], names: Iterable[str]) -> list[str]:
+    """The evals of ``items`` that ``names`` stand for: those of a named suite or of a file, or one by its own name, in
+    which ``_`` may stand for all signs between words (``beans_zero_call_type`` for ``beans_zero/call_type``).
+
+    Raises UsageError with every name that nothing has.
+    """
+    from pytest_audiobench.io.mistakes import Mistakes
+
+    evals: dict[str, dict[str, None]] = {}
+    for item in items:
+        if own := item.stash.get(ITEM, None):
+            plain = re.sub(r"[^a-z0-9]+", "_", own.eval.lower()).strip("_")
+            for name in (own.suite, own.eval, plain, *item.stash.get(DECLARED, DeclaredEval()).suites):
+                evals.setdefault(name, {})[own.eval] = None
+    mistakes = Mistakes()
+    chosen: dict[str, None] = {}
+    for name in names:
+        if name not in evals:
+            mistakes.add(f"no suite and no eval is called {name[:80]!r}", name, sorted(evals))
+        chosen |= evals.get(name, {})
+    mistakes.check()
+    return list(chosen)
 
 
 def named_place(config: pytest.Config, argument: str) -> tuple[Path, str]:

@@ -17,6 +17,8 @@ from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions_v1 import client as predictions_client
 from pytest_audiobench.models.predictions_v1.model import PredictionsModel
+from pytest_audiobench.protocols.free_text import with_slots
+from pytest_audiobench.serving.predictions_v1 import placed
 
 
 def texts(responses):
@@ -131,6 +133,27 @@ def test_a_sample_with_several_clips_is_sent_whole(stranger, http_model, heard):
     assert item["messages"][0]["content"] == f"First {slot} then {slot} which is louder?"
     lengths = [len(base64.b64decode(audio["data"])) for audio in item["audio_inputs"]]
     assert lengths == [44 + 2 * 200, 44 + 2 * 100]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Four calls.\nA: {}\nB: {}\nWhich is this? {}",
+        "{} {} {} Which is the loudest?",
+        "{}\n{}\n{}\nWhich is the loudest?",
+        "A: {} B: {} Query: {} Answer with a letter.",
+    ],
+)
+def test_a_question_with_places_for_its_clips_is_sent_as_it_was_written(stranger, http_model, heard, question):
+    slot, server = "<Audio><AudioHere></Audio>", stranger()
+    sounds = [heard(np.full(100 * number, 0.25)) for number in (1, 2, 3)]
+    parts = with_slots(question.replace("{}", slot), len(sounds))
+    request = Request("k" * 64, "test", "three", "answer", "open", (Message("user", parts),), ())
+    http_model(server).ask([Ask(request, tuple(sounds))])
+    (item,) = server.asked
+    assert item["messages"][0]["content"] == question.replace("{}", slot)
+    assert placed([("user", item["messages"][0]["content"])], 3) == list(request.messages)
+    assert [len(base64.b64decode(audio["data"])) for audio in item["audio_inputs"]] == [244, 444, 644]
 
 
 def test_a_placeholder_can_be_another_or_none(stranger, http_model, tone_asks):

@@ -197,6 +197,8 @@ KINDS = (
             ("set_precision", "The mean over samples of hits / labels said; 0 for a sample where nothing is said."),
             ("set_recall", "The mean over samples of hits / true labels; 0 for a sample where nothing is true."),
             ("set_f1", "The mean over samples of 2 hits / (labels said + true labels)."),
+            ("ordered_f1", "set_f1 of those hits alone that stand in the true order, the most of them that do."),
+            ("count_f1", "set_f1 where a hit is a name together with its number, within the scorer's tolerance."),
         )
     ),
     summed_kind(

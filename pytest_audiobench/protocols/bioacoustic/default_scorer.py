@@ -7,18 +7,23 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from pytest_audiobench.datasets.sample import Sample, tidy_caseless
+from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
+from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
+NONE = "None"
+"""What is read of an answer that no label applies."""
+
 _NONE = re.compile(r"\s*(?:none)?\s*", re.I)
+_LETTERED = re.compile(r"\s*\(?([A-Z])[).:]\s*\S")
 _SHOWN = 5
 
 
@@ -53,6 +58,9 @@ def true_label(sample: Sample, labels: tuple[str, ...], label: str | None) -> st
     Raises UsageError when the truths are no labels of the task.
     """
     true = [truth for truth in sample.truths if truth in labels]
+    if not true and set(labels) <= set(LETTERS):
+        # "(A) Parus major", as BEANS-Next has some, is the letter.
+        true = [match[1] for truth in sample.truths if (match := _LETTERED.match(truth)) and match[1] in labels]
     if not true and any(truth.strip() for truth in sample.truths):
         raise _no_label(sample, sample.truths[0], labels)
     return label if label in true else next(iter(true), None)
@@ -111,7 +119,9 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def bioacoustic_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -> Scorer:
+def bioacoustic_scorer(
+    task: str, labels: tuple[str, ...], synonyms: Synonyms = (), label_source: str = "task"
+) -> Scorer:
     """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices.
 
     ``label_source`` says in its signature whose they are.
@@ -119,15 +129,17 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], label_source: str = "
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
-        return one_label(response.text, labels_for(sample, labels), response.finish)
+        return one_label(response.text, labels_for(sample, labels), response.finish, synonyms)
 
     def detected(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
-        return several_labels(response.text, classes_for(sample, labels), response.finish)
+        return several_labels(response.text, classes_for(sample, labels), response.finish, synonyms)
 
     def opened(sample: Sample, earlier: Earlier) -> Answer:
         if labels or sample.choices:
-            return classified(sample, earlier)
+            answer = classified(sample, earlier)
+            says_none = answer.status == "unparsed" and detected(sample, earlier).value == "[]"
+            return Answer("parsed", NONE) if says_none else answer
         answer = read_text(sample, earlier)
         refused = answer.status == "refused" or refuses(answer.value[:_LOOKED_AT] if answer.value else "")
         return Answer("refused") if refused else answer
@@ -140,7 +152,7 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], label_source: str = "
             true = true_label(sample, known, label)
             statistics = label_statistics(known, [true] if true else [], [label] if label else [])
             return {"correct": float(label is not None and label == true), **statistics}
-        return {} if task == "captioning" else _open(sample, answer)
+        return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
     def problem(sample: Sample) -> str:
         try:
@@ -158,11 +170,12 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], label_source: str = "
         "classification": f"labels:{label_source}|answer:one|unanswered:wrong|denied:dropped",
         "detection": f"labels:{label_source}|answer:set|none:empty|unanswered:wrong|denied:dropped",
         "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
-        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
+        "open_ended": "labels:task-or-text|answer:one|none:empty|unanswered:wrong|denied:dropped",
     }
+    named = "|names:synonyms" if synonyms else ""
     return Scorer(
         "bioacoustic",
-        f"bioacoustic:{task}|v:1|{rules[task]}",
+        f"bioacoustic:{task}|v:1|{rules[task]}{named}",
         parse,
         score,
         METRICS[task],
@@ -188,6 +201,8 @@ def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict
     }
 
 
-def _open(sample: Sample, answer: Answer) -> dict[str, float]:
+def _open(sample: Sample, answer: Answer, has_labels: bool) -> dict[str, float]:
+    """Any of the truths is right; of a task with labels, where nothing is true, that there is none."""
     text = tidy_caseless(answer.value) if answer.value else None
-    return {"correct": float(text is not None and any(text == tidy_caseless(true) for true in sample.truths if true))}
+    truths = {tidy_caseless(true) for true in sample.truths if true} or ({tidy_caseless(NONE)} if has_labels else set())
+    return {"correct": float(text is not None and text in truths)}

@@ -18,7 +18,12 @@ from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
+from pytest_audiobench.protocols.bioacoustic.pipeline import (
+    Steps,
+    process,
+    steps_of_run,
+    steps_of_score_from_file,
+)
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
@@ -84,8 +89,8 @@ def run_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -
         listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return _own_scores(sample, answer, task)
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        return None if _without_target(sample, task) else _own_scores(sample, answer, task)
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
@@ -116,7 +121,7 @@ def score_from_file_scorer(task: str, verb: Literal["run", "score-from-file"] = 
         f"beans-{verb}",
         signature,
         _raw,
-        _nothing,
+        lambda sample, _: None if _without_target(sample, task) else {},
         METRICS[task],
         together=together,
         missing_parts=_lacking(task),
@@ -153,6 +158,11 @@ def _process_answer(text: str, steps: Steps) -> Answer:
     if processed := process(raw, steps).text:
         return Answer("parsed", processed)
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
+
+
+def _without_target(sample: Sample, task: str) -> bool:
+    """Whether it has no target there, and no score: so have BirdSet's windows in which no bird was annotated."""
+    return task == "open_ended" and not any(sample.truths)
 
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
