@@ -127,7 +127,7 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
 
 def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):
     said = printed("describe", "beans_next/t1_caption")
-    assert re.search(r"^ +metric +judge_score: ", said, re.M)
+    assert re.search(r"^ +metric +judge_score, higher", said, re.M)
     assert re.search(r"^ +scorer +rubric$", said, re.M)
 
 
