@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -38,7 +39,7 @@ from pytest_audiobench.datasets.row_readers import (
 from pytest_audiobench.datasets.sample import UNLISTED, Field, Sample, listed_letter, with_last_clip
 from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
-from pytest_audiobench.datasets.transforms import Hole, Template, filled, template
+from pytest_audiobench.datasets.transforms import Hole, Template, filled, filled_list, template
 from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.io.mistakes import Mistakes
@@ -302,12 +303,14 @@ def _parquet_samples(
     if data.key:
         holes[data.key] = False
     texts_of_json = {
-        name: parts[0]
+        name: path[0]
         for name in holes
-        if (parts := name.split("."))[0] in data.json or (len(parts) > 1 and parts[1].isdecimal())
+        if (path := name.split("."))[0] in data.json or (len(path) > 1 and path[1].isdecimal())
     }
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
-    columns = columns.union(texts_of_json.values(), *data.flags.values()) - {KEY, *data.flags}
+    parts = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
+    columns = columns.union(texts_of_json.values(), *data.flags.values(), data.parts)
+    columns -= {KEY, *data.flags, *parts}
 
     number_of = row_numbers(files) if KEY in holes and not data.key else None
 
@@ -320,7 +323,7 @@ def _parquet_samples(
             raise entry.wrong("has no answer")
         return made
 
-    audio = dict.fromkeys(make.audio_columns, data.rate)
+    audio = dict.fromkeys((column for column in make.audio_columns if column not in parts), data.rate)
     samples: Sequence[Sample] = ParquetSamples(files, columns, sample, where, audio)
     if samples:
         _check_count(declared, case, len(samples), root.folder / pattern)
@@ -361,7 +364,8 @@ class _Maker:
         transforms = declared.transforms
 
         def templates(written: str | Sequence[str] | None) -> list[Template]:
-            return [template(filled(text, case, transforms), transforms) for text in texts(written)]
+            filled_texts = (one for text in texts(written) for one in filled_list(text, case, transforms))
+            return [template(text, transforms) for text in filled_texts]
 
         def one(written: str | None) -> Template | None:
             return next(iter(templates(written)), None)

@@ -141,6 +141,12 @@ class Entry:
                 chosen.append(name)
         self._values = {**self._values, column: chosen or None}
 
+    def capture(self, column: str, pattern: str) -> None:
+        """Make columns of the named groups of ``pattern`` in the text of ``column``."""
+        if (match := re.fullmatch(pattern, self.text(column))) is None:
+            raise self.wrong(f"has {self.text(column)[:200]!r} in {column!r}, which {pattern!r} does not match")
+        self._values = {**self._values, **match.groupdict()}
+
     def merge(self, others: Sequence[Entry]) -> None:
         """Take ``others`` for this one too: a field in which they differ has the list of what all of them have."""
         together = (self, *others)

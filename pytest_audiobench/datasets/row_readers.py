@@ -95,6 +95,8 @@ def unfolded(
         entry.split(column, separator)
     for column, names in rows.flags.items():
         entry.gather(column, names)
+    for column, pattern in rows.parts.items():
+        entry.capture(column, pattern)
     if rows.key and entry.has(rows.key):
         key = entry.text(rows.key)
     if key is not None:
@@ -287,6 +289,8 @@ def joined_texts(written: Template, entry: Entry, choices: Sequence[str]) -> str
 
 def value_of(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[str, ...]:
     """What a row has for a hole, after its transforms."""
+    if hole.optional and entry.raw(hole.column) == []:
+        return None
     if not entry.has(hole.column):
         if hole.optional:
             return None

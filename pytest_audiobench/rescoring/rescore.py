@@ -22,10 +22,11 @@ from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
-from pytest_audiobench.evaluation.suites import Pool
+from pytest_audiobench.evaluation.suites import Pool, is_pooled
 from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
+from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option, Protocol
 from pytest_audiobench.records.lines import ScoredRow
@@ -34,7 +35,9 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
+from pytest_audiobench.rescoring.judge_pass import Judge, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
 from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
@@ -53,6 +56,8 @@ class ScoringOptions:
 
     scorers: tuple[str, ...] = ()
     family: str = ""
+    judges: tuple[Judge, ...] = ()
+    """Who is asked about the answers, and what; their verdicts are kept for as long as these options."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class RescoredEval:
     items: list[ItemRecord]
     suites: list[SuiteRecord]
     notes: list[str]
+    majorities: dict[tuple[str, str], Majority]
+    """What always answering the most common label would score, by eval and model, where references are labels."""
 
 
 def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
@@ -75,12 +82,12 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
 
 def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    results = RescoredEval([], [], [])
+    results = RescoredEval([], [], [], {})
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
     members = Counter(item.suite for item in recorded.values())
-    for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
+    for (eval_, model), rows in groupby(_valid_rows(source, wanted, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -90,16 +97,18 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             protocol = _protocol(first, old, wanted)
             if not protocol.fits_any_sample:
                 rows = iter(rest := list(rows))
-                protocol = protocol.fitting([first.sample, *(row.sample for row in rest)])
+                protocol = _fitting(protocol, [first, *rest])
         except _NotScorable as error:
             results.notes.append(f"{eval_} was not scored: {error}")
             continue
         item = _Item(len(results.items), first, old, protocol, source, folder)
         record = item.scored(chain([first], rows))
+        if item.majority is not None:
+            results.majorities[eval_, model] = item.majority
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
-        if folder is None and not record.control and members[record.suite] > 1:
+        if folder is None and is_pooled(record) and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(record, item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
@@ -111,16 +120,24 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     if unknown := [name for name in wanted.scorers if name not in used]:
         families = ", ".join(dict.fromkeys(item.protocol for item in results.items))
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
-    results.suites.extend(pool.record() for pool in pools.values())
+    results.suites.extend(pool.record() for pool in pools.values() if not all(item.control for item in pool.items))
     return results
 
 
-def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
-    for row in source.rows():
+def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+    rows = with_verdicts(source.rows(), wanted.judges) if wanted.judges else source.rows()
+    for row in rows:
         repaired_row, texts = valid_row(row)
         if texts:
             changed[repaired_row.eval, repaired_row.model] += texts
         yield repaired_row
+
+
+def _fitting(protocol: Protocol, rows: Sequence[RecordedRow]) -> Protocol:
+    try:
+        return protocol.fitting([row.sample for row in rows])
+    except UsageError as error:
+        raise _NotScorable("; ".join(filter(None, (str(error), rows[0].note)))) from None
 
 
 class _NotScorable(Exception):
@@ -142,8 +159,12 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
     try:
-        # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
+        # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
+        if judges := [judge for judge in wanted.judges if judge.scorers_for(first)]:
+            names_of_judges = [name for judge in judges for name in judge.scorers]
+            weighed = judged(chosen_protocol, *names_of_judges)
+            chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     except UnsuitableModel:
         raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
@@ -181,6 +202,8 @@ class _Item:
         self._kept = ScoredRows(first, protocol.scorers)
         self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
+        self._constant = ConstantAnswers(protocol)
+        self.majority: Majority | None = None
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
             stages=first.roles or {stage.name: stage.role for stage in protocol.stages},
@@ -198,6 +221,10 @@ class _Item:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
+        self.majority = self._constant.majority()
+        if self.majority is not None and self._old is None:
+            below = below_majority(self._record, self.majority)
+            self._record = replace(self._record, warnings=[*self._record.warnings, *below])
         if self._folder:
             run_writer.write_record(self._folder, self._record)
         return self._record
@@ -212,6 +239,7 @@ class _Item:
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
+        self._constant.add(chunk)
         self._unreadable.add(rows[self._protocol.scorers[0].name])
 
     def _draw(self) -> None:

@@ -12,6 +12,7 @@ from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.metrics.registry import names
 from pytest_audiobench.models.hf.families import FAMILIES as CHECKPOINTS
 from pytest_audiobench.models.registry import KINDS
+from pytest_audiobench.models.spec import presets
 from pytest_audiobench.protocols.catalogue import FAMILIES
 
 ESC50 = "filename,fold,target,category,esc10,src_file,take"
@@ -44,11 +45,21 @@ def esc50(tmp_path):
     return folder.parent
 
 
+def test_a_task_says_its_suites_how_many_rows_it_has_and_how_much_of_a_clip_is_asked_about(printed):
+    text = printed("describe", "beans_zero")
+    assert "  suites   beans_zero_core, beans_zero_smoke,\n" in text
+    call_type = text.partition("\n  call_type\n")[2].partition("\n\n")[0]
+    assert "    rows      1,000\n    clips     the first 10 s\n" in call_type
+    dcase = text.partition("\n  dcase\n")[2].partition("\n\n")[0]
+    assert "    rows      13,688\n" in dcase
+    assert "clips" not in dcase
+
+
 @pytest.mark.parametrize(
     ("kind", "known"),
     [
         ("benchmarks", [name for name in LOADERS if not isinstance(LOADERS[name], str)]),
-        ("models", [*(f"{kind}:" for kind in KINDS), *CHECKPOINTS]),
+        ("models", [*(f"{kind}:" for kind in KINDS), *presets(), *CHECKPOINTS]),
         ("protocols", FAMILIES),
         ("metrics", names()),
     ],

@@ -32,12 +32,6 @@ def test_chance_takes_every_option_equally_often_and_the_same_one_again(ask_abou
     assert all(abs(count - 500) < 78 for count in counts.values())
 
 
-def test_an_option_of_a_question_that_lists_none_by_letters_is_given_in_words(ask_about):
-    chance = make(parse_spec("baseline:chance"))
-    asks = [ask_about("Is it there?", choices=("Yes", "No"), task="open", key=f"key-{i}") for i in range(50)]
-    assert {response.text for response in chance.ask(asks)} == {"Yes", "No"}
-
-
 def test_majority_takes_the_commonest_answer_of_training_and_the_first_among_equals(ask_about):
     majority = make(parse_spec("baseline:majority"))
     asked = [

@@ -59,6 +59,8 @@ def test_every_file_of_the_benchmark_has_evals(collected):
         "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
+        "birdset.audiobench.toml": 8,
+        "test_beans_smoke.py": 3,
         "test_bundled.py": 7,
         "test_faithfulness.py": 629,
         "test_listening.py": 6,

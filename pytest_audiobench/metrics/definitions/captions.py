@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics import spice_program
 from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
@@ -28,7 +27,6 @@ CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
 CIDER_SET = "cider_set"
 """The statistic beside a CIDEr-D: how many captions it was counted over."""
 
-_SPICE_JAR = "stanford-corenlp-3.6.0.jar"
 # What COCO's script adds to counts, so that no ratio is divided by nothing.
 _TINY, _SMALL = 1e-15, 1e-9
 
@@ -96,9 +94,7 @@ def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> lis
     """SPICE (Anderson and others 2016) of each caption, 0 to 1, by its Java program. Raises UsageError without it."""
     if missing := lacks_spice():
         raise UsageError(missing)
-    from pycocoevalcap.spice.spice import Spice
-
-    return [float(score["All"]["f"]) for score in _by_coco(Spice(), candidates, references)]
+    return spice_program.spice_scores(candidates, references)
 
 
 def lacks_captions(*modules: str) -> str:
@@ -108,17 +104,8 @@ def lacks_captions(*modules: str) -> str:
 
 
 def lacks_spice() -> str:
-    """In a sentence, what SPICE lacks here.
-
-    pycocoevalcap would download its models by itself, so they are looked for.
-    """
-    if missing := lacks_captions("pycocoevalcap"):
-        return missing
-    spec = importlib.util.find_spec("pycocoevalcap.spice.spice")
-    folder = Path(spec.origin).parent / "lib" if spec is not None and spec.origin else Path()
-    if not (folder / _SPICE_JAR).is_file():
-        return f"SPICE needs Stanford CoreNLP 3.6.0: put {_SPICE_JAR} and its models' jar into {folder}"
-    return "" if shutil.which("java") else "SPICE is a Java program, and there is no java on the PATH: install one"
+    """In a sentence, what SPICE lacks here."""
+    return lacks_captions("pycocoevalcap") or spice_program.lacks_spice_parts()
 
 
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:

@@ -50,11 +50,8 @@ class _Blind:
         """Nothing to free."""
 
     def _answer(self, request: Request) -> Response:
-        if not (choices := request.choices):
-            return Response.of("")
-        position = self._choice(request)
-        # A question whose options are not listed by letters is answered in words.
-        return Response.of(choice_text(choices, position) if request.task == "choice" else choices[position])
+        choices = request.choices
+        return Response.of(choice_text(choices, self._choice(request), request.task) if choices else "")
 
     def _choice(self, request: Request) -> int:
         raise NotImplementedError

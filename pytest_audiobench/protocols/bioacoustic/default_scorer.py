@@ -13,10 +13,14 @@ from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import one_label, several_labels
+from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+
+NONE = "None"
+"""What is read of an answer that no label applies."""
 
 _NONE = re.compile(r"\s*(?:none)?\s*", re.I)
 _LETTERED = re.compile(r"\s*\(?([A-Z])[).:]\s*\S")
@@ -115,20 +119,27 @@ METRICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
-    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices."""
+def bioacoustic_scorer(
+    task: str, labels: tuple[str, ...], synonyms: Synonyms = (), label_source: str = "task"
+) -> Scorer:
+    """The scorer ``bioacoustic`` of ``task``; ``labels`` are the task's, else each sample's choices.
+
+    ``label_source`` says in its signature whose they are.
+    """
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
-        return one_label(response.text, labels_for(sample, labels), response.finish)
+        return one_label(response.text, labels_for(sample, labels), response.finish, synonyms)
 
     def detected(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
-        return several_labels(response.text, classes_for(sample, labels), response.finish)
+        return several_labels(response.text, classes_for(sample, labels), response.finish, synonyms)
 
     def opened(sample: Sample, earlier: Earlier) -> Answer:
         if labels or sample.choices:
-            return classified(sample, earlier)
+            answer = classified(sample, earlier)
+            says_none = answer.status == "unparsed" and detected(sample, earlier).value == "[]"
+            return Answer("parsed", NONE) if says_none else answer
         answer = read_text(sample, earlier)
         refused = answer.status == "refused" or refuses(answer.value[:_LOOKED_AT] if answer.value else "")
         return Answer("refused") if refused else answer
@@ -141,23 +152,35 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
             true = true_label(sample, known, label)
             statistics = label_statistics(known, [true] if true else [], [label] if label else [])
             return {"correct": float(label is not None and label == true), **statistics}
-        return {} if task == "captioning" else _open(sample, answer)
+        return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
+
+    def problem(sample: Sample) -> str:
+        try:
+            if task == "detection":
+                true_labels(sample, classes_for(sample, labels))
+            elif task == "classification":
+                true_label(sample, labels_for(sample, labels), None)
+        except UsageError as error:
+            return str(error)
+        return ""
 
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
     rules = {
-        "classification": "labels:task|answer:one|unanswered:wrong|denied:dropped",
-        "detection": "labels:task|answer:set|none:empty|unanswered:wrong|denied:dropped",
+        "classification": f"labels:{label_source}|answer:one|unanswered:wrong|denied:dropped",
+        "detection": f"labels:{label_source}|answer:set|none:empty|unanswered:wrong|denied:dropped",
         "captioning": f"captions:asis|words:ptb|refs:all|empty:0|{made_with('pycocoevalcap')}",
-        "open_ended": "labels:task-or-text|answer:one|unanswered:wrong|denied:dropped",
+        "open_ended": "labels:task-or-text|answer:one|none:empty|unanswered:wrong|denied:dropped",
     }
+    named = "|names:synonyms" if synonyms else ""
     return Scorer(
         "bioacoustic",
-        f"bioacoustic:{task}|v:1|{rules[task]}",
+        f"bioacoustic:{task}|v:1|{rules[task]}{named}",
         parse,
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
+        sample_problem=problem,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
     )
 
@@ -178,6 +201,8 @@ def _detection(sample: Sample, answer: Answer, classes: tuple[str, ...]) -> dict
     }
 
 
-def _open(sample: Sample, answer: Answer) -> dict[str, float]:
+def _open(sample: Sample, answer: Answer, has_labels: bool) -> dict[str, float]:
+    """Any of the truths is right; of a task with labels, where nothing is true, that there is none."""
     text = tidy_caseless(answer.value) if answer.value else None
-    return {"correct": float(text is not None and any(text == tidy_caseless(true) for true in sample.truths if true))}
+    truths = {tidy_caseless(true) for true in sample.truths if true} or ({tidy_caseless(NONE)} if has_labels else set())
+    return {"correct": float(text is not None and text in truths)}

@@ -7,8 +7,9 @@ earthspecies/beans-zero, beans_zero/post_processor.py and evaluate.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
@@ -19,7 +20,6 @@ from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
     Steps,
-    Target,
     process,
     steps_of_run,
     steps_of_score_from_file,
@@ -30,6 +30,8 @@ from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 MAX_DISTANCE = 5
+TARGETS = "targets"
+"""The source of labels that are those of the targets which are scored together."""
 
 
 def nearest_targets(text: str, targets: Sequence[str]) -> str:
@@ -80,49 +82,46 @@ MOST_CHARACTERS = 100_000
 """Of an answer; the published code has no bound, and takes hours over a hostile text."""
 
 
-def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
+def run_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return _own_scores(sample, answer, task)
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        return None if _without_target(sample, task) else _own_scores(sample, answer, task)
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
-    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
+    source = "list" if label_source == "task" else label_source
+    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:{source}{_libraries(task)}"
     return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
-def run_scorer_of_targets(task: str) -> Scorer:
-    """``beans-run`` of a task without a label list: the labels are those of its samples' targets."""
-    return _of_targets("beans-run", f"run|v:0.1.0|task:{task}|labels:targets", task, partial(steps_of_run, task, ()))
+def score_from_file_scorer(task: str, verb: Literal["run", "score-from-file"] = "score-from-file") -> Scorer:
+    """``beans-score-from-file``: the labels are those of the targets that are scored together.
 
+    For "run" it is ``beans-run`` of a task without a label list, whose labels are those of its samples.
+    """
 
-def score_from_file_scorer(task: str) -> Scorer:
-    """``beans-score-from-file``: the labels are those of the targets that are scored together."""
-    signature = f"score-from-file|v:0.1.0|task:{task}|labels:targets"
-    return _of_targets("beans-score-from-file", signature, task, partial(steps_of_score_from_file, task))
-
-
-def _of_targets(name: str, signature: str, task: str, steps_of: Callable[[Iterable[Target]], Steps]) -> Scorer:
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         samples = [sample for sample, _ in scored]
-        # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
-        ordered = sorted(samples, key=lambda sample: sample.id)
-        steps = steps_of([target_of(sample) for sample in ordered])
+        # The order of labels decides between two that are contained: run has the data set's, predictions that of ids.
+        ordered = samples if verb == "run" else sorted(samples, key=lambda sample: sample.id)
+        targets = [target_of(sample) for sample in ordered]
+        steps = steps_of_run(task, (), targets) if verb == "run" else steps_of_score_from_file(task, targets)
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
+    signature = f"beans-next:{verb}|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
-        name,
-        f"beans-next:{signature}{_libraries(task)}",
+        f"beans-{verb}",
+        signature,
         _raw,
-        _nothing,
+        lambda sample, _: None if _without_target(sample, task) else {},
         METRICS[task],
         together=together,
         missing_parts=_lacking(task),
@@ -159,6 +158,11 @@ def _process_answer(text: str, steps: Steps) -> Answer:
     if processed := process(raw, steps).text:
         return Answer("parsed", processed)
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
+
+
+def _without_target(sample: Sample, task: str) -> bool:
+    """Whether it has no target there, and no score: so have BirdSet's windows in which no bird was annotated."""
+    return task == "open_ended" and not any(sample.truths)
 
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:

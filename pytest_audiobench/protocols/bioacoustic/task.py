@@ -8,14 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from pytest_audiobench.datasets.label_lists import label_file
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.bounded_lines import bounded_lines
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.bioacoustic.default_scorer import bioacoustic_scorer, classes_for, labels_for
+from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.published_scorers import (
+    TARGETS,
     run_scorer,
-    run_scorer_of_targets,
     score_from_file_scorer,
     zero_scorer,
 )
@@ -46,7 +47,7 @@ QUESTIONS: Mapping[Task, str] = {
 }
 """What is asked where a sample has no question of its own."""
 
-_LONGEST_LABEL_BYTES = 10_000
+_OWN_TASKS: Mapping[str, Task] = {"one": "classification", "several": "detection"}
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -63,12 +64,15 @@ def bioacoustic(
     *scorers: str | Scorer,
     task: Task = "classification",
     labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
     unit: Unit = "",
     tolerance: str = "0",
     ordered: bool = False,
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
+    answers: Literal["one", "several"] | None = None,
+    label_source: str = "task",
 ) -> Protocol:
     """Ask which of a task's labels fit a recording, and read the answer by ``scorers``, the first as the headline.
 
@@ -76,16 +80,22 @@ def bioacoustic(
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
     (BEANS-Zero's evaluator), kept with their defects; for captions also ``spider``.
 
-    ``labels`` is the task's label list, or the name of a file with one label a line; without it each sample's choices
-    are. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each; ``{spaced_labels}`` has an empty
-    line between them); the labels listed are the task's, never the sample's truth. Whether birds can be heard, yes or
-    no, is a classification. A "number" is in ``unit``, and right within ``tolerance``, a number or a percentage of the
-    truth; a "list" is of species, in their order where they are to be ``ordered``; "counts" are how often each species
-    calls. Raises UsageError for an unknown scorer, task or placeholder, and for labels that cannot be read.
+    ``labels`` is the task's label list, or the name of a file with one label a line or one JSON list; without it each
+    sample's choices are. ``synonyms`` are further names that ours understands, each a label and what else it is called:
+    ``"Junco hyemalis = Dark-eyed Junco"``. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each;
+    ``{spaced_labels}`` has an empty line between them); the labels listed are the task's, never the sample's truth.
+    Whether birds can be heard, yes or no, is a classification: ``answers`` says whether ours reads one label or several
+    where the published rules take the task for the other. ``label_source`` stands in the signatures, and other than
+    "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes them
+    from what is scored together, as BEANS-Next does then. A "number" is in ``unit``, and right within ``tolerance``, a
+    number or a percentage of the truth; a "list" is of species, in their order where they are to be ``ordered``;
+    "counts" are how often each species calls.
+
+    Raises UsageError for an unknown scorer, task or placeholder, and for labels and synonyms that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
-    listed = tuple(dict.fromkeys(_lines(labels) if isinstance(labels, str) else labels or ()))
+    listed = tuple(dict.fromkeys(label_file(Path(labels)) if isinstance(labels, str) else labels or ()))
     template = PROMPTS[task] if prompt is None else prompt
     if unknown := set(_PLACEHOLDER.findall(template)) - {"question", "labels", "spaced_labels"}:
         raise UsageError(
@@ -104,9 +114,15 @@ def bioacoustic(
 
     if task in _MEASURED:
         own = number_scorer(unit, tolerance) if task == "number" else list_scorer(task, ordered, tolerance)
-        family_scorers = [own, run_scorer_of_targets("classification"), score_from_file_scorer("classification")]
+        published = "classification"
+        family_scorers = [own, score_from_file_scorer(published, "run"), score_from_file_scorer(published)]
     else:
-        family_scorers = [bioacoustic_scorer(task, listed), run_scorer(task, listed), score_from_file_scorer(task)]
+        own_task = _OWN_TASKS[answers] if answers else task
+        family_scorers = [
+            bioacoustic_scorer(own_task, listed, _pairs(synonyms), label_source),
+            score_from_file_scorer(task, "run") if label_source == TARGETS else run_scorer(task, listed, label_source),
+            score_from_file_scorer(task),
+        ]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
@@ -115,11 +131,11 @@ def bioacoustic(
     return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])
 
 
-def _lines(file: str) -> list[str]:
-    labels = [line.decode("utf-8", "replace").strip() for _, line in bounded_lines(Path(file), _LONGEST_LABEL_BYTES)]
-    if not any(labels):
-        raise UsageError(f"{file} holds no labels; write one a line")
-    return [label for label in labels if label]
+def _pairs(synonyms: Sequence[str]) -> Synonyms:
+    written = [[name.strip() for name in synonym.split(" = ")] for synonym in synonyms]
+    if wrong := next((each for each, names in zip(synonyms, written, strict=True) if len(names) < 2), None):
+        raise UsageError(f"the synonym {wrong!r} names no label; write 'label = name', as 'Rock Dove = Rock Pigeon'")
+    return tuple((name, label) for label, *names in written for name in names)
 
 
 def _of_task(task: Task) -> Callable[..., Protocol]:
@@ -167,3 +183,18 @@ def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Prot
 
 bioacoustic_number, bioacoustic_list = _of_measure("number"), _of_measure("list")
 bioacoustic_counts = _of_measure("counts")
+
+
+@with_recorded_options
+def bioacoustic_open_ended(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
+    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
+    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
+    return replace(asked, name="bioacoustic_open_ended")

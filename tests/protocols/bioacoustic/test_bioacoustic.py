@@ -16,6 +16,7 @@ from pytest_audiobench.protocols.bioacoustic.task import (
     bioacoustic,
     bioacoustic_captioning,
     bioacoustic_detection,
+    bioacoustic_open_ended,
 )
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
@@ -251,6 +252,64 @@ def test_an_open_answer_is_its_text_or_one_of_the_labels():
     assert scored(free, [(sample("Turdus merula", ()), "turdus merula.")])[0]["correct"] == 1.0
     assert scored(free, [(sample("Turdus merula", ()), "I cannot tell.")])[0]["correct"] == 0.0
     assert scored(free, [(sample("dog"), "I hear a dog")])[0]["correct"] == 1.0
+
+
+BIRDS = ("Junco hyemalis", "Turdus migratorius", "Setophaga petechia")
+COMMON = [
+    "Junco hyemalis = Dark-eyed Junco",
+    "Turdus migratorius = American Robin",
+    "Setophaga petechia = Yellow Warbler = Northern Yellow Warbler",
+    "Parus major = Great Tit",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Dark-eyed Junco", "Junco hyemalis"),
+        ("It is a Dark-eyed Junco (Junco hyemalis).", "Junco hyemalis"),
+        ("The species is the northern yellow warbler.", "Setophaga petechia"),
+        ("dark eyed junko", "Junco hyemalis"),
+        ("Not an American Robin, but a Dark-eyed Junco.", "Junco hyemalis"),
+        ("An American Robin and a Dark-eyed Junco", None),
+        ("Great Tit", None),
+        ("None", "None"),
+        ("No bird can be heard.", "None"),
+        ("No, it is an American Robin and a Dark-eyed Junco.", None),
+    ],
+)
+def test_a_bird_is_read_by_either_of_its_names(text, label):
+    scorer = bioacoustic_open_ended(synonyms=COMMON).scorers[0]
+    assert scorer.parse(sample("Junco hyemalis", BIRDS), {"answer": Response.of(text)}).value == label
+
+
+def test_a_detection_knows_synonyms_too():
+    asked = bioacoustic(task="detection", synonyms=COMMON)
+    pairs = [(sample(labels=BIRDS, references=BIRDS[:2]), "American Robin, Dark-eyed Junco (Junco hyemalis)")]
+    assert scored(asked.scorers[0], pairs)[0]["set_f1"] == 1.0
+
+
+@pytest.mark.parametrize("synonym", ["Dark-eyed Junco", "Junco=Dark-eyed Junco"])
+def test_a_synonym_without_a_label_is_refused(synonym):
+    with pytest.raises(UsageError, match="names no label"):
+        bioacoustic_open_ended(synonyms=[synonym])
+
+
+def test_where_nothing_is_true_none_is_right_and_the_published_rules_leave_it_out():
+    pairs = [
+        (sample("", BIRDS, id_="1"), "None"),
+        (sample("", BIRDS, id_="2"), "Turdus migratorius"),
+        (sample("Turdus migratorius", BIRDS, id_="3"), "None"),
+        (sample(labels=BIRDS, references=BIRDS[:2], id_="4"), "Turdus migratorius"),
+    ]
+    asked = bioacoustic_open_ended(synonyms=COMMON)
+    assert [row["correct"] for row in scored(asked.scorers[0], pairs)] == [1.0, 0.0, 0.0, 1.0]
+    for name in ("beans-run", "beans-score-from-file"):
+        own = [
+            asked.available[name].score(one, asked.available[name].parse(one, {"answer": Response.of(text)}))
+            for one, text in pairs
+        ]
+        assert [row is None for row in own] == [True, True, False, False]
 
 
 # --- what holds for all

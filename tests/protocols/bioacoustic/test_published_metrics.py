@@ -2,8 +2,8 @@
 
 import pytest
 
+from pytest_audiobench.protocols.bioacoustic.data_set_scores import dataset_map, macro_f1
 from pytest_audiobench.protocols.bioacoustic.scoring import average_precision, top1_accuracy
-from tests.conformance.beans_next import dataset_map, macro_f1
 
 
 def test_average_precision_depends_on_the_order_of_equal_scores() -> None:
