@@ -19,6 +19,7 @@ from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic import naming
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
 from pytest_audiobench.protocols.bioacoustic.naming import Names, Synonyms, names_of
+from pytest_audiobench.protocols.classification.asserted_label import behind_reasoning, in_element
 from pytest_audiobench.protocols.classification.mentions import denied
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
@@ -44,11 +45,12 @@ _NOTHING = re.compile(
 
 
 def spoken(text: str) -> str:
-    """The lines of ``text`` that count, tidied."""
+    """The lines of ``text`` that count, tidied: those behind what was thought aloud, and of an ``<answer>``."""
     cut = text.partition(END_TOKEN)[0]
     if len(cut) > 2 * _EACH_END:
         cut = f"{cut[:_EACH_END]}\n{cut[-_EACH_END:]}"
-    lines = (tidy(TIMES.sub("", line)) for line in unicodedata.normalize("NFKC", cut).splitlines())
+    answer = in_element(behind_reasoning(cut))
+    lines = (tidy(TIMES.sub("", line)) for line in unicodedata.normalize("NFKC", answer).splitlines())
     return "\n".join(line for line in lines if line)
 
 

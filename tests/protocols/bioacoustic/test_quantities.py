@@ -45,6 +45,34 @@ READ = [
     ("5 calls in 10 seconds", "", "5"),
     ("There are 2 species.\n1. Sparrow\n2. Robin", "", "2"),
     ("1,200", "", "1200"),
+    ("1.2k", "Hz", "1200"),
+    ("1.2 (kHz)", "Hz", "1200"),
+    ("1.2 × 10^3 Hz", "Hz", "1200"),
+    ("2'400 Hz", "Hz", "2400"),
+    (".5 kHz", "Hz", "500"),
+    ("2300 Hz (2.3 kHz)", "Hz", "2300"),
+    ("A 1200-Hz tone", "Hz", "1200"),
+    ("The fundamental frequency is 1600 Hz, with harmonics at 3200 Hz and 4800 Hz.", "Hz", "1600"),
+    ("The mean frequency is 1600 Hz (range 1000 to 2000 Hz).", "Hz", "1600"),
+    ("mean f0: 1.2 kHz, max f0: 2 kHz", "Hz", "1200"),
+    ("The sampling rate is 44.1 kHz. The f0 is 440 Hz.", "Hz", "440"),
+    ("440 Hz at a 44.1 kHz sample rate", "Hz", "440"),
+    ("minus 3 dB", "dB", "-3"),
+    ("negative 3 dB", "dB", "-3"),
+    ("–3 dB", "dB", "-3"),
+    ("The SNR is –3 dB", "dB", "-3"),
+    ("I can't measure that, but I'd say 10 dB.", "dB", "10"),
+    ("I count 12 vocalizations in this 10-second clip", "", "12"),
+    ("The bird calls 5 times", "", "5"),
+    ("There are no calls.", "", "0"),
+    ("No birds can be heard", "", "0"),
+    ("nothing", "", "0"),
+    ("There is one species.", "", "1"),
+    ("I hear one that calls 4 times", "", "4"),
+    ("5\n\nExplanation: there are 2 calls, then 3 more", "", "5"),
+    ("2 by one bird and 1 by another.\n\n3", "", "3"),
+    ("<think>2 or 3, hard to say</think>3", "", "3"),
+    ("Counting: 2, then 1. <answer>3</answer>", "", "3"),
 ]
 
 
@@ -69,6 +97,15 @@ UNREAD = [
     ("-5", "", "out_of_range"),
     ("-5 Hz", "Hz", "out_of_range"),
     ("I cannot hear the audio.", "Hz", "refused"),
+    ("I'm sorry, I can't listen to audio. A typical frog calls at 1200 Hz.", "Hz", "refused"),
+    ("I cannot determine the SNR without the audio; typical values are 10 to 20 dB", "dB", "refused"),
+    ("3 or more calls", "", "unparsed"),
+    ("3+ calls", "", "unparsed"),
+    ("One or more species", "", "unparsed"),
+    ("one hundred", "", "unparsed"),
+    ("There are three calls of 2 species", "", "unparsed"),
+    ("2.400,5 Hz", "Hz", "unparsed"),
+    ("No idea", "", "unparsed"),
 ]
 
 
@@ -81,6 +118,14 @@ def test_a_number_that_the_limit_of_tokens_may_have_cut_is_none():
     assert number_in("There are 12", "", "length") == Answer("truncated")
     assert number_in("There are 12 calls, of", "", "length") == Answer("parsed", "12")
     assert number_in("1200 Hz", "Hz", "length") == Answer("parsed", "1200")
+    assert number_in("The frequency lies between 1000 Hz and", "Hz", "length") == Answer("truncated")
+    assert number_in("1000 Hz -", "Hz", "length") == Answer("truncated")
+    assert number_in("There are 1.", "", "length") == Answer("truncated")
+
+
+def test_a_hostile_text_is_read_in_linear_time():
+    assert number_in("123 " * 6_000, "Hz") == Answer("parsed", "123")
+    assert number_in("5" + "-" * 24_000 + "x", "", "length").status == "parsed"
 
 
 NUMBERS = st.integers(0, 99_999)
