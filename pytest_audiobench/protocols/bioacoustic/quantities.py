@@ -60,14 +60,16 @@ _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ni
 _WORDS = {word: number for number, word in enumerate(_SMALL)} | {"single": 1, "dozen": 12, "none": 0}
 _WORDS |= {word: 10 * place for place, word in enumerate(_TENS, start=2)}
 _LARGE = r"(?!\s(?:hundred|thousand|million)\b)"
-_WORD = rf"(?:{'|'.join(_TENS)})[-\s]?(?:{'|'.join(_SMALL[1:10])})|{'|'.join(sorted(_WORDS, key=len, reverse=True))}"
+NUMBER_WORD = (
+    rf"(?:{'|'.join(_TENS)})[-\s]?(?:{'|'.join(_SMALL[1:10])})|{'|'.join(sorted(_WORDS, key=len, reverse=True))}"
+)
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d{1,12})(?:\.\d{1,20})?(?:e[+-]?\d{1,2}\b)?"
 _FIGURE = rf"(?<![\w.,^])[-+]?{_DIGITS}"
 _QUANTITY = re.compile(
     rf"""(?P<low>{_FIGURE})\s?(?P<low_unit>(?:{_UNIT})\b|%)?\s{{0,2}}(?:-|–|—|\bto\b|(?P<and>\band\b))\s{{0,2}}
          (?P<high>[-+]?{_DIGITS})(?:[\s-]?(?P<high_unit>(?:{_UNIT})\b|%))?(?!\w)
        | (?P<one>{_FIGURE})(?:[\s-]?(?P<unit>(?:{_UNIT})\b|%))?(?![\w%]|[.,]\d)
-       | \b(?P<word>{_WORD})\b{_LARGE}(?:\s?-?(?P<word_unit>(?:{_UNIT})\b))?""",
+       | \b(?P<word>{NUMBER_WORD})\b{_LARGE}(?:\s?-?(?P<word_unit>(?:{_UNIT})\b))?""",
     re.I | re.X,
 )
 _BOUND = re.compile(

@@ -1,8 +1,9 @@
 """Names of species in an answer, each perhaps with how often it calls: sets, orders, counts. Ours, strict.
 
-A list is JSON, or names between commas, semicolons, lines, "and" or "then". Of "Corvus corax (common raven): 2 calls,
-920-2130 Hz" both names count as one species, what stands behind them is no name, and "Unknown" is nobody. An answer's
-names are taken as they stand; one that has more words counts for the one true name that is among them, not denied.
+A list is JSON, a table, or names between commas, semicolons, arrows, lines, "and" or "then". Of "Corvus corax (common
+raven): 2 calls, 920-2130 Hz" and "2 Corvus corax" the number is how often it calls, both names count as one species,
+and what stands behind them is no name. "Unknown" is nobody, nor is what is denied, or said to call 0 times. An answer's
+names are taken as they stand; one that has more words counts for the one true name that is among them.
 """
 
 from __future__ import annotations
@@ -19,13 +20,23 @@ from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic.answers import spoken
 from pytest_audiobench.protocols.bioacoustic.naming import names_of
-from pytest_audiobench.protocols.bioacoustic.quantities import Tolerance, number_in
+from pytest_audiobench.protocols.bioacoustic.quantities import NUMBER_WORD, Tolerance, number_in
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
 
-_TOTAL = re.compile(r"\A\s*(?:\d{1,3}|\w+)\s(?:different\s|distinct\s)?species\s*[:.]\s*|\A\s*\d{1,3}\s*:\s*", re.I)
-_BETWEEN = re.compile(r"[;,|•\n]|(?<![-\w])(?:and(?:\sthen)?|then|followed\sby)(?![-\w])", re.I)
-_LINE_NUMBER = re.compile(r"\A\s*(?:[-*•]|\d{1,2}[.)])\s*")
+_FENCE_NAME = re.compile(r"\A(?:json|python|text|markdown)\n", re.I)
+"""What is left of a code fence when emphasis is gone."""
+_RULE = re.compile(r"[\s|:-]+")
+_HEADING = re.compile(
+    r"\A\s*\d{1,3}\s*:\s*|\A[^:\n|\[{]{0,100}\b(?:species|birds?|animals?|hear|heard|recording|clip|audio|order|list|answer)"
+    r"\b[^:\n,;|]{0,60}:\s*(?=[^\W\d_]|[*\"'\[\n]|\d{1,2}[.)]|-\s)",
+    re.I,
+)
+_BETWEEN = re.compile(
+    r"[;,|•&\n→]|=>|->|\s[+>]\s|(?<=\w{3})\.\s+(?=[A-Z])|(?<=\d)\.\s+(?=[A-Z])"
+    r"|(?<![-\w])(?:[Aa]nd(?:\s[Tt]hen)?|[Tt]hen|[Ff]ollowed\s[Bb]y|AND)(?![-\w])"
+)
+_LINE_NUMBER = re.compile(r"\A\s*(?:[-*•]|\d{1,2}[.)](?!\d))\s*")
 _LEAD_IN = re.compile(
     r"\A\s*(?:(?:i|we)\s(?:can\s)?(?:hear|heard|detect|detected|identify|identified)\b|there\s(?:is|are)\b"
     r"|(?:the\s|this\s)?(?:recording|clip|audio|answer|species|list)(?:\s(?:is|are|contains?|features|has|heard))*\b"
@@ -35,11 +46,21 @@ _LEAD_IN = re.compile(
 _CALLS_OF = re.compile(
     r"\A(?P<count>[\w-]{1,12})\s(?:calls?|songs?|vocali[sz]ations?)\s(?:of|from|by)\s(?:an?\s|the\s)?(?P<name>.+)", re.I
 )
+_COUNT_FIRST = re.compile(
+    rf"\A(?P<count>\d{{1,3}}|{NUMBER_WORD})(?:\s?[x×])?\s(?P<name>(?!(?:k?hz|m?s|sec\w{{0,6}}|min\w{{0,6}})\b)[^\W\d_][^:=(\d]*)\Z",
+    re.I,
+)
+_TIMES = re.compile(r"\s(?:calls?|sings?|vocali[sz]es?|is\sheard)?\s?\b(?P<times>once|twice)\b.*\Z", re.I)
 _NAME = re.compile(
     r"(?P<name>[^\W\d_][^:=(\d×]*?)\s*(?:\((?P<other>[^()\d]{3,80})\))?(?P<rest>\s*[:=(×\d].*|\s+[x–-]\s?.*)?\Z"
 )
 _NOBODY = re.compile(r"(?:none|nothing|no\b.{0,60}|n/?a|empty)", re.I)
-_NO_NAME = re.compile(rf"{_NOBODY.pattern}|unknown|(?:an?\s)?(?:calls?|vocali[sz]ations?|songs?|hz|khz)", re.I)
+_NO_NAME = re.compile(
+    rf"{_NOBODY.pattern}|unknown|(?:an?\s)?(?:calls?|vocali[sz]ations?|songs?|hz|khz)|(?:in\s)?total.{{0,20}}"
+    r"|(?:different\s|distinct\s|other\s)?(?:species|counts?)"
+    r"|(?:not|nor|neither|without|in|from|on|based|with|which|who|whose|that|also|commonly|sometimes|calling|singing)\b.*",
+    re.I,
+)
 _LONGEST_NAME = 200
 
 
@@ -54,10 +75,9 @@ class Item(NamedTuple):
 
 def species_items(text: str) -> list[Item]:
     """The species that ``text`` lists, in its order; each name once."""
-    body = spoken(text)
-    fragments = _of_json(body) or [part for line in [_TOTAL.sub("", body)] for part in _BETWEEN.split(line)]
+    body = _FENCE_NAME.sub("", spoken(text))
     items: dict[str, Item] = {}
-    for fragment in fragments:
+    for fragment in _of_json(body) or _fragments(body):
         if (item := _item(fragment)) is not None:
             items.setdefault(item.name.casefold(), item)
     return list(items.values())
@@ -65,24 +85,52 @@ def species_items(text: str) -> list[Item]:
 
 def _of_json(body: str) -> list[str]:
     try:
-        content = json.loads(body)
+        return _named(json.loads(body))
     except (ValueError, RecursionError):
         return []
-    if isinstance(content, dict):
-        return [f"{name}: {value}" for name, value in content.items()]
-    return [str(name) for name in content] if isinstance(content, list) else []
+
+
+def _named(content: object) -> list[str]:
+    """The names of a JSON list, or of an object, each with its number; rows of names and numbers are objects too."""
+    if isinstance(content, list):
+        rows = [tuple(row.values()) for row in content if isinstance(row, dict) and len(row) == 2]
+        named = [(name, count) for name, count in rows if isinstance(name, str)]
+        return [f"{name}: {count}" for name, count in named] if rows else [str(name) for name in content]
+    if not isinstance(content, dict):
+        return []
+    if len(content) == 1 and isinstance(value := next(iter(content.values())), (list, dict)):
+        return _named(value)
+    return [f"{name}: {value}" for name, value in content.items()]
+
+
+def _fragments(body: str) -> list[str]:
+    lines = body.split("\n")
+    # A table's heading stands above its rule.
+    rules = {place for place, line in enumerate(lines) if "|" in line and "-" in line and _RULE.fullmatch(line)}
+    fragments = []
+    for place, line in enumerate(lines):
+        if place in rules or place + 1 in rules:
+            continue
+        if rules and len(cells := [cell.strip() for cell in line.strip("| ").split("|")]) > 1:
+            fragments.append(": ".join(cells[:2]))
+        else:
+            fragments += _BETWEEN.split(_HEADING.sub("", line, count=1))
+    return fragments
 
 
 def _item(fragment: str) -> Item | None:
     text = _LINE_NUMBER.sub("", fragment[: 2 * _LONGEST_NAME]).strip(" \"'“”.*[]{}")
     while (shorter := _LEAD_IN.sub("", text, count=1)) != text:
         text = shorter
-    if calls := _CALLS_OF.match(text):
+    if calls := _CALLS_OF.match(text) or _COUNT_FIRST.match(text):
         text = f"{calls['name']}: {calls['count']}"
+    elif times := _TIMES.search(text):
+        text = f"{text[: times.start()]}: {1 if times['times'].lower() == 'once' else 2}"
     if (match := _NAME.match(text)) is None or _NO_NAME.fullmatch(name := match["name"].strip(" -–\"'")):
         return None
     count = number_in((match["rest"] or "").strip(":=(×x–- )").partition(",")[0], "")
-    return Item(name[:_LONGEST_NAME], (match["other"] or "").strip(), float(count.value) if count.value else None)
+    calls_of_it = float(count.value) if count.value else None
+    return None if calls_of_it == 0 else Item(name[:_LONGEST_NAME], (match["other"] or "").strip(), calls_of_it)
 
 
 def _places(said: Sequence[Item], true: Sequence[Item]) -> list[int | None]:
@@ -143,6 +191,7 @@ def _read(text: str, finish: Finish) -> Answer:
     items = species_items(text)
     if finish == "length":
         return Answer("truncated", json.dumps(items[:-1], ensure_ascii=False))
+    body = _FENCE_NAME.sub("", body)
     nobody = any(_NOBODY.fullmatch(part.strip(" \"'.[]{}")) for part in _BETWEEN.split(body)) or body in ("[]", "{}")
     return Answer("parsed", json.dumps(items, ensure_ascii=False)) if items or nobody else Answer("unparsed")
 

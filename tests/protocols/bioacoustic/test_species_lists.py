@@ -29,6 +29,21 @@ LISTS = [
     ("Parus major: 2; Unknown: 1", [TIT]),
     ("None", []),
     ("No species can be heard", []),
+    ("Two species can be heard: Parus major and Corvus corax", [TIT, RAVEN]),
+    ("In this recording, I can hear Parus major and Corvus corax.", [TIT, RAVEN]),
+    ("Species 1: Parus major\nSpecies 2: Corvus corax", [TIT, RAVEN]),
+    ("Parus major & Corvus corax", [TIT, RAVEN]),
+    ("Parus major → Corvus corax", [TIT, RAVEN]),
+    ("Parus major -> Corvus corax", [TIT, RAVEN]),
+    ("First, Parus major. Then, Corvus corax.", [TIT, RAVEN]),
+    ("#0.00s - 5.00s#: Parus major\n#5.00s - 10.00s#: Corvus corax", [TIT, RAVEN]),
+    ("Parus major, with a call at 3 kHz", [TIT]),
+    ("The species is Parus major, commonly known as the great tit.", [TIT]),
+    ("Based on its pitch, the species is Parus major", [TIT]),
+    ("Parus major, not Corvus corax", [TIT]),
+    ('```json\n["Parus major", "Corvus corax"]\n```', [TIT, RAVEN]),
+    ('{"species": ["Parus major", "Corvus corax"]}', [TIT, RAVEN]),
+    ("<think>Sitta europaea, or a crow?</think>Parus major", [TIT]),
 ]
 
 
@@ -44,6 +59,16 @@ COUNTS = [
     ('{"Parus major": 2, "Corvus corax": 1}', [2.0, 1.0]),
     ("Parus major x2; Corvus corax (1)", [2.0, 1.0]),
     ("Parus major; Corvus corax: 1", [None, 1.0]),
+    ("2 Parus major, 1 Corvus corax", [2.0, 1.0]),
+    ("There are two Parus major and one Corvus corax", [2.0, 1.0]),
+    ("2x Parus major, 1x Corvus corax", [2.0, 1.0]),
+    ("Parus major calls twice and Corvus corax once", [2.0, 1.0]),
+    ("Parus major: 2. Corvus corax: 1.", [2.0, 1.0]),
+    ("Parus major: 2\nCorvus corax: 1\nTotal: 3", [2.0, 1.0]),
+    ("Parus major: 2, Corvus corax: 1, Sitta europaea: 0", [2.0, 1.0]),
+    ("Parus major: 2 calls at 0.5 s, 1.3 s; Corvus corax: 1 call at 4 s", [2.0, 1.0]),
+    ('[{"species": "Parus major", "count": 2}, {"species": "Corvus corax", "count": 1}]', [2.0, 1.0]),
+    ("| Species | Count |\n|---|---|\n| Parus major | 2 |\n| Corvus corax | 1 |", [2.0, 1.0]),
 ]
 
 
