@@ -5,6 +5,7 @@ What is compared with BEANS-Next itself needs an interpreter in which it is inst
 
 import json
 import os
+import re
 import subprocess
 from collections import Counter
 from itertools import groupby
@@ -135,7 +136,7 @@ def test_tasks_of_the_fundamental_frequency_lie_below_the_majority(pairs, capsys
     assert "below the majority: f0-mean-seen-taxa: 6 of 6 models" in said
     study = said.partition("\n\n6 models in ")[2]
     assert study.count("\n  af3 ") == len({row.eval for row in read(pairs)})
-    assert "  model                             value     interval  majority    n" in study
+    assert re.search(r"\n  model {29,}value +interval +majority +n\n", study)
     assert max(map(len, study.splitlines())) <= 80
 
 
@@ -143,7 +144,7 @@ def test_ours_and_theirs_say_by_what_labels_they_read(pairs):
     rescored = rescore(source_of(pairs), ScoringOptions(("bioacoustic", "beans-run")))
     assert all(f"--labels {RECORDED_WITHOUT_KIND}=FILE" in note for note in rescored.notes)
     signatures = {item.eval: [scorer.signature for scorer in item.scorers] for item in rescored.items}
-    assert signatures["bird-presence"][0].startswith("bioacoustic:classification|v:1|labels:targets-yes-no|")
+    assert signatures["bird-presence"][0].startswith("bioacoustic:classification|v:2|labels:targets-yes-no|")
     assert signatures["bird-presence"][1] == "beans-next:run|v:0.1.0|task:detection|labels:targets-yes-no"
     assert "labels:targets-letters|" in signatures["zebra-description"][0]
     assert "labels:targets-buckets|" in signatures["f0-mean-seen-taxa"][0]

@@ -31,6 +31,12 @@ _STATEMENT = re.compile(
     re.I,
 )
 _LETTER_IS_RIGHT = re.compile(r"\b(?:option\s|choice\s)?\(?([A-Z])\)?\sis\s(?:the\s)?(?:right|correct|best)\b")
+_LETTER_FITS = re.compile(
+    r"(?<!not\s)(?<!n['’]t\s)\b(?:match(?:es|ing)?|aligns?|corresponds?|fits)\b[^.\n]{0,40}?"
+    r"\b(?:description|option|choice)\s(?:in\s(?:option|choice)\s|is\s)?\(?([A-Z])\b",
+    re.I,
+)
+_YES_OR_NO = re.compile(r"\W*(yes|no)\s?[,.;:!]", re.I)
 _SOUND_LETTER = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])(?!(?<=A)\s[a-z](?!nd\b|re\b|s\b|r\b))")
 """A capital letter that stands alone; an A is an article where a small word follows."""
 _SEPARATOR = re.compile(r"[,;|•\n]|\band\b", re.I)
@@ -42,6 +48,17 @@ _NOTHING = re.compile(
     | \[\]\W*\Z | (?:n/a|empty|null)\W*\Z""",
     re.I | re.X,
 )
+
+_HEARS_NONE = re.compile(
+    r"""(?:i|we)\s(?:do\snot|don['’]t|did\snot|didn['’]t)\s(?:hear|detect)\s
+    (?:anything|any(?!\s(?:\w{1,12}\s)?(?:audio|recording|clip|file|sound)\b))\b""",
+    re.I | re.X,
+)
+
+
+def hears_none(body: str) -> bool:
+    """Whether ``body`` begins with saying that nothing of what was asked for can be heard, which is no refusal."""
+    return _HEARS_NONE.match(body.lstrip(_AROUND)) is not None
 
 
 def spoken(text: str) -> str:
@@ -57,8 +74,9 @@ def spoken(text: str) -> str:
 def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop", synonyms: Synonyms = ()) -> Answer:
     """The one label that ``text`` gives: a letter or a bucket of Hz where all labels are, else a label's name.
 
-    A name counts, in this order, as the whole text, in the last statement ("the species is …"), as the whole of the
-    first or last line, or as the only one that is mentioned and not denied. Two labels are unparsed. Of an answer
+    A name counts, in this order, as the whole text, in the last statement ("the species is …"), of yes and no as what
+    the text begins with ("No, I hear no frog"), as the whole of the first or last line, or as the only one that is
+    mentioned and not denied. Two labels are unparsed. Of an answer
     that the limit of tokens cut only a statement counts that something follows, or a whole label that no other begins
     with. Statuses: parsed, empty, refused, truncated, out_of_range (a letter beyond the labels), unparsed.
     """
@@ -84,6 +102,7 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop", 
     body = spoken(text)
     if not re.search(r"\w", body):
         return Answer("parsed", "[]") if body.strip() == "[]" else Answer("empty")
+    body = body.replace("}", ",")  # the last label of an object may be denied too: {"crow": false}
     cuts = [(0, 0), *(separator.span() for separator in _SEPARATOR.finditer(body)), (len(body), len(body))]
     names, fragments = names_of(labels, synonyms), [(end, start) for (_, end), (start, _) in pairwise(cuts)]
     mentions = [mention for mention in names.mentions(body) if finish != "length" or mention.end < len(body)]
@@ -98,11 +117,15 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop", 
             start, end = next(spans)
         if start >= ends and (finish != "length" or ends < len(body)) and (label := names.whole(body[begins:ends])):
             asserted_set.add(label)
-    if finish == "refusal" or refuses(body):
+    if finish == "refusal" or (refuses(body) and (asserted_set or not hears_none(body))):
         return Answer("refused")
     if finish == "length":
         return Answer("truncated", json_list(label for label in labels if label in asserted_set))
-    if asserted_set or any(_NOTHING.match(body[begins:ends].strip(_AROUND)) for begins, ends in fragments):
+    if (
+        asserted_set
+        or hears_none(body)
+        or any(_NOTHING.match(body[begins:ends].strip(_AROUND)) for begins, ends in fragments)
+    ):
         return Answer("parsed", json_list(label for label in labels if label in asserted_set))
     return Answer("unparsed")
 
@@ -117,7 +140,9 @@ def _letter(body: str, labels: Sequence[str], finish: Finish) -> Answer:
     # A letter as an option's text would make an answer A of "(B) a cat".
     choices = tuple(f"choice {letter} of the task" for letter in LETTERS[: LETTERS.index(max(offered)) + 1])
     stated = [(match.end(), "") for match in _STATEMENT.finditer(body)]
-    stated += [(match.end(), match[1]) for match in _LETTER_IS_RIGHT.finditer(body)]
+    stated += [
+        (match.end(), match[1].upper()) for rule in (_LETTER_IS_RIGHT, _LETTER_FITS) for match in rule.finditer(body)
+    ]
     end, letter = max(stated, default=(0, ""))
     answer = letters.read_choice(letter or body[end:], choices, finish)
     if answer.value is None and end:
@@ -133,12 +158,24 @@ def _mentioned_label(body: str, names: Names, finish: Finish) -> Answer:
         return Answer("truncated") if finish == "length" and names.continues(body) else Answer("parsed", label)
     if label := _stated_label(body, names, finish):
         return Answer("parsed", label)
+    if finish != "refusal" and (label := _yes_or_no(body, names)):
+        return Answer("parsed", label)
     if finish == "length":
         return Answer("truncated")
     alone = {label for line in {lines[0], lines[-1]} - {body} if (label := names.whole(line))}
     if not alone and finish != "refusal" and not refuses(body):
         alone = {mention.label for mention in names.mentions(body) if not mention.denied}
     return _label_answer(alone.pop() if len(alone) == 1 else None, body, finish)
+
+
+def _yes_or_no(body: str, names: Names) -> str | None:
+    """The label that the text begins with, of yes and no, unless the other stands between two signs behind it."""
+    said = _YES_OR_NO.match(body)
+    if said is None or not names.are({"yes", "no"}):
+        return None
+    other = "no" if said[1].lower() == "yes" else "yes"
+    undone = re.search(rf"(?:\A|[,.;:!?\n])\s?{other}\s?(?:[,.;:!?\n]|\Z)", body[said.end() - 1 :], re.I)
+    return None if undone else names.whole(said[1])
 
 
 def _stated_label(body: str, names: Names, finish: Finish) -> str | None:

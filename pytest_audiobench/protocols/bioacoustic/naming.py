@@ -72,6 +72,10 @@ class Names:
             self._joined.setdefault(words[0][0], []).append((" ".join(words), label))
         self._longest = max((len(" ".join(words)) for words in self._by_words), default=0)
 
+    def are(self, labels: set[str]) -> bool:
+        """Whether the names are these single words and no others."""
+        return self._by_words.keys() == {(label,) for label in labels}
+
     def mentions(self, text: str) -> list[Mention]:
         """Every mention in the order of the text, in time linear in its length. A label of one letter is not sought."""
         words = [(self._form(_plain(match[0])), *match.span()) for match in _WORD.finditer(text)]

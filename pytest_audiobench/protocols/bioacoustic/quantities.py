@@ -20,7 +20,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.answer_failures import refuses
-from pytest_audiobench.protocols.bioacoustic.answers import spoken
+from pytest_audiobench.protocols.bioacoustic.answers import hears_none, spoken
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer
 
@@ -143,7 +143,8 @@ def number_in(text: str, unit: Unit, finish: Finish = "stop") -> Answer:
     body = _plain(spoken(text))
     if not re.search(r"\w", body):
         return Answer("empty")
-    refused = finish == "refusal" or refuses(body)
+    none_heard = not unit and (hears_none(body) or _NONE_COUNTED.match(body)) and not re.search(r"\d", body)
+    refused = finish == "refusal" or (refuses(body) and not none_heard)
     values = _values(_LINE_NUMBER.sub("", body), unit, finish) or _values(body, unit, finish)
     is_clear = len(values) == 1 and not refused
     if not is_clear:
@@ -153,7 +154,7 @@ def number_in(text: str, unit: Unit, finish: Finish = "stop") -> Answer:
         return Answer("out_of_range") if value < 0 and unit != "dB" else Answer("parsed", f"{value:.12g}")
     if finish == "length":
         return Answer("truncated")
-    if not (unit or refused or values) and _NONE_COUNTED.match(body) and not re.search(r"\d", body):
+    if none_heard and not (values or refused):
         return Answer("parsed", "0")
     return Answer("refused" if refused else "unparsed")
 

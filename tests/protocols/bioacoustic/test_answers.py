@@ -53,6 +53,14 @@ NAMED = [
     ("In 5 s of sound the pitch is 310 Hz", HERTZ, "300 Hz"),
     ("At first 300 Hz, then 4 kHz. The answer is 300 Hz.", HERTZ, "300 Hz"),
     ("200 Hz", HERTZ, "100 Hz"),
+    ("<think>a dog? or a crow</think>cat", ANIMALS, "cat"),
+    ("It sounds like a dog. <answer>cat</answer>", ANIMALS, "cat"),
+    ("Yes, but no call", ("Yes", "No"), "Yes"),
+    ("No, I do not hear any frog in this recording.", ("Yes", "No"), "No"),
+    ("Yes. There is no other sound.", ("Yes", "No"), "Yes"),
+    ("A is short. This matches description B: a long whine", LETTERS, "B"),
+    ("C is noisy. It perfectly aligns with the description in choice B.", LETTERS, "B"),
+    ("Between A and C, the best matching description is B.", LETTERS, "B"),
 ]
 
 NOT_NAMED = [
@@ -71,6 +79,9 @@ NOT_NAMED = [
     ("I'm sorry, I can't tell a dog from a cat.", ANIMALS, "refused"),
     ("I cannot identify the dog.", ANIMALS, "refused"),
     ("I do not know", ("Yes", "No"), "refused"),
+    ("No, I cannot tell. Yes.", ("Yes", "No"), "refused"),
+    ("Yes, no", ("Yes", "No"), "unparsed"),
+    ("It does not match the description in option A", LETTERS, "unparsed"),
     ("eyes closed", ("Yes", "No"), "unparsed"),
     ("I think it is a dog", LETTERS, "unparsed"),
     ("A cat is heard", LETTERS, "unparsed"),
@@ -126,6 +137,8 @@ SEVERAL = [
     ("I hear nothing", WHALES, []),
     ("[]", WHALES, []),
     ("no whales, crowd noise", WHALES, []),
+    ("I don't hear any animals in this recording.", WHALES, []),
+    ('{"crow": true, "Minke whale": false}', WHALES, ["crow"]),
 ]
 
 

@@ -67,6 +67,7 @@ READ = [
     ("There are no calls.", "", "0"),
     ("No birds can be heard", "", "0"),
     ("nothing", "", "0"),
+    ("I do not hear any calls.", "", "0"),
     ("There is one species.", "", "1"),
     ("I hear one that calls 4 times", "", "4"),
     ("5\n\nExplanation: there are 2 calls, then 3 more", "", "5"),
@@ -106,6 +107,7 @@ UNREAD = [
     ("There are three calls of 2 species", "", "unparsed"),
     ("2.400,5 Hz", "Hz", "unparsed"),
     ("No idea", "", "unparsed"),
+    ("I do not hear any audio.", "", "refused"),
 ]
 
 
