@@ -17,7 +17,7 @@ from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts, no_sample_problem
 
 NONE = "None"
 """What is read of an answer that no label applies."""
@@ -145,6 +145,17 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], synonyms: Synonyms = 
             return {"correct": float(label is not None and label == true), **statistics}
         return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
+    def problem(sample: Sample) -> str:
+        """That its truth is no label, which is better said before a whole set is asked."""
+        try:
+            if task == "detection":
+                true_labels(sample, classes_for(sample, labels))
+            elif task == "classification" or labels or sample.choices:
+                true_label(sample, labels_for(sample, labels), None)
+        except UsageError as error:
+            return str(error)
+        return ""
+
     parse = {"classification": classified, "detection": detected, "captioning": read_text, "open_ended": opened}[task]
     captions = task == "captioning"
     rules = {
@@ -162,6 +173,7 @@ def bioacoustic_scorer(task: str, labels: tuple[str, ...], synonyms: Synonyms = 
         METRICS[task],
         together=cider_of_words if captions else None,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
+        sample_problem=no_sample_problem if captions else problem,
     )
 
 
