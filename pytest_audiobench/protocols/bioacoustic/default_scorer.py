@@ -18,7 +18,7 @@ from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts, no_sample_problem
 
 NONE = "None"
 """What is read of an answer that no label applies."""
@@ -181,10 +181,11 @@ def bioacoustic_scorer(
         return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
     def problem(sample: Sample) -> str:
+        """That its truth is no label, which is better said before a whole set is asked."""
         try:
             if task == "detection":
                 true_labels(sample, classes_for(sample, labels))
-            elif task == "classification":
+            elif task == "classification" or labels or sample.choices:
                 true_label(sample, labels_for(sample, labels), None)
         except UsageError as error:
             return str(error)
@@ -206,8 +207,8 @@ def bioacoustic_scorer(
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
-        sample_problem=problem,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
+        sample_problem=no_sample_problem if captions else problem,
     )
 
 
