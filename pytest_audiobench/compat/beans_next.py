@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from pytest_audiobench.datasets.label_lists import declared_labels, task_id
+from pytest_audiobench.datasets.label_lists import declared_task, task_id
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.models.messages import Finish, Response
@@ -184,13 +184,16 @@ def _reading(
     family = "bioacoustic" if kind == "classification" else f"bioacoustic,task={kind}"
     if kind not in ("classification", "detection"):
         return _Reading(family, targets=said)
-    listed = next((given[id_] for id_ in map(task_id, names) if id_ in given), ()) or declared_labels(*names)
+    declared = declared_task(*names)
+    listed = next((given[id_] for id_ in map(task_id, names) if id_ in given), ()) or declared.labels
     if listed:
         several = any(target not in listed for target in targets if target)
         return _Reading(family, {"labels": list(listed), **_answers(kind, several)})
     if shape := step_by_shape(said):
-        source = {"label_source": f"targets-{_SHAPES[shape.name]}"}
-        return _Reading(family, {"labels": list(said), **source, **_answers(kind, False)})
+        source = {"labels": list(said), "label_source": f"targets-{_SHAPES[shape.name]}"}
+        if declared.number:
+            return _Reading(family, {**source, **declared.number, "answers": "number"})
+        return _Reading(family, {**source, **_answers(kind, False)})
     return _Reading(
         family,
         {"label_source": TARGETS},

@@ -61,7 +61,7 @@ def write_files(folder: Path, rows: Iterator[RecordedRow], rules: Rules, judges:
     Returns the means of each summary by its place. Raises UsageError for a folder that is not empty.
     """
     _check_new(folder)
-    groups = [list(group) for _, group in groupby(rows, lambda row: (row.eval, row.model))]
+    groups = list(_groups(rows))
     summaries: dict[str, Any] = {}
     for group in groups:
         place = folder if len(groups) == 1 else folder / task_id(group[0].model) / task_id(group[0].eval)
@@ -76,10 +76,16 @@ def write_pairs(folder: Path, rows: Iterator[RecordedRow]) -> int:
     _check_new(folder)
     folder.mkdir(parents=True, exist_ok=True)
     lines: list[Mapping[str, Any]] = []
-    for _, group in groupby(rows, lambda row: (row.eval, row.model)):
-        lines.extend(_pairs(list(group)))
+    for group in _groups(rows):
+        lines.extend(_pairs(group))
     _write_lines(folder / "pairs.jsonl", lines)
     return len(lines)
+
+
+def _groups(rows: Iterator[RecordedRow]) -> Iterator[list[RecordedRow]]:
+    """The rows of each task and model; of a run's epochs the first, since those files have a sample once."""
+    first_epoch = (row for row in rows if row.epoch == 0)
+    return (list(group) for _, group in groupby(first_epoch, lambda row: (row.eval, row.model)))
 
 
 def _check_new(folder: Path) -> None:

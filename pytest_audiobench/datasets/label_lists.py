@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.catalogue import LOADERS, SUFFIX
 from pytest_audiobench.errors import UsageError
@@ -22,30 +23,55 @@ def task_id(name: str) -> str:
     return _NO_WORD.sub("_", name.lower()).strip("_").removeprefix("test_")
 
 
-def declared_labels(*names: str) -> tuple[str, ...]:
-    """The label list of the first of ``names`` that a declaration of the catalogue has one for; else nothing.
+class DeclaredTask(NamedTuple):
+    """What the catalogue's declarations say of how a task is answered."""
 
-    A task has the name of its subset ("call-type"), alone or behind its benchmark's ("beans_zero_call_type"). A subset
-    that two benchmarks have different lists for is known by the longer name alone.
+    labels: tuple[str, ...] = ()
+    number: Mapping[str, str] = MappingProxyType({})
+    """Unit and tolerance of a task whose answer is a number."""
+
+
+def declared_task(*names: str) -> DeclaredTask:
+    """The first of ``names`` that the catalogue knows; of an unknown one nothing is said.
+
+    A task has its own name or that of its subset ("call-type"), alone or behind its benchmark's
+    ("beans_zero_call_type"). A name for which two benchmarks say different things counts in its long form only.
     """
-    lists = _declared_lists()
-    return next((lists[id_] for id_ in map(task_id, names) if lists.get(id_)), ())
+    tasks = _declared_tasks()
+    return next((tasks[id_] for id_ in map(task_id, names) if tasks.get(id_, _UNKNOWN) != _UNKNOWN), _UNKNOWN)
+
+
+_UNKNOWN = DeclaredTask()
+_NUMBER = "bioacoustic_number"
+_TELLING = re.compile(rf'^\[vocabulary\.labels\]|^sample\.choices = \["|^protocol = "{_NUMBER}"'.encode(), re.M)
 
 
 @lru_cache(maxsize=1)
-def _declared_lists() -> Mapping[str, tuple[str, ...]]:
-    lists: dict[str, tuple[str, ...]] = {}
-    for file in filter(lambda loader: isinstance(loader, Path), LOADERS.values()):
-        content = Path(str(file)).read_bytes()
-        if b"[vocabulary.labels]" not in content:
+def _declared_tasks() -> Mapping[str, DeclaredTask]:
+    tasks: dict[str, DeclaredTask] = {}
+    for file in [loader for loader in LOADERS.values() if isinstance(loader, Path)]:
+        content = file.read_bytes()
+        if not _TELLING.search(content):
             continue
-        benchmark = Path(str(file)).name.removesuffix(SUFFIX)
-        for subset, labels in toml_tables(content)["vocabulary"]["labels"].items():
-            if isinstance(labels, list):
-                listed = tuple(labels)
-                lists[task_id(f"{benchmark}_{subset}")] = listed
-                lists[task_id(subset)] = listed if lists.get(task_id(subset), listed) == listed else ()
-    return lists
+        benchmark = file.name.removesuffix(SUFFIX)
+        for name, task in _tasks_of(toml_tables(content)):
+            tasks[task_id(f"{benchmark}_{name}")] = task
+            short = task_id(name)
+            tasks[short] = task if tasks.get(short, task) == task else _UNKNOWN
+    return tasks
+
+
+def _tasks_of(document: Mapping[str, Any]) -> Iterator[tuple[str, DeclaredTask]]:
+    for subset, labels in document.get("vocabulary", {}).get("labels", {}).items():
+        if _is_label_list(labels):
+            yield subset, DeclaredTask(tuple(labels))
+    for task in document.get("task", ()):
+        choices = task.get("sample", {}).get("choices")
+        if task.get("protocol") == _NUMBER:
+            options = {name: task[name] for name in ("unit", "tolerance") if isinstance(task.get(name), str)}
+            yield task["name"], DeclaredTask(number=options)
+        elif _is_label_list(choices):
+            yield task["name"], DeclaredTask(tuple(choices))
 
 
 def label_file(file: Path) -> tuple[str, ...]:

@@ -90,9 +90,13 @@ def _markdown_cell(cell: _Cell) -> str:
 
 def _by_eval(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], Majority]) -> dict[str, list[_Cell]]:
     evals: dict[str, list[_Cell]] = {}
+    shown: dict[str, str] = {}
     for item in items:
-        metric = next((metric for metric in item.metrics if metric.scorer and not metric.group), None)
-        if metric is not None:
+        own = [metric for metric in item.metrics if metric.scorer == item.scorers[0].name and not metric.group]
+        if own and item.eval not in shown:
+            # Without an interval no two models can be told apart.
+            shown[item.eval] = next((metric.name for metric in own if metric.lower is not None), own[0].name)
+        for metric in [metric for metric in own if metric.name == shown[item.eval]]:
             majority = majorities.get((item.eval, item.model))
             constant = None if majority is None else majority.values.get((metric.name, metric.scorer or ""))
             evals.setdefault(item.eval, []).append(_Cell(item, metric, constant))

@@ -136,6 +136,12 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
     assert "transcription" not in only
 
 
+def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):
+    said = printed("describe", "beans_next/t1_caption")
+    assert re.search(r"^ +metric +judge_score, higher", said, re.M)
+    assert re.search(r"^ +scorer +rubric$", said, re.M)
+
+
 def test_metrics_scorers_protocols_and_models_are_described(printed):
     assert "lower is better, in errors per word (0 and above)" in printed("describe", "wer")
     assert "whisper-en: a scorer of transcription" in printed("describe", "whisper-en")

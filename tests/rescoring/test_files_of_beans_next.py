@@ -286,6 +286,26 @@ def test_pairs_are_rows_of_prompt_answer_and_truth(predictions, tmp_path, capsys
     assert main(["score", str(tmp_path / "out" / "pairs.jsonl"), "--task-type=classification"]) == 0
 
 
+def test_a_run_of_ours_is_written_as_theirs_by_model_and_task(run_folder, tmp_path):
+    assert main(["score", str(run_folder), "--format=beans-next", "--out", str(tmp_path / "out")]) == 0
+    places = {str(file.parent.relative_to(tmp_path / "out")) for file in (tmp_path / "out").rglob("summary.json")}
+    assert places == {
+        f"{model}/all_{task}" for model in ("good", "deaf") for task in ("tones_even", "tones_odd", "words")
+    }
+    rows = lines(tmp_path / "out" / "good" / "all_tones_odd" / "scored_predictions.jsonl")
+    assert len({row["sample_id"] for row in rows}) == len(rows) == 20
+    assert sum(row["error"] is not None for row in rows) == 1
+
+
+def test_a_judge_weighs_the_answers_of_a_run(run_folder, judge, capsys, monkeypatch):
+    monkeypatch.setattr(judge, "answer", lambda prompt: "YES")
+    assert main(["score", str(run_folder), "--judge-url", judge.url, "--format=json"]) == 0
+    items = json.loads(capsys.readouterr().out)
+    tables = [table for item in items for table in item["metrics"] if table["metric"] == "accuracy"]
+    said = {row["value"] for table in tables for row in table["rows"] if row["scorer"] == "yes-no"}
+    assert said == {1.0}
+
+
 def test_pairs_of_a_run_have_the_words_that_were_asked(run_folder, tmp_path):
     assert main(["score", str(run_folder), "--format=pairs", "--out", str(tmp_path / "out")]) == 0
     rows = lines(tmp_path / "out" / "pairs.jsonl")

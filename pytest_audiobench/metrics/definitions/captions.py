@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.metrics import spice_program
 from pytest_audiobench.metrics.definitions.translations import BLEU_NAMES, bleu_ends
 from pytest_audiobench.metrics.estimates import columns, mean_kind, mean_of, nothing, summed_kind, sums_of
 from pytest_audiobench.metrics.metric import COSINE, SHARE, Clusters, Estimate, MetricKind, Statistics
@@ -94,7 +93,9 @@ def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> lis
     """SPICE (Anderson and others 2016) of each caption, 0 to 1, by its Java program. Raises UsageError without it."""
     if missing := lacks_spice():
         raise UsageError(missing)
-    return spice_program.spice_scores(candidates, references)
+    from pytest_audiobench.metrics.spice_program import spice_scores
+
+    return spice_scores(candidates, references)
 
 
 def lacks_captions(*modules: str) -> str:
@@ -105,7 +106,9 @@ def lacks_captions(*modules: str) -> str:
 
 def lacks_spice() -> str:
     """In a sentence, what SPICE lacks here."""
-    return lacks_captions("pycocoevalcap") or spice_program.lacks_spice_parts()
+    from pytest_audiobench.metrics.spice_program import lacks_spice_parts
+
+    return lacks_captions("pycocoevalcap") or lacks_spice_parts()
 
 
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:

@@ -47,7 +47,7 @@ QUESTIONS: Mapping[Task, str] = {
 }
 """What is asked where a sample has no question of its own."""
 
-_OWN_TASKS: Mapping[str, Task] = {"one": "classification", "several": "detection"}
+_OWN_TASKS: Mapping[str, Task] = {"one": "classification", "several": "detection", "number": "number"}
 _PLACEHOLDER = re.compile(r"\{(\w*)\}")
 
 
@@ -71,7 +71,7 @@ def bioacoustic(
     prompt: str | None = None,
     system: str | None = None,
     max_new_tokens: int = 256,
-    answers: Literal["one", "several"] | None = None,
+    answers: Literal["one", "several", "number"] | None = None,
     label_source: str = "task",
 ) -> Protocol:
     """Ask which of a task's labels fit a recording, and read the answer by ``scorers``, the first as the headline.
@@ -84,14 +84,13 @@ def bioacoustic(
     sample's choices are. ``synonyms`` are further names that ours understands, each a label and what else it is called:
     ``"Junco hyemalis = Dark-eyed Junco"``. ``prompt`` is a template with ``{question}`` and ``{labels}`` (a line each;
     ``{spaced_labels}`` has an empty line between them); the labels listed are the task's, never the sample's truth.
-    Whether birds can be heard, yes or no, is a classification: ``answers`` says whether ours reads one label or several
-    where the published rules take the task for the other. ``label_source`` stands in the signatures, and other than
-    "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes them
-    from what is scored together, as BEANS-Next does then. A "number" is in ``unit``, and right within ``tolerance``, a
-    number or a percentage of the truth; a "list" is of species, in their order where they are to be ``ordered``;
-    "counts" are how often each species calls.
-
-    Raises UsageError for an unknown scorer, task or placeholder, and for labels and synonyms that cannot be read.
+    Whether birds can be heard, yes or no, is a classification. A "number" is in ``unit``, and right within
+    ``tolerance``, a number or a percentage of the truth; a "list" is of species, in their order where they are to be
+    ``ordered``; "counts" are how often each species calls. ``answers`` says whether ours reads one label, several or a
+    number where the published rules take the task for another. ``label_source`` stands in the signatures, and other
+    than "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes
+    them from what is scored together, as BEANS-Next does then. Raises UsageError for an unknown scorer, task or
+    placeholder, and for labels and synonyms that cannot be read.
     """
     if task not in PROMPTS:
         raise UsageError(f"bioacoustic knows no task {task!r}; it knows {', '.join(PROMPTS)}")
@@ -112,17 +111,18 @@ def bioacoustic(
 
         return _PLACEHOLDER.sub(filled, template)
 
-    if task in _MEASURED:
-        own = number_scorer(unit, tolerance) if task == "number" else list_scorer(task, ordered, tolerance)
-        published = "classification"
-        family_scorers = [own, score_from_file_scorer(published, "run"), score_from_file_scorer(published)]
+    own_task = _OWN_TASKS[answers] if answers else task
+    # BEANS-Next takes such tasks for classifications without a label list.
+    kind = "classification" if task in _MEASURED else task
+    if own_task == "number":
+        own = number_scorer(unit, tolerance)
+    elif own_task in _MEASURED:
+        own = list_scorer(own_task, ordered, tolerance)
     else:
-        own_task = _OWN_TASKS[answers] if answers else task
-        family_scorers = [
-            bioacoustic_scorer(own_task, listed, _pairs(synonyms), label_source),
-            score_from_file_scorer(task, "run") if label_source == TARGETS else run_scorer(task, listed, label_source),
-            score_from_file_scorer(task),
-        ]
+        own = bioacoustic_scorer(own_task, listed, _pairs(synonyms), label_source)
+    of_targets = task in _MEASURED or label_source == TARGETS
+    run = score_from_file_scorer(kind, "run") if of_targets else run_scorer(task, listed, label_source)
+    family_scorers = [own, run, score_from_file_scorer(kind)]
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
@@ -160,6 +160,21 @@ def _of_task(task: Task) -> Callable[..., Protocol]:
 bioacoustic_captioning, bioacoustic_detection = _of_task("captioning"), _of_task("detection")
 
 
+@with_recorded_options
+def bioacoustic_open_ended(
+    *scorers: str | Scorer,
+    labels: Sequence[str] | str | None = None,
+    synonyms: Sequence[str] = (),
+    prompt: str | None = None,
+    system: str | None = None,
+    max_new_tokens: int = 256,
+) -> Protocol:
+    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
+    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
+    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
+    return replace(asked, name="bioacoustic_open_ended")
+
+
 def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Protocol]:
     """:func:`bioacoustic` of what is counted or measured, as a family of its own."""
 
@@ -183,18 +198,3 @@ def _of_measure(task: Literal["number", "list", "counts"]) -> Callable[..., Prot
 
 bioacoustic_number, bioacoustic_list = _of_measure("number"), _of_measure("list")
 bioacoustic_counts = _of_measure("counts")
-
-
-@with_recorded_options
-def bioacoustic_open_ended(
-    *scorers: str | Scorer,
-    labels: Sequence[str] | str | None = None,
-    synonyms: Sequence[str] = (),
-    prompt: str | None = None,
-    system: str | None = None,
-    max_new_tokens: int = 256,
-) -> Protocol:
-    """:func:`bioacoustic` with the task "open_ended": in the answer's own words, any of the truths is right."""
-    options = {"labels": labels, "synonyms": synonyms, "prompt": prompt, "system": system}
-    asked = bioacoustic(*scorers, task="open_ended", max_new_tokens=max_new_tokens, **options)  # type: ignore[arg-type]
-    return replace(asked, name="bioacoustic_open_ended")
