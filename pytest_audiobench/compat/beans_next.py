@@ -26,7 +26,7 @@ LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scor
 
 _BESIDE = ("scored_predictions.jsonl", "processed_predictions.jsonl")
 _STORED = ("processed_prediction", "scores")
-_OF_ROW = ("server_info", "subset", "split", "usage", "latency_sec", "finish_reason", "error")
+_OF_ROW = ("task_type", "server_info", "subset", "split", "usage", "latency_sec", "finish_reason", "error")
 """What a row says that no score is made of."""
 _FINISHES: Mapping[str, Finish] = {"stop": "stop", "length": "length"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -38,6 +38,7 @@ _LONGEST_ERROR = 500
 _ZERO = "beans_zero_"
 _ZERO_DETECTION = frozenset({"enabirds", "hiceas", "rfcx", "gibbons", "dcase"})
 _TASKS = frozenset({"classification", "detection", "captioning", "open_ended"})
+_JUDGED = ("qa", "counting")
 _SHAPES: Mapping[str, str] = {
     "extract_label_from_text": "yes-no",
     "extract_mcq_choice_from_text": "letters",
@@ -179,6 +180,8 @@ def _reading(
     kind: str, names: tuple[str, str], targets: Sequence[Target], given: Mapping[str, tuple[str, ...]]
 ) -> _Reading:
     said = vocabulary_of(targets)
+    if kind in _JUDGED:
+        return _Reading("judged", targets=said)
     if kind not in _TASKS:
         return _Reading(targets=said)
     family = "bioacoustic" if kind == "classification" else f"bioacoustic,task={kind}"

@@ -44,7 +44,7 @@ class Rules(NamedTuple):
 
     def kind(self, row: RecordedRow) -> str | None:
         """The kind of task: as the file says for ``run``, else only what was given, as there."""
-        return self.task_type or (task_kind(row) or None if self.verb == "run" else None)
+        return self.task_type or (row.stored.get("task_type") or task_kind(row) or None if self.verb == "run" else None)
 
     def steps(self, rows: Sequence[RecordedRow]) -> Steps:
         """The post-processing of one task's answers by one model."""

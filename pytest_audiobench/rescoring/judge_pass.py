@@ -46,7 +46,8 @@ class Judge:
     def judging_for(self, row: RecordedRow) -> Judging:
         """What it is asked of one row: an extractor is asked by the kind of task."""
         if self.judging == "extract":
-            kind = task_kind(row)
+            # One label would be the answer.
+            kind = task_kind(row) if len(set(row.sample.choices)) > 1 else "open_ended"
             return extract_judging() if kind in ("", "classification") else extraction(kind)
         return rubric_judging("facts") if self.judging == "rubric" else yes_no_judging()
 
@@ -98,14 +99,16 @@ def _judge(alias: str, written: str, judging: str) -> Judge:
 
 
 def task_kind(row: RecordedRow) -> str:
-    """The kind of a bioacoustic task as its family has it, "" for another family."""
+    """The kind of a bioacoustic task as BEANS-Next calls it, "" for another family.
+
+    Numbers and lists of species are classifications there.
+    """
     family, *options = row.family.split(",")
     named = [option.removeprefix("task=") for option in options if option.startswith("task=")]
-    if family.startswith("bioacoustic_"):
-        return family.removeprefix("bioacoustic_")
-    if family != "bioacoustic":
+    if family.partition("_")[0] != "bioacoustic":
         return ""
-    return str(row.options.get("task") or (named[0] if named else "classification"))
+    kind = family.partition("_")[2] or str(row.options.get("task") or (named[0] if named else "classification"))
+    return "classification" if kind in ("number", "list", "counts") else kind
 
 
 def with_verdicts(rows: Iterator[RecordedRow], judges: Sequence[Judge]) -> Iterator[RecordedRow]:

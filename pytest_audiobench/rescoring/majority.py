@@ -99,7 +99,7 @@ def _commonest(labels: Iterator[str]) -> str:
 
 def below_majority(record: ItemRecord, majority: Majority) -> Iterator[str]:
     """A sentence where the headline lies below what always answering one label scores."""
-    for metric in record.metrics[:1]:
+    for metric in [metric for metric in record.metrics[:1] if metric.direction == "higher"]:
         constant = majority.values.get((metric.name, metric.scorer or ""))
         if constant is not None and metric.value is not None and metric.value < constant:
             value, most = (value_text(number, metric.unit) for number in (metric.value, constant))

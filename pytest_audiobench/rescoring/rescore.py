@@ -158,15 +158,20 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+    judges = [judge for judge in wanted.judges if judge.scorers_for(first)]
     try:
         # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
-        if judges := [judge for judge in wanted.judges if judge.scorers_for(first)]:
-            names_of_judges = [name for judge in judges for name in judge.scorers]
-            weighed = judged(chosen_protocol, *names_of_judges)
-            chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     except UnsuitableModel:
-        raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+        if not judges:
+            raise _NotScorable(
+                f"only judges can read {first.family or name}, and none is named with --judge-url; {_REPLAYED}"
+            ) from None
+        chosen_protocol = judged(None)
+    if judges:
+        rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
+        weighed = judged(rules, *(name for judge in judges for name in judge.scorers))
+        chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol
 

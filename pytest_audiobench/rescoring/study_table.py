@@ -11,6 +11,7 @@ from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.rescoring.majority import Majority
 
 _BELOW, _ALL_BELOW = "<", "<<"
+_SHOWN = ", by the first figure of each that has an interval"
 _LEGEND = (
     "majority: what always answering the most common label scores",
     f"{_BELOW} is below the majority, {_ALL_BELOW} with its whole interval",
@@ -28,7 +29,7 @@ class _Cell(NamedTuple):
     def mark(self) -> str:
         """Whether it lies below what a constant answer scores."""
         value, upper = self.metric.value, self.metric.upper
-        if self.constant is None or value is None or value >= self.constant:
+        if self.constant is None or value is None or self.metric.direction == "lower" or value >= self.constant:
             return ""
         return _ALL_BELOW if upper is not None and upper < self.constant else _BELOW
 
@@ -43,7 +44,11 @@ def lines(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], Majo
     if not evals:
         return
     models = len({cell.item.model for cells in evals.values() for cell in cells})
-    yield from ("", f"{models} models in {len(evals)} evals, by the headline of each", *_LEGEND)
+    yield from (
+        "",
+        f"{models} models in {len(evals)} evals{_SHOWN}",
+        *_LEGEND,
+    )
     for name, cells in evals.items():
         yield printable(f"{name}: {cells[0].metric.name} by {cells[0].metric.scorer}")
         rows = [("model", "value", "interval", "majority", "n", "")]
@@ -70,7 +75,7 @@ def markdown(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], M
     models = list(dict.fromkeys(cell.item.model for cells in evals.values() for cell in cells))
     yield from (
         "",
-        f"**{len(models)} models in {len(evals)} evals, by the headline of each.** {escaped('; '.join(_LEGEND))}",
+        f"**{len(models)} models in {len(evals)} evals{_SHOWN}.** {escaped('; '.join(_LEGEND))}",
         "",
     )
     yield table_row(["eval", "metric", *map(escaped, models)])
