@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
+from pytest_audiobench.evaluation.suites import Pool, is_pooled, pooled_hashes
 from pytest_audiobench.identity import digest
 from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.fields import plain
@@ -119,10 +119,12 @@ def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> lis
 def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
-        if part.item.scorers and part.item.outcome != "skipped" and not part.item.control:
+        if part.item.scorers and is_pooled(part.item):
             by_suite.setdefault((part.item.suite, part.item.model), []).append(part)
     suites = []
     for (name, model), members in by_suite.items():
+        if all(part.item.control for part in members):
+            continue
         pool = Pool(name, model)
         for part in members:
             scored = part.lines("scored")

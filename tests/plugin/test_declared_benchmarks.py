@@ -206,6 +206,15 @@ def test_a_suite_is_selected_by_its_name(pitch, args, evals, cache):
         assert [line.partition("::test_")[2] for line in result.outlines if "::" in line] == evals
 
 
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_suite_is_asked_with_any_number_of_workers(pitch, workers):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES)
+    pitch.run(HERE, workers, "-k", "low_tones").assert_outcomes(passed=2, deselected=2 if workers == "-n0" else 0)
+    run, _ = pitch.last()
+    assert [item["eval"] for item in run["items"]] == IDS[:2]
+    assert [suite["name"] for suite in run["suites"]] == ["pitch"]
+
+
 def test_a_suite_has_the_perturbed_evals_too(pitch):
     (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["clean", "reverb"]\n' + BENCHMARK + SUITES)
     result = pitch.run("--collect-only", "-q", "-k", "one_tone")
