@@ -44,7 +44,7 @@ PERTURBATIONS = {
     "ladder": "datasets.perturbations.catalogue:ladder",
     "masks": "datasets.perturbations.interventions:masks",
     "named": "datasets.perturbations.catalogue:named_perturbations",
-    "noises": "datasets.perturbations.interventions:noises",
+    "noises": "datasets.perturbations.catalogue:noises",
     "reasoning_changes": "datasets.perturbations.reasoning:reasoning_changes",
     "renderings": "compat.faithfulness_study.renderings:renderings",
 }

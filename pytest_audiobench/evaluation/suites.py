@@ -52,6 +52,11 @@ class PooledRow(NamedTuple):
     """Which sample it is, where its item has a perturbation and the same sample is asked under others."""
 
 
+def is_pooled(item: ItemRecord) -> bool:
+    """Whether an item is of its suite: also a perturbed control, which is in the figures over perturbations alone."""
+    return item.outcome != "skipped" and not (item.control and item.perturbation is None)
+
+
 class Pool:
     """The rows of one suite × model, by scorer; equal small mappings are kept once, so a row costs little."""
 
@@ -96,15 +101,20 @@ class Pool:
         return SuiteRecord(
             name=self.name,
             model=self.model,
-            n=sum(item.n for item in self.items),
-            evals=len(self.items),
-            limited=any(item.limited for item in self.items),
+            n=sum(item.n for item in self._own),
+            evals=len(self._own),
+            limited=any(item.limited for item in self._own),
             scorers=[ScorerRecord(*scorer, self._coverage(*scorer)) for scorer in self._rows],
             metrics=[*metrics, *wording_spreads(metrics)],
-            hashes=pooled_hashes(self.items),
+            hashes=pooled_hashes(self._own),
             curves=curves,
             perturbations=perturbations,
         )
+
+    @property
+    def _own(self) -> list[ItemRecord]:
+        """Without controls."""
+        return [item for item in self.items if not item.control]
 
     def _perturbation_figures(self) -> tuple[list[CurveRecord], list[PerturbationsRecord]]:
         if not any(item.perturbation for item in self.items):
@@ -115,12 +125,12 @@ class Pool:
         return figures(self.items, {scorer: _scores_by_item(rows) for scorer, rows in self._rows.items()})
 
     def _coverage(self, name: str, signature: str) -> CoverageRecord:
-        scorers = (scorer for item in self.items for scorer in item.scorers)
+        scorers = (scorer for item in self._own for scorer in item.scorers)
         return reduce(add, (each.coverage for each in scorers if (each.name, each.signature) == (name, signature)))
 
     def _metrics(self, scorer: str, signature: str) -> Iterator[MetricRecord]:
-        rows = self._rows[scorer, signature]
-        epochs = max(item.epochs for item in self.items)
+        rows = [row for row in self._rows[scorer, signature] if not self.items[row.item].control]
+        epochs = max(item.epochs for item in self._own)
         # A metric that a conftest.py of the workers registered is not known to the process that pools.
         names = [name for name in self._names(scorer, signature) if is_known(name) and metric_kind(name).poolable]
         for name in names:
@@ -135,7 +145,7 @@ class Pool:
         read_by = (scorer, signature)
         measured = [
             {m.name: None for m in item.metrics if (m.scorer, m.signature, m.group) == (*read_by, {})}
-            for item in self.items
+            for item in self._own
             if any((r.name, r.signature) == read_by for r in item.scorers)
         ]
         names = dict.fromkeys(name for names_ in measured for name in names_)

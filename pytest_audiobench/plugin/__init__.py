@@ -68,6 +68,13 @@ def pytest_configure(config: pytest.Config) -> None:
     options.check_names(config)
     config.stash[RUN_FILE] = options.apply_run_file(config)
     given = options.read_options(config)
+    if perturbations := options.perturbations_of(config):
+        from pytest_audiobench.plugin.error_mapping import user_errors
+
+        with user_errors():
+            from pytest_audiobench.datasets.perturbations.catalogue import with_clean
+
+            with_clean(perturbations)
     named = given.models != (options.DEFAULT_MODEL,) or given.judges
     if named or hasattr(config, "workerinput") or given.devices:
         from pytest_audiobench.plugin import error_mapping, workers
@@ -123,6 +130,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "_audiobench_model" not in metafunc.fixturenames:
         return
+    if names := options.perturbations_of(metafunc.config):
+        from pytest_audiobench.datasets.perturbations.catalogue import with_clean
+
+        names = with_clean(names)
+        metafunc.parametrize("_audiobench_perturbation", names, ids=names, indirect=True)
     models = options.models_of(metafunc.config)
     if len(models) > 1:
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -262,8 +274,16 @@ def _audiobench_model(request: pytest.FixtureRequest) -> str | None:
 
 
 @pytest.fixture
+def _audiobench_perturbation(request: pytest.FixtureRequest) -> str | None:
+    return getattr(request, "param", None)
+
+
+@pytest.fixture
 def _audiobench_evaluator(
-    request: pytest.FixtureRequest, _audiobench_session: EvalSession, _audiobench_model: str | None
+    request: pytest.FixtureRequest,
+    _audiobench_session: EvalSession,
+    _audiobench_model: str | None,
+    _audiobench_perturbation: str | None,
 ) -> Iterator[Evaluator]:
     from pytest_audiobench.plugin.error_mapping import test_errors
     from pytest_audiobench.plugin.evaluate_fixture import Evaluator
@@ -281,7 +301,7 @@ def _audiobench_evaluator(
         with drawn_evaluations(shared, item, eval_item, handle) as item.stash[EVALUATOR]:
             yield item.stash[EVALUATOR]
     else:
-        item.stash[EVALUATOR] = evaluator = Evaluator(shared, item, eval_item, handle)
+        item.stash[EVALUATOR] = evaluator = Evaluator(shared, item, eval_item, handle, _audiobench_perturbation)
         yield evaluator
         evaluator.end()
     # Items live as long as the session; thousands of answers need not.

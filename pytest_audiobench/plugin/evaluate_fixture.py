@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from pytest_audiobench.datasets.catalogue import dataset as named_dataset
-from pytest_audiobench.datasets.dataset import Dataset
+from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.errors import (
     AudiobenchError,
     DataNotFound,
@@ -29,6 +29,7 @@ from pytest_audiobench.evaluation.answer_store import repaired
 from pytest_audiobench.evaluation.batch_executor import BatchExecutor
 from pytest_audiobench.evaluation.evaluate import EvalSpec, Evaluation, evaluate, judge_executors
 from pytest_audiobench.evaluation.model_handle import ModelHandle, store_hearing, store_noise
+from pytest_audiobench.evaluation.perturbation_series import CLEAN
 from pytest_audiobench.evaluation.result import Result, as_metric
 from pytest_audiobench.evaluation.scoring import ScoredSample, score_samples
 from pytest_audiobench.gate.failure_table import failure_table, regression_table
@@ -71,8 +72,17 @@ def _check_kinds(dataset: object, protocol: object) -> None:
 class Evaluator:
     """One test's evaluations; the test has :class:`pytest_audiobench.Evaluate` in front of it."""
 
-    def __init__(self, session: EvalSession, item: pytest.Item, eval_item: EvalItem, handle: ModelHandle) -> None:
+    def __init__(
+        self,
+        session: EvalSession,
+        item: pytest.Item,
+        eval_item: EvalItem,
+        handle: ModelHandle,
+        perturbation: str | None = None,
+    ) -> None:
         self._session, self._item, self._eval_item, self._handle = session, item, eval_item, handle
+        self._perturbation = perturbation
+        """By name, what every data set is perturbed by that is not perturbed yet."""
         self._evaluations: list[Evaluation] = []
         self._refused: list[ItemRecord] = []
         self._requirements = Requirements(session, item, eval_item.eval, handle)
@@ -138,6 +148,10 @@ class Evaluator:
             if isinstance(dataset, str):
                 dataset = named_dataset(dataset)
             _check_kinds(dataset, protocol)
+            if self._perturbation is not None:
+                dataset = self._perturbed(dataset, self._perturbation, alone=name is None)
+                self._requirements.perturbed = self._perturbation != CLEAN
+                control = control or self._requirements.perturbed
             if scorers == STYLE:
                 from pytest_audiobench.protocols.reasoned_choice.prompt_styles import style_scorers
 
@@ -150,6 +164,19 @@ class Evaluator:
                 return self._evaluate(dataset, protocol, self._next(name, samples, control or self._requirements.drawn))
             finally:
                 self._item.user_properties.extend((LOOKED_UP, name) for name in sorted(named.lookups))
+
+    def _perturbed(self, dataset: Dataset, name: str, alone: bool) -> Dataset:
+        """``dataset`` under the perturbation of that name. An eval that has perturbations of its own, or compares
+        evaluations of its own, is asked once and as it is.
+        """
+        if alone and dataset.perturbation is None:
+            from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
+
+            return perturb(dataset, *named_perturbations(name))
+        if name == CLEAN:
+            return dataset
+        why = f"is under {dataset.perturbation} itself" if dataset.perturbation else "compares evaluations of its own"
+        pytest.skip(f"{self._eval_item.eval} {why}, and is asked as it is")
 
     @contextmanager
     def _failures_noted(self) -> Iterator[None]:

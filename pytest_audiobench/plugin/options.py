@@ -72,6 +72,11 @@ _VALUES = {
         "SET[:N]",
         "the prompt variants to ask in, where a protocol takes several: a set's name or file, or its first N",
     ),
+    "perturbations": (
+        "NAME[,NAME…]",
+        "ask every eval as it is and under each of these too: order, fragments, windows, controls, or names of the "
+        "catalogue (docs/suites/curves.md)",
+    ),
     "encoder": (
         "static|minilm|folder:PATH",
         "the text encoder of every eval that compares meanings by one (docs/scoring-again.md)",
@@ -258,6 +263,11 @@ def apply_run_file(config: pytest.Config) -> list[str]:
 def models_of(config: pytest.Config) -> tuple[str, ...]:
     """The models' specs, alone: collection asks for each test."""
     return _list(config, "model") or (DEFAULT_MODEL,)
+
+
+def perturbations_of(config: pytest.Config) -> tuple[str, ...]:
+    """The names of ``--ab-perturbations``, alone: collection asks for each test."""
+    return tuple(name.strip() for name in _value(config, "perturbations").split(",") if name.strip())
 
 
 def base(config: pytest.Config, name: str) -> Path:

@@ -52,6 +52,8 @@ class Requirements:
         """What its code declares, beside the files."""
         self.drawn = False
         """Whether its evaluations are draws: controls that thresholds apply to all the same."""
+        self.perturbed = False
+        """Whether its evaluations are controls by ``--ab-perturbations``: what is required is of the eval as it is."""
         self._baseline: BaselineComparison | None = None
         if session.gate is not None:
             from pytest_audiobench.plugin.regression_gate import BaselineComparison
@@ -221,7 +223,7 @@ class Requirements:
             if ":" in rule.eval and covered and all(covered):
                 why = f"has no effect: {rule.eval} names a control, which no baseline keeps"
                 without_effect += [f"{rule.place}: {text} {why}" for text in rule.about_drops]
-        if not all(record.control for record in records):
+        if self.perturbed or not all(record.control for record in records):
             return without_effect
         plain = [rule for rule in rules if ":" not in rule.eval]
         declared = [threshold.text for rule in plain for threshold in rule.require]

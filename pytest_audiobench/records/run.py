@@ -517,6 +517,44 @@ class PerturbationsRecord(Record, frozen=True):
     differences: Sequence[DifferenceRecord]
 
 
+class OrderRecord(FigureRecord, frozen=True):
+    """The share that is right in the order of the options in which the fewest are."""
+
+    order: str = ""
+    """The perturbation's name."""
+
+
+class PlaceRecord(Record, frozen=True):
+    """How often the option in one place was said, and how often the right one stood there, over all orders."""
+
+    letter: str
+    said: Number | None
+    """Of the answers that are an option; None where none is."""
+    true: Number
+
+
+class OrdersRecord(Record, frozen=True):
+    """What the order of the options decides, over the samples that were answered in all orders."""
+
+    dataset: str
+    series: str
+    scorer: str
+    signature: str
+    n: Count
+    """Samples that were asked in every order, and have two orders or more."""
+    mean: FigureRecord
+    """The share of answers that are right, over all orders."""
+    worst: OrderRecord
+    every: FigureRecord
+    """The share that is right in every order."""
+    same: FigureRecord
+    """The share of which the same option is said in every order, right or wrong."""
+    places: Sequence[PlaceRecord]
+    bias: Number | None
+    """Half the sum over the places of |said - true|: 0 where no place is preferred, towards 1 where one is always said;
+    each order of a sample counts once."""
+
+
 class PooledHashes(Record, frozen=True):
     """SHA-256 over the items' sorted hashes; None when an item has none."""
 
@@ -542,6 +580,8 @@ class SuiteRecord(Record, frozen=True):
     """One for each data set, family of perturbations, metric and scorer; empty where no family has two doses."""
     perturbations: Sequence[PerturbationsRecord] = ()
     """One for each data set (or series of evals of it), metric and scorer that several perturbations share."""
+    orders: Sequence[OrdersRecord] = ()
+    """One for each data set that was asked with its options in several orders."""
 
 
 class HearingRecord(Record, frozen=True):

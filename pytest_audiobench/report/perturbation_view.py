@@ -146,8 +146,27 @@ def _summary(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -
     return Summary(
         **_owner(suite, summary),
         rows=tuple(row.of(point.perturbation, point) for point in alone),
-        lines=(_line(name, summary.mean, summary.unit),),
+        lines=(_line(name, summary.mean, summary.unit), *_order_lines(suite, summary)),
     )
+
+
+def _order_lines(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> Iterator[Line]:
+    """What the order of the options decides, beside the first metric of the scorer that read the answers."""
+    orders = next((each for each in suite.orders if _order_key(each) == _scorer_key(summary)), None)
+    if orders is None or not _is_leading(suite, summary):
+        return
+    yield _line(f"right over all orders of the options (n={orders.n})", orders.mean, "share")
+    yield _line(f"right in the worst order, {orders.worst.order}", orders.worst, "share")
+    yield _line("right in every order", orders.every, "share")
+    yield _line("the same option in every order", orders.same, "share")
+    if orders.bias is not None:
+        places = (f"{place.letter} {_share_text(place.said)}" for place in orders.places)
+        how = f"said {', '.join(places)}; half the sum of the distances from where the right option stood"
+        yield Line("bias to a place", f"{orders.bias:.3f}", "", how)
+
+
+def _order_key(orders: records.OrdersRecord) -> tuple[str, ...]:
+    return orders.dataset, orders.series, orders.scorer, orders.signature
 
 
 def _families(suite: records.SuiteRecord, summary: records.PerturbationsRecord) -> str:

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from pytest_audiobench.errors import FatalError
 from pytest_audiobench.evaluation import speed
 from pytest_audiobench.evaluation.garbage_collection import collector_paused
-from pytest_audiobench.evaluation.suites import Pool, pooled_hashes
+from pytest_audiobench.evaluation.suites import Pool, is_pooled, pooled_hashes
 from pytest_audiobench.identity import digest
 from pytest_audiobench.io.strict_json import FileKind
 from pytest_audiobench.records.fields import plain
@@ -37,7 +37,7 @@ from pytest_audiobench.records.lines import (
     ScoredRow,
 )
 from pytest_audiobench.records.reading import convert, read_lines
-from pytest_audiobench.records.run import ItemRecord, RunRecord, RuntimeRecord, SuiteRecord
+from pytest_audiobench.records.run import ItemRecord, OrdersRecord, RunRecord, RuntimeRecord, SuiteRecord
 from pytest_audiobench.report.atomic_files import replacing, write_text
 from pytest_audiobench.report.json_lines import encode_line, write_lines
 
@@ -119,16 +119,37 @@ def _merge(folder: Path, parts: Sequence[Part], files: Mapping[str, str]) -> lis
 def _suites(parts: Sequence[Part]) -> list[SuiteRecord]:
     by_suite: dict[tuple[str, str], list[Part]] = {}
     for part in parts:
-        if part.item.scorers and part.item.outcome != "skipped" and not part.item.control:
+        if part.item.scorers and is_pooled(part.item):
             by_suite.setdefault((part.item.suite, part.item.model), []).append(part)
     suites = []
     for (name, model), members in by_suite.items():
+        if all(part.item.control for part in members):
+            continue
         pool = Pool(name, model)
         for part in members:
             scored = part.lines("scored")
             pool.add(part.item, read_lines(scored, ScoredRow) if scored.exists() else ())
-        suites.append(pool.record())
+        suites.append(replace(pool.record(), orders=_orders(members)))
     return suites
+
+
+def _orders(parts: Sequence[Part]) -> list[OrdersRecord]:
+    if not any(part.item.perturbation and part.item.perturbation.family == "order" for part in parts):
+        return []
+    from pytest_audiobench.evaluation.order_figures import OrderedAnswer, order_figures, ordered_answers
+
+    part_of = {id(part.item): part for part in parts}
+
+    def answers(item: ItemRecord) -> Iterator[OrderedAnswer]:
+        part = part_of[id(item)]
+        return ordered_answers(
+            item,
+            read_lines(part.lines("predictions"), PredictionRow),
+            read_lines(part.lines("processed"), ProcessedRow),
+            read_lines(part.lines("scored"), ScoredRow),
+        )
+
+    return order_figures([part.item for part in parts], answers)
 
 
 def _json_text(values: Mapping[str, Any], where: str, **style: Any) -> str:

@@ -22,7 +22,7 @@ from pytest_audiobench.evaluation.garbage_collection import collector_paused
 from pytest_audiobench.evaluation.hashes import ABSENT, INPUTS, scored_hashes
 from pytest_audiobench.evaluation.judging import with_judges
 from pytest_audiobench.evaluation.scoring import scored_rows, scores_from_rows
-from pytest_audiobench.evaluation.suites import Pool
+from pytest_audiobench.evaluation.suites import Pool, is_pooled
 from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
@@ -99,7 +99,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
-        if folder is None and not record.control and members[record.suite] > 1:
+        if folder is None and is_pooled(record) and members[record.suite] > 1:
             pool = pools.setdefault((record.suite, model), Pool(record.suite, model))
             pool.add(record, item.scored_lines())
     if without := sorted({f"{eval_} by {model}" for eval_, model in recorded.keys() - seen}):
@@ -111,7 +111,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     if unknown := [name for name in wanted.scorers if name not in used]:
         families = ", ".join(dict.fromkeys(item.protocol for item in results.items))
         raise UsageError(f"none of what was scored ({families}) has a scorer {unknown[0]!r}")
-    results.suites.extend(pool.record() for pool in pools.values())
+    results.suites.extend(pool.record() for pool in pools.values() if not all(item.control for item in pool.items))
     return results
 
 

@@ -13,6 +13,9 @@ from pytest_audiobench.models.model import Hearing
 from pytest_audiobench.protocols.protocol import Protocol
 from pytest_audiobench.studies.evaluate import Evaluate, evaluator_of
 
+LIFT = "lift"
+"""What the audio adds over the text alone."""
+
 _FEWEST = 10
 """Samples without which nothing is proven, whatever their interval says."""
 
@@ -26,10 +29,10 @@ CONTROLS: Mapping[str, Callable[[Dataset], Dataset]] = {
 def listening(evaluate: Evaluate, dataset: Dataset, protocol: Protocol, samples: int | None = 100) -> dict[str, Metric]:
     """Ask about ``dataset`` as it is and under each control, and record what the real audio adds over each, in points.
 
-    ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``adds_over_text`` are
-    paired differences of the headline metric. The test fails where an interval's lower bound is not above 0. The text
-    alone is left out for a model that cannot be asked without audio. When all hold on at least ten samples, the model's
-    hearing is on record as proven. Skips the test for a model that is played no audio.
+    ``samples`` of it are asked, None for all. ``adds_over_silence``, ``adds_over_swapped`` and ``lift``, which is over
+    the text alone, are paired differences of the headline metric. The test fails where an interval's lower bound is not
+    above 0. There is no lift of a model that cannot be asked without audio. When all hold on at least ten samples, the
+    model's hearing is on record as proven. Skips the test for a model that is played no audio.
     """
     if not evaluate.model.listens:
         pytest.skip(f"{evaluate.model.spec} is played no audio, so there is nothing to listen for")
@@ -39,7 +42,7 @@ def listening(evaluate: Evaluate, dataset: Dataset, protocol: Protocol, samples:
         if control == "text" and evaluate.model.limits.min_clips:
             continue
         result = evaluate(changed(dataset), protocol, name=control, samples=samples, control=True)
-        name = f"adds_over_{control}"
+        name = LIFT if control == "text" else f"adds_over_{control}"
         adds[control] = evaluate.record(name, heard.gain_over(result))
         evaluate.require(f"{name}.lower > 0")
     evaluator_of(evaluate).note_hearing(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from pytest_audiobench.compat.thenirock_audiobench.artifact import artifact_at
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.evaluation.perturbation_series import unperturbed
-from pytest_audiobench.evaluation.suites import HASHES, Pool, pooled_hashes
+from pytest_audiobench.evaluation.suites import HASHES, Pool, is_pooled, pooled_hashes
 from pytest_audiobench.records.lines import LINE_FILES, PredictionRow, ScoredRow
 from pytest_audiobench.records.reading import as_read, read_lines
 from pytest_audiobench.records.run import ItemRecord, PooledHashes, RunRecord
@@ -167,9 +167,11 @@ class _Run:
 
     def _suites(self, numbers: score_checks.Numbers) -> Iterator[CheckedItem]:
         pools: dict[score_checks.Key, Pool] = {}
-        items = {key: item for key, item in self._items.items() if item.outcome != "skipped" and not item.control}
+        items = {key: item for key, item in self._items.items() if is_pooled(item)}
         for item in items.values():
-            pools.setdefault((item.suite, item.model), Pool(item.suite, item.model))
+            if not item.control:
+                pools.setdefault((item.suite, item.model), Pool(item.suite, item.model))
+        items = {key: item for key, item in items.items() if (item.suite, item.model) in pools}
         sound = self._pooled(pools, items)
         recorded = {(suite.name, suite.model): suite for suite in self._record.suites}
         for key in dict.fromkeys([*pools, *recorded]):
@@ -180,7 +182,7 @@ class _Run:
                 where = "run.json lacks it" if key in pools else "run.json holds no item of it"
                 yield CheckedItem("suite", *key, [fails("suite", where)])
                 continue
-            keys = [each for each, item in items.items() if (item.suite, item.model) == key]
+            keys = [each for each, item in items.items() if (item.suite, item.model) == key and not item.control]
             checks = list(self._pooled_hashes(recorded[key].hashes, keys))
             if sound is None:
                 recomputed = as_read(pools[key].record())

@@ -262,6 +262,8 @@ def perturbation_checks(
                 yield fails(name, f"they are others recomputed than in run.json{numbers.but}")
             else:
                 yield ok(name)
+    if recorded.orders:
+        yield not_recomputed("orders", "they come of what each answer says, of which scores alone tell nothing")
 
 
 def pooled_metric_checks(

@@ -122,6 +122,8 @@ chains = st.lists(
         st.builds(edits.codec, st.sampled_from(codecs.NAMES)),
         st.builds(edits.clipping, st.floats(0, 60)),
         st.builds(edits.mask, st.floats(0, 100), st.sampled_from(["random", "end"]), st.just("noise"), st.integers()),
+        st.builds(edits.fragment, st.sampled_from(["first", "middle", "last"]), amounts),
+        st.builds(edits.window, st.sampled_from(["first", "middle", "last"]), amounts, st.just("noise"), st.integers()),
         st.just(edits.silence()),
     ),
     max_size=4,
@@ -152,7 +154,10 @@ def test_a_key_changes_with_any_parameter_seed_version_or_order(chain: tuple[Edi
     assert len(keys) == len(changed) + 1
 
 
-LOOKS_AT_ALL = {"white_noise", "pink_noise", "cafe_noise", "band_limit", "reverb", "codec", "clipping", "mask"}
+LOOKS_AT_ALL = {
+    *("white_noise", "pink_noise", "cafe_noise", "band_limit", "reverb", "codec", "clipping", "mask"),
+    *("fragment", "window"),
+}
 
 
 def test_noise_on_the_beginning_of_a_clip_reads_no_more_than_that() -> None:

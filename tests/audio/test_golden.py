@@ -84,6 +84,9 @@ EDITS = {
     "reverb": edits.reverb("a"),
     "clipping": edits.clipping(9),
     "mask": edits.mask(37.5, seed="a"),
+    "fragment": edits.fragment("middle", 0.3),
+    "window": edits.window("middle", 2.5),
+    "window of noise": edits.window("last", 2.5, "noise", "a"),
     "mask scattered": edits.mask(37.5, "scattered", "noise", "a"),
 }
 EVERYWHERE = {

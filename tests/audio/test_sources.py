@@ -17,7 +17,8 @@ from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
 from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.sound_file import Amount, Recording
 from pytest_audiobench.audio.source_samples import SoundMemory
-from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
+from pytest_audiobench.datasets.perturbations.catalogue import noises
+from pytest_audiobench.datasets.perturbations.interventions import controls, masks
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import AudioError

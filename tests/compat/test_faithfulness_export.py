@@ -28,7 +28,8 @@ import pytest
 from pytest_audiobench import perturb, transcription
 from pytest_audiobench.compat.faithfulness_study.manifest import faithfulness_study
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.interventions import masks, noises
+from pytest_audiobench.datasets.perturbations.catalogue import noises
+from pytest_audiobench.datasets.perturbations.interventions import masks
 from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice, reasoned_choice
 
 DATA = faithfulness_study("animal")

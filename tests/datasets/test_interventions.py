@@ -12,12 +12,11 @@ from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.dataset import Dataset, perturb
 from pytest_audiobench.datasets.manifest import manifest
-from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder
+from pytest_audiobench.datasets.perturbations.catalogue import SNRS_DB, ladder, noises
 from pytest_audiobench.datasets.perturbations.interventions import (
     PERCENTS,
     controls,
     masks,
-    noises,
     with_silence,
     without_audio,
 )

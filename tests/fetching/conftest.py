@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
@@ -125,7 +125,7 @@ class FileServer:
     def __init__(self):
         self.files, self.cut, self.status, self.asked, self.tokens = {}, {}, {}, [], []
         self.careless = False
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = hub_server.QuietServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()

@@ -13,7 +13,9 @@ GRID = """
 import pytest
 from pytest_audiobench import manifest, multiple_choice, perturb
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.interventions import controls, masks, noises
+from pytest_audiobench.datasets.perturbations.interventions import controls
+from pytest_audiobench.datasets.perturbations.catalogue import noises
+from pytest_audiobench.datasets.perturbations.interventions import masks
 
 STEPS = [
     *named_perturbations("clean"), *masks(40, 100), *masks(40, 100, mode="scattered"), *masks(100, fill="noise"),

@@ -198,7 +198,8 @@ NESTED = """
 import pytest
 from pytest_audiobench import manifest, perturb
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.interventions import masks, noises
+from pytest_audiobench.datasets.perturbations.catalogue import noises
+from pytest_audiobench.datasets.perturbations.interventions import masks
 from pytest_audiobench.protocols.reasoned_choice.task import reasoned_choice
 
 (NOISE,) = noises(0)

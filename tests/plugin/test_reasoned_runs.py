@@ -9,7 +9,8 @@ EVALS = """
 import pytest
 from pytest_audiobench import manifest
 from pytest_audiobench.datasets.perturbations.catalogue import named_perturbations
-from pytest_audiobench.datasets.perturbations.interventions import controls, masks
+from pytest_audiobench.datasets.perturbations.interventions import controls
+from pytest_audiobench.datasets.perturbations.interventions import masks
 from pytest_audiobench.datasets.perturbations.reasoning import early_answering
 from pytest_audiobench.protocols.reasoned_choice.task import conditioned_choice
 from pytest_audiobench import perturb

@@ -52,13 +52,20 @@ class Fault:
     times: int = 1
 
 
+class QuietServer(ThreadingHTTPServer):
+    """Says nothing where a client is gone before it has its reply: stderr is the command's that a test runs."""
+
+    def handle_error(self, request, client_address):
+        pass
+
+
 class HubServer:
     """``user`` owns the token; ``asked`` has each request's method and path, ``seen`` each one's headers and body."""
 
     def __init__(self):
         self.repos, self.faults, self.asked, self.seen = {}, [], [], []
         self.forbidden, self.gated = set(), {}
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
+        self._server = QuietServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()

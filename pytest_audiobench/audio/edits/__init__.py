@@ -22,12 +22,14 @@ from pytest_audiobench.audio.edits.channels import pink_noise as pink_noise
 from pytest_audiobench.audio.edits.channels import reverb as reverb
 from pytest_audiobench.audio.edits.channels import white_noise as white_noise
 from pytest_audiobench.audio.edits.kind import EditKind, same_length
+from pytest_audiobench.audio.edits.level_and_length import fragment as fragment
 from pytest_audiobench.audio.edits.level_and_length import gain as gain
 from pytest_audiobench.audio.edits.level_and_length import pad as pad
 from pytest_audiobench.audio.edits.level_and_length import silence as silence
 from pytest_audiobench.audio.edits.level_and_length import sixteen_bits as sixteen_bits
 from pytest_audiobench.audio.edits.level_and_length import speed as speed
 from pytest_audiobench.audio.edits.level_and_length import trim as trim
+from pytest_audiobench.audio.edits.level_and_length import window as window
 from pytest_audiobench.audio.edits.masks import mask as mask
 
 _KINDS = {(kind.name, kind.version): kind for kind in (*level_and_length.KINDS, *channels.KINDS, *masks.KINDS)}

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import soxr
 
 from pytest_audiobench.audio import signals
 from pytest_audiobench.audio.clip import Edit, Parameters, Samples, decimal, number
-from pytest_audiobench.audio.edits.kind import Apply, EditKind, Stream
+from pytest_audiobench.audio.edits.kind import Apply, EditKind, Stream, whole_clip
+from pytest_audiobench.audio.edits.masks import Fill
 from pytest_audiobench.audio.long_sound import resampled, silent_blocks
 from pytest_audiobench.errors import UsageError
+
+Place: TypeAlias = Literal["first", "middle", "last"]
+"""Of a fragment in its clip, as of a clip in its window; the middle's odd frame lies behind it."""
 
 _FILTER_S = 0.1  # far longer than half of soxr's HQ filter at any rate of audio
 
@@ -54,6 +59,25 @@ def silence() -> Edit:
     return Edit("silence", 1)
 
 
+def fragment(place: Place, length_s: float) -> Edit:
+    """The ``first``, the ``middle`` or the ``last`` seconds of the clip; one that is no longer than that is kept whole.
+
+    Raises UsageError for an unknown place and for no length.
+    """
+    return Edit("fragment", 1, (("place", _checked("place", place, Place)), ("length_s", _seconds(length_s))))
+
+
+def window(place: Place, length_s: float, fill: Fill = "silence", seed: int | str = 0) -> Edit:
+    """The clip ``first``, in the ``middle`` or ``last`` in a window of so many seconds; a longer clip is kept whole.
+
+    What is left of the window is digital ``silence``, or ``noise``: white Gaussian noise of the clip's RMS, limited to
+    what 16 bits hold, for which each sample has its own seed. Raises UsageError for an unknown place or fill and for
+    no length.
+    """
+    words = ("place", _checked("place", place, Place)), ("fill", _checked("fill", fill, Fill))
+    return Edit("window", 1, (*words, ("length_s", _seconds(length_s))), seed=str(seed) if fill == "noise" else None)
+
+
 def _gain(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
     return samples * np.float32(signals.amplitude(number(parameters, "db")))
 
@@ -80,6 +104,42 @@ def _sixteen_bits(samples: Samples, rate_hz: int, parameters: Parameters, seed: 
 
 def _silence(samples: Samples, *_: object) -> Samples:
     return np.zeros_like(samples)
+
+
+def _fragment(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    length = min(round(number(parameters, "length_s") * rate_hz), len(samples))
+    begin = _begin(parameters, len(samples) - length)
+    return samples[begin : begin + length]
+
+
+def _window(samples: Samples, rate_hz: int, parameters: Parameters, seed: str | None) -> Samples:
+    length = max(round(number(parameters, "length_s") * rate_hz), len(samples))
+    filled = np.zeros(length, np.float32)
+    if _checked("fill", dict(parameters).get("fill"), Fill) == "noise" and length > len(samples):
+        hiss = signals.scaled_to_rms(signals.gaussian(length, "window noise", 1, seed or ""), signals.rms(samples))
+        filled = np.clip(hiss, -signals.FULL_SCALE, signals.FULL_SCALE).astype(np.float32)
+    begin = _begin(parameters, length - len(samples))
+    filled[begin : begin + len(samples)] = samples
+    return filled
+
+
+def _begin(parameters: Parameters, room: int) -> int:
+    place = _checked("place", dict(parameters).get("place"), Place)
+    return {"first": 0, "middle": room // 2, "last": room}[place]
+
+
+def _seconds(length_s: float) -> str:
+    text = decimal("length_s", length_s, least=0.0)
+    if not float(text):
+        raise UsageError("a fragment or a window of 0 s has no sound in it; give it a length in seconds")
+    return text
+
+
+def _checked(what: str, given: object, kinds: object) -> str:
+    known = get_args(kinds)
+    if given not in known:
+        raise UsageError(f"no {what} of a clip is named {given!r}; there are {', '.join(known)}")
+    return str(given)
 
 
 def _by_block(apply: Apply) -> Stream:
@@ -127,4 +187,6 @@ KINDS = (
     ),
     EditKind("sixteen_bits", 1, _sixteen_bits, stream=_by_block(_sixteen_bits)),
     EditKind("silence", 1, _silence, stream=_by_block(_silence)),
+    EditKind("fragment", 1, _fragment, lambda whole_s, given: min(whole_s, number(given, "length_s")), whole_clip),
+    EditKind("window", 1, _window, lambda whole_s, given: max(whole_s, number(given, "length_s")), whole_clip),
 )

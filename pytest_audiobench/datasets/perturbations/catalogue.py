@@ -10,15 +10,25 @@ The rungs of one ladder thus differ in the dose and in nothing else: the same no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, get_args
 
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip, Edit
 from pytest_audiobench.audio.combining import at_rate, babble, in_room, with_noise
 from pytest_audiobench.audio.edits import codecs
+from pytest_audiobench.audio.edits.masks import Fill
 from pytest_audiobench.datasets.bundled import bundled
+from pytest_audiobench.datasets.perturbations.interventions import (
+    ORDERS,
+    WINDOWS_S,
+    controls,
+    fragments,
+    orders,
+    windows,
+)
 from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.recordings import draw, recordings
@@ -68,12 +78,23 @@ def ladder(family: str, *doses: float) -> tuple[Perturbation, ...]:
     return tuple(rungs.values())
 
 
+def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
+    """``noise-20dB``, ``noise-m10dB`` and so on: white noise over the whole clip, as ``ladder("white", …)`` makes it.
+
+    The sounds are those of the ladder; only the name is another. Raises UsageError as it does.
+    """
+    rungs = ladder("white", *snrs_db)
+    return tuple(replace(rung, name=rung.name.replace("white", "noise", 1), family="noise") for rung in rungs)
+
+
 def named_perturbations(*names: str) -> tuple[Perturbation, ...]:
     """The perturbations of the catalogue of these names. Raises UsageError, with all names, for one that is not."""
     for name in names:
         if name not in PERTURBATION_CATALOGUE:
             there = f"there are {', '.join(PERTURBATION_CATALOGUE)}"
-            raise UsageError(f"no perturbation is named {name!r}; {nearest(name, PERTURBATION_CATALOGUE, there)}")
+            raise UsageError(
+                f"no perturbation is named {name!r}; {nearest(name, [*GROUPS, *PERTURBATION_CATALOGUE], there)}"
+            )
     return tuple(PERTURBATION_CATALOGUE[name] for name in names)
 
 
@@ -177,11 +198,38 @@ _ALONE = (
     *(_codec(name) for name in codecs.NAMES),
 )
 
+_OF_QUESTIONS = (
+    *controls(),
+    *orders(ORDERS),
+    *fragments(),
+    *(perturbation for length_s in WINDOWS_S for fill in get_args(Fill) for perturbation in windows(length_s, fill)),
+)
+
 PERTURBATION_CATALOGUE: Mapping[str, Perturbation] = {
-    rung.name: rung for rung in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)))
+    perturbation.name: perturbation
+    for perturbation in (*_ALONE, *(rung for family in _LADDERS for rung in ladder(family)), *_OF_QUESTIONS)
 }
 """Every perturbation of the catalogue by its name. ``recorded`` noise lies in the folder ``noise``, responses of a
 ``room`` in ``rirs``, speech for ``voices`` in ``voices`` (``--ab-data=noise=FOLDER``); all else needs no files."""
+
+GROUPS: Mapping[str, tuple[str, ...]] = {
+    "order": tuple(str(each) for each in orders()),
+    "fragments": tuple(str(each) for each in fragments()),
+    "windows": tuple(str(each) for each in _OF_QUESTIONS if each.family == "window"),
+    "controls": tuple(str(each) for each in controls()),
+}
+"""Names for several perturbations that are asked together."""
+
+
+def with_clean(names: Sequence[str]) -> tuple[str, ...]:
+    """``clean``, with which others are compared, and the perturbations of ``names``, groups as what is in them.
+
+    Raises UsageError for a name that is neither of the catalogue nor of a group.
+    """
+    members = [member for name in names for member in GROUPS.get(name, (name,))]
+    named_perturbations(*members)
+    return tuple(dict.fromkeys(("clean", *members)))
+
 
 AUDIOBENCH_PERTURBATIONS = named_perturbations("clean", "cafe-10dB", "pink-5dB", "band-8k", "reverb")
 """The five of audiobench's robust speech recognition (github THENIROCK/audiobench, perturbations.py), in its order."""

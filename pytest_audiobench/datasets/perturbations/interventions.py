@@ -1,8 +1,7 @@
-"""Changes of the sound that show whether an answer depends on it: parts masked, noise over all, no sound at all.
+"""Changes that show what an answer hangs on: parts masked, a part alone, the clip elsewhere, no sound, another order.
 
-A mask draws its places by SHA-256 from the sample's id, the same for all shares, fills and families; noise is that of
-the catalogue's ladder. Masks and noise are made at 16 kHz, which a clip of another rate is brought to first: the share
-is then exact in what a model at 16 kHz hears, and noise is as strong whatever the rate of the file was.
+A mask draws its places by SHA-256 from the sample's id, the same for all shares, fills and families. Masks are made at
+16 kHz, which a clip of another rate is brought to first: the share is then exact in what a model at 16 kHz hears.
 """
 
 from __future__ import annotations
@@ -14,16 +13,25 @@ from functools import partial
 from pytest_audiobench.audio import edits
 from pytest_audiobench.audio.clip import Clip
 from pytest_audiobench.audio.combining import at_rate
+from pytest_audiobench.audio.edits.level_and_length import Place
 from pytest_audiobench.audio.edits.masks import Fill, Mode
 from pytest_audiobench.datasets.dataset import Dataset
-from pytest_audiobench.datasets.perturbations.catalogue import ladder
-from pytest_audiobench.datasets.perturbations.perturbation import ClipChange, Perturbation, dose_of, per_clip
+from pytest_audiobench.datasets.perturbations.perturbation import Change, ClipChange, Perturbation, dose_of, per_clip
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed as seed_of
 
 PERCENTS = (20.0, 40.0, 60.0, 80.0, 90.0, 100.0)
+
+ORDERS = 9
+"""Rotations of up to ten options."""
+
+FRAGMENT_S = 3.0
+WINDOWS_S = (15.0, 30.0)
+"""Of the study whose windows these are (SALMONN on SAKURA: 15 and 30 s, the clip early, in the middle or late)."""
+
+_PLACES: tuple[Place, ...] = ("first", "middle", "last")
 
 
 def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tuple[Perturbation, ...]:
@@ -44,13 +52,70 @@ def masks(*percents: float, mode: Mode = "random", fill: Fill = "silence") -> tu
     )
 
 
-def noises(*snrs_db: float) -> tuple[Perturbation, ...]:
-    """``noise-20dB``, ``noise-m10dB`` and so on: white noise over the whole clip, as ``ladder("white", …)`` makes it.
+def _name(percent: float, family: str) -> str:
+    """Words that ``-k`` can select: the dose behind the word that all masks share, then the mode and the fill."""
+    return f"mask-p{percent:g}{family.removeprefix('mask')}"
 
-    The sounds are those of the ladder; only the name is another. Raises UsageError as it does.
+
+def _masking(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipChange]:
+    edits.mask(percent, mode, fill)  # a mistake is told where it is made, not where samples are read
+
+    def change(clip: Clip, id_: str) -> Clip:
+        return at_rate(clip).edited(edits.mask(percent, mode, fill, seed_of("condition", "mask", id_)))
+
+    return lambda places: change
+
+
+def orders(rotations: int = 3) -> tuple[Perturbation, ...]:
+    """``order-1`` to ``order-3``: the options rotated, the first so many of them moved behind the last.
+
+    With the unchanged order they are all cyclic orders of four options, in which each option stands once in each place.
+    Of two options ``order-2`` is the unchanged order again, which is not asked twice. Which text is right stays; so do
+    samples without choices.
     """
-    rungs = ladder("white", *snrs_db)
-    return tuple(replace(rung, name=rung.name.replace("white", "noise", 1), family="noise") for rung in rungs)
+    return tuple(Perturbation(f"order-{by}", "order", _rotating(by)) for by in range(1, rotations + 1))
+
+
+def fragments(length_s: float = FRAGMENT_S) -> tuple[Perturbation, ...]:
+    """``first-3s``, ``middle-3s`` and ``last-3s``: that part of every clip alone."""
+    return tuple(
+        Perturbation(f"{place}-{length_s:g}s", "fragment", per_clip(_fragment(place, length_s))) for place in _PLACES
+    )
+
+
+def windows(length_s: float, fill: Fill = "silence") -> tuple[Perturbation, ...]:
+    """``early-15s-silence``, ``mid-…`` and ``late-…``: every clip somewhere in a window of silence or noise."""
+    return tuple(
+        Perturbation(f"{word}-{length_s:g}s-{fill}", "window", per_clip(_window(place, length_s, fill)))
+        for word, place in zip(("early", "mid", "late"), _PLACES, strict=True)
+    )
+
+
+def _rotating(by: int) -> Callable[[Places], Change]:
+    def rotated(sample: Sample) -> Sample:
+        start = by % len(sample.choices) if sample.choices else 0
+        return replace(sample, choices=(*sample.choices[start:], *sample.choices[:start])) if start else sample
+
+    def change(samples: Sequence[Sample]) -> Sequence[Sample]:
+        if not any(len(sample.choices) > 1 for sample in samples):
+            raise UsageError("no sample has options to put in another order; leave the eval out by -k, or the order")
+        return [rotated(sample) for sample in samples]
+
+    return lambda places: change
+
+
+def _fragment(place: Place, length_s: float) -> Callable[[Places], ClipChange]:
+    edit = edits.fragment(place, length_s)
+    return lambda places: lambda clip, id_: clip.edited(edit)
+
+
+def _window(place: Place, length_s: float, fill: Fill) -> Callable[[Places], ClipChange]:
+    edits.window(place, length_s, fill)  # a mistake is told where it is made, not where samples are read
+
+    def change(clip: Clip, id_: str) -> Clip:
+        return clip.edited(edits.window(place, length_s, fill, seed_of("condition", "window", id_)))
+
+    return lambda places: change
 
 
 def controls() -> tuple[Perturbation, ...]:
@@ -64,20 +129,6 @@ def controls() -> tuple[Perturbation, ...]:
         Perturbation("swapped", "control", lambda places: swap),
         Perturbation("text", "control", lambda places: _without_clips),
     )
-
-
-def _name(percent: float, family: str) -> str:
-    """Words that ``-k`` can select: the dose behind the word that all masks share, then the mode and the fill."""
-    return f"mask-p{percent:g}{family.removeprefix('mask')}"
-
-
-def _masking(percent: float, mode: Mode, fill: Fill) -> Callable[[Places], ClipChange]:
-    edits.mask(percent, mode, fill)  # a mistake is told where it is made, not where samples are read
-
-    def change(clip: Clip, id_: str) -> Clip:
-        return at_rate(clip).edited(edits.mask(percent, mode, fill, seed_of("condition", "mask", id_)))
-
-    return lambda places: change
 
 
 def with_silence(dataset: Dataset) -> Dataset:

@@ -169,8 +169,9 @@ KINDS = (
         for name, direction, unit, about in (
             *(
                 (f"adds_over_{control}", "higher", POINTS, f"What the real audio adds over the {control} control.")
-                for control in ("silence", "swapped", "text")
+                for control in ("silence", "swapped")
             ),
+            ("lift", "higher", POINTS, "What the real audio adds over the text alone."),
             ("same_answers", "higher", SHARE, "The share of answers that come out the same when asked again."),
             ("score_shift", "lower", POINTS, "How far the score moves when the same is asked again."),
             ("samples_per_s", "higher", "samples/s", "Samples answered in a second of asking."),
