@@ -169,6 +169,24 @@ def test_a_command_is_a_launcher_too(cluster):
     cluster.until((cluster.jobs / f"{job}.url").exists)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_launcher_is_told_of_the_file_with_the_hubs_token_where_only_its_user_can_read_it(cluster, tmp_path, mode):
+    file = tmp_path / "config" / "huggingface" / "hf_token"
+    file.parent.mkdir(parents=True)
+    file.write_text("hf_secret")
+    file.chmod(mode)
+    cluster.environ |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HF_HOME": str(tmp_path / "no-login")}
+    for name in ("HF_TOKEN", "HF_TOKEN_PATH"):
+        cluster.environ.pop(name, None)
+    output = f"--output={cluster.jobs}/%j.log"
+    job = cluster.call("sbatch", "--parsable", output, SLURM / "serve.sh", "sh", "-c", 'echo "told of $HF_TOKEN_PATH"')
+    assert cluster.wait(job.strip()) != 0
+    said = cluster.log(job.strip()) + (cluster.jobs / f"{job.strip()}.url").read_text()
+    assert (f"told of {file}\n" in said) == (mode == 0o600)
+    assert (f"failed: the key file {file} is not yours alone" in said) == (mode == 0o644)
+    assert "hf_secret" not in said
+
+
 def test_the_token_of_a_serving_job_stands_in_no_log_and_no_record(cluster):
     job = cluster.call(
         "sbatch", "--parsable", f"--output={cluster.jobs}/%j.log", SLURM / "serve.sh", str(DUMMY)
