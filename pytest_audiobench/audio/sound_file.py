@@ -21,7 +21,7 @@ import soundfile
 
 from pytest_audiobench.audio.clip import FileSource, Samples
 from pytest_audiobench.audio.long_sound import LONG_FRAMES, LongSound
-from pytest_audiobench.audio.wav import plain_wav
+from pytest_audiobench.audio.wav import PlainWav, plain_wav, plain_wav_file
 from pytest_audiobench.errors import AudioError, FileUnreachable
 
 LOWEST_RATE_HZ = 1000
@@ -42,6 +42,8 @@ _ENTERED = dict.fromkeys(("WAV", "WAVEX", "RF64", "W64", "AIFF", "AU", "CAF"), (
 _UNKNOWN_BYTES = 0x7FFFF000
 """Sizes from here on are written by programs that stream (ffmpeg, sox) and mean "unknown"."""
 _MOST_CHUNKS = 1000
+_MOST_PLAIN_BYTES = 1 << 26
+"""Larger files are read in blocks."""
 _SLOPPY_BYTES = 64
 """Some writers count the header as data; so little is no missing audio."""
 _FIRST_FRAME_BYTES = 2048
@@ -114,6 +116,8 @@ def read_file(source: FileSource, path: str, reach_s: float | None, amount: Amou
 
     Raises AudioError, before anything is read, when more than ``amount`` would have to be; so do the others here.
     """
+    if plain := plain_wav_file(path, _MOST_PLAIN_BYTES):
+        return _plain(str(source), plain, reach_s, amount)
     with _file(source, path) as (sound, file):
         return _read(str(source), sound, file, reach_s, amount)
 
@@ -199,17 +203,22 @@ def _file(source: FileSource, path: str) -> Iterator[tuple[soundfile.SoundFile, 
 
 def read_bytes(name: str, data: bytes, reach_s: float | None, amount: Amount) -> SourceSound:
     """:func:`read_file` for a file's bytes in memory; ``name`` stands for them in messages."""
-    plain = plain_wav(data)
-    if plain is not None and LOWEST_RATE_HZ <= plain.rate_hz <= HIGHEST_RATE_HZ:
-        wanted = _frames_within(plain.frames, plain.rate_hz, reach_s)
-        return SourceSound(plain.samples(wanted), plain.rate_hz, plain.frames)
     return read_encoded(name, data, reach_s, amount).sound(name, reach_s, amount)
 
 
 def read_encoded(name: str, data: bytes, reach_s: float | None, amount: Amount) -> Recording:
     """:func:`read_file` for a file's bytes in memory, to be remembered."""
+    if plain := plain_wav(data):
+        return _plain(name, plain, reach_s, amount)
     with _open(name, BytesIO(data)) as sound:
         return _read(name, sound, BytesIO(data), reach_s, amount)
+
+
+def _plain(name: str, plain: PlainWav, reach_s: float | None, amount: Amount) -> Recording:
+    _check_rate(name, plain.rate_hz)
+    wanted = _frames_within(plain.frames, plain.rate_hz, reach_s)
+    _check_amount(name, wanted, 1, plain.rate_hz, amount)
+    return Recording(plain.samples(wanted), plain.rate_hz, plain.frames, 1, wanted == plain.frames)
 
 
 def _frames_within(frames: int, rate_hz: int, reach_s: float | None) -> int:
@@ -273,8 +282,7 @@ def _open(name: str, file: _Watched | BinaryIO) -> soundfile.SoundFile:
 
 
 def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None:
-    if not LOWEST_RATE_HZ <= sound.samplerate <= HIGHEST_RATE_HZ:
-        raise AudioError(f"{name}: its header gives a rate of {sound.samplerate} Hz; correct or replace the file")
+    _check_rate(name, sound.samplerate)
     cut_data = _CUT_DATA.get(sound.format)
     if cut_data and (cut := cut_data(file)):
         promised, actual = cut
@@ -282,6 +290,11 @@ def _check_header(name: str, file: BinaryIO, sound: soundfile.SoundFile) -> None
             f"{name}: the file is cut off: its header promises {promised} bytes of sound and it holds {actual}; "
             "fetch it again"
         )
+
+
+def _check_rate(name: str, rate_hz: int) -> None:
+    if not LOWEST_RATE_HZ <= rate_hz <= HIGHEST_RATE_HZ:
+        raise AudioError(f"{name}: its header gives a rate of {rate_hz} Hz; correct or replace the file")
 
 
 def _blocks(name: str, sound: soundfile.SoundFile, wanted: int, is_excerpt: bool = False) -> Iterator[Samples]:

@@ -5,6 +5,7 @@ For a clip of five seconds in memory libsndfile takes a tenth of a millisecond, 
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -16,6 +17,7 @@ Pcm: TypeAlias = Literal["int16", "float32"]
 
 _INTEGER, _FLOAT = 1, 3
 _HEADER = struct.Struct("<4sI8sIHHIIHH4sI")
+_OPENING = struct.pack("<8sIH", b"WAVEfmt ", 16, _INTEGER)
 _PLAIN = (b"RIFF", b"WAVEfmt ", 16, 1, 1, 2, 16, b"data")
 
 
@@ -31,8 +33,10 @@ def wav_bytes(samples: Samples, rate_hz: int, pcm: Pcm = "int16") -> memoryview:
     if pcm == "float32":
         file[len(header) :].view("<f4")[:] = samples
     else:
-        scaled = np.rint(samples * np.float32(32768))
-        file[len(header) :].view("<i2")[:] = np.clip(scaled, -32768, 32767, out=scaled)
+        # In place: memory for a second array is asked of the system each time, which takes longer than all the rest.
+        scaled = samples * np.float32(32768)
+        np.clip(np.rint(scaled, out=scaled), -32768, 32767, out=scaled)
+        file[len(header) :].view("<i2")[:] = scaled
     return file.data
 
 
@@ -57,6 +61,17 @@ class PlainWav(NamedTuple):
         """The first ``frames``, the same floats as libsndfile gives."""
         integers = np.frombuffer(self.data, "<i2", frames, _HEADER.size)
         return integers.astype(np.float32) * np.float32(1 / 32768)
+
+
+def plain_wav_file(path: str, most_bytes: int) -> PlainWav | None:
+    """The file at ``path`` as a :class:`PlainWav`; None for anything else, more bytes, and what cannot be read."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            is_small = os.fstat(file.fileno()).st_size <= most_bytes
+            head = file.read(_HEADER.size) if is_small else b""
+            return plain_wav(head + file.read()) if head[8:22] == _OPENING else None
+    except OSError:
+        return None
 
 
 def plain_wav(data: bytes) -> PlainWav | None:

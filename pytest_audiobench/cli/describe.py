@@ -172,8 +172,13 @@ def _protocol_of(table: Mapping[str, Any]) -> Protocol:
     from pytest_audiobench.protocols.catalogue import options_of, protocol
 
     name, scorers = protocol_name(table), table.get("scorers") or ()
-    options = {key: value for key, value in table.items() if key in options_of(name) and key != "task"}
-    asked = protocol(name, **options)
+    # A file's own "task" is its tables, and that of a protocol a text.
+    options = {key: value for key, value in table.items() if key in options_of(name)}
+    asked = protocol(name, **{key: value for key, value in options.items() if key != "task" or isinstance(value, str)})
+    if judges := table.get("judge"):
+        from pytest_audiobench.protocols.judged.task import judged
+
+        asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
     named = [scorers] if isinstance(scorers, str) else list(scorers)
     return asked.with_scorers(*named) if named else asked
 

@@ -61,6 +61,7 @@ def _benchmarks(word: str, where: Places) -> Iterator[str]:
 def _models(word: str, _: Places) -> Iterator[str]:
     from pytest_audiobench.cli.describe import model_kinds
     from pytest_audiobench.models.hf.families import FAMILIES
+    from pytest_audiobench.models.spec import presets
 
     kinds = [(f"{name}:", about) for name, about in model_kinds().items() if word in name]
     families = [
@@ -70,6 +71,10 @@ def _models(word: str, _: Places) -> Iterator[str]:
     ]
     if kinds:
         yield from table([("kind", "what it is"), *kinds])
+    named = [(name, f"{each['spec']}: {each['about']}") for name, each in presets().items() if word in name]
+    if named:
+        yield from ["", "presets: names that --ab-model takes for a spec"]
+        yield from table([("name", "the spec, and what it is"), *named])
     if families:
         yield from ["", "checkpoints of transformers that hf: knows, by model_type"]
         yield from table([("type", "status", "tasks"), *families])

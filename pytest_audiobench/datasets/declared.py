@@ -303,9 +303,9 @@ def _parquet_samples(
     if data.key:
         holes[data.key] = False
     texts_of_json = {
-        name: parts[0]
+        name: path[0]
         for name in holes
-        if (parts := name.split("."))[0] in data.json or (len(parts) > 1 and parts[1].isdecimal())
+        if (path := name.split("."))[0] in data.json or (len(path) > 1 and path[1].isdecimal())
     }
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
     parts = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}

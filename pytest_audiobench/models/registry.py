@@ -10,7 +10,7 @@ from pytest_audiobench import extensions
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.io.mistakes import nearest
 from pytest_audiobench.models.model import Model
-from pytest_audiobench.models.spec import STYLE, ModelSpec
+from pytest_audiobench.models.spec import NOTE, STYLE, ModelSpec
 
 Factory: TypeAlias = Callable[[str, Mapping[str, str]], Model]
 """Takes a spec's target and options; raises UsageError for options it does not know. Must be cheap."""
@@ -33,8 +33,8 @@ def make(spec: ModelSpec, *, kinds: Mapping[str, str | Factory] = KINDS) -> Mode
     if spec.kind not in kinds:
         known = nearest(spec.kind, sorted(kinds), f"known are {', '.join(sorted(kinds))}")
         raise UsageError("; ".join([f"{spec.text!r} names an unknown kind of model", known, *problems]))
-    # How a model is asked to reason is the evals' affair: a kind and its identity know nothing of it.
-    options = {key: value for key, value in spec.options.items() if key != STYLE}
+    # How a model is asked to reason is the evals' affair, and words about it its reader's: its identity has neither.
+    options = {key: value for key, value in spec.options.items() if key not in (NOTE, STYLE)}
     try:
         return _factory_from(kinds[spec.kind])(spec.target, options)
     except ValueError as error:  # such as int("yes") of a key's value

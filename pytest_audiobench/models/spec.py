@@ -6,10 +6,13 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TypeVar, cast
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.io.mistakes import nearest
+from pytest_audiobench.io.mistakes import near, nearest
+from pytest_audiobench.io.user_documents import toml_tables
 
 C = TypeVar("C", bound=str)
 
@@ -18,6 +21,7 @@ FORM = "[alias=]kind:target[,option=value …], for example hf:checkpoints/step-
 _ALIAS = re.compile(r"[A-Za-z0-9._-]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _VALUE = r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|(?!["'])[^,]*)"""
+_PRESET = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<name>[A-Za-z0-9_]+)(?P<options>,.*)?", re.DOTALL)
 _OPTION = re.compile(rf",(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>{_VALUE})")
 _OPTIONS = re.compile(rf"(?:,[A-Za-z_][A-Za-z0-9_]*={_VALUE})*")
 _UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>base_url|serve|url_file)=)""")
@@ -25,6 +29,9 @@ _UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>bas
 
 STYLE = "style"
 """The key of every kind that says how the model is asked to reason; :func:`registry.make` takes it out."""
+
+NOTE = "note"
+"""The key of every kind that says in words what was asked, such as a checkpoint; only the run's record has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +52,38 @@ def parse_spec(text: str) -> ModelSpec:
 
     Only trailing segments of the form ``,identifier=value`` are options, so a path may hold commas and
     equals signs. A value with commas stands in quotes, ``"…"`` or ``'…'``, in which that quote itself is written
-    twice. Without an alias, the target's last path component stands for one.
+    twice. Without an alias, the target's last path component stands for one. A preset's name stands for its spec, under
+    that alias, with further options or without.
 
     Raises UsageError when the text has not the form.
     """
+    given, text = text, _written_out(text.strip())
     head, colon, rest = text.strip().partition(":")
     alias, equals, kind = head.rpartition("=")
     target, options = _split_options(rest, text)
     if not (colon and target and _KIND.fullmatch(kind)):
-        raise UsageError(f"{text!r} names no model; write {FORM}")
+        likely = f"; did you mean {names[0]!r}?" if (names := near(text.partition(",")[0], presets())) else ""
+        raise UsageError(f"{text!r} names no model; write {FORM}{likely}")
     if equals and not _ALIAS.fullmatch(alias):
         raise UsageError(f"the alias {alias!r} in {text!r} may hold letters, digits, '.', '_' and '-' only")
     last = re.split(r"[/\\]", target.rstrip("/\\"))[-1]
     named = last if _ALIAS.search(last.replace(".", "")) else f"{kind}:{target}"
     default_alias = re.sub(r"[^A-Za-z0-9._-]+", "-", named).strip("-") or kind
-    return ModelSpec(alias or default_alias, kind, target, options, text)
+    return ModelSpec(alias or default_alias, kind, target, options, given)
+
+
+@cache
+def presets() -> Mapping[str, Mapping[str, str]]:
+    """The specs that have a name, with what each is of."""
+    return toml_tables(Path(__file__).with_name("presets.toml").read_bytes())
+
+
+def _written_out(text: str) -> str:
+    """A preset's spec in place of its name; any other text as it is."""
+    match = _PRESET.fullmatch(text)
+    if match is None or match["name"] not in presets():
+        return text
+    return f"{match['alias'] or match['name']}={presets()[match['name']]['spec']}{match['options'] or ''}"
 
 
 def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
@@ -78,8 +102,8 @@ def parse_specs(texts: Iterable[str]) -> tuple[ModelSpec, ...]:
 def check_options(kind: str, options: Mapping[str, str], known: Collection[str]) -> None:
     """Raise UsageError for the first option that ``kind`` does not know, naming those it does."""
     for key in options:
-        if key not in (*known, STYLE):
-            names = sorted({*known, STYLE})
+        if key not in (*known, STYLE, NOTE):
+            names = sorted({*known, STYLE, NOTE})
             there = nearest(key, names, f"it has {', '.join(names)}")
             raise UsageError(f"{kind!r} has no option {key!r}; {there}")
 

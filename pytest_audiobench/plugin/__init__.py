@@ -12,7 +12,16 @@ import pytest
 
 from pytest_audiobench.plugin import options
 from pytest_audiobench.plugin.eval_items import ITEM, is_eval
-from pytest_audiobench.plugin.stash import CONTROLLER, DESELECTED, EVALUATOR, INDEX, INSTRUMENT, RUNNING, SESSION
+from pytest_audiobench.plugin.stash import (
+    CONTROLLER,
+    DESELECTED,
+    EVALUATOR,
+    INDEX,
+    INSTRUMENT,
+    RUN_FILE,
+    RUNNING,
+    SESSION,
+)
 
 if TYPE_CHECKING:
     from pytest_audiobench.audio.audio_fixture import AudioFixture
@@ -57,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
         check_root(config)
     options.check_names(config)
+    config.stash[RUN_FILE] = options.apply_run_file(config)
     given = options.read_options(config)
     if perturbations := options.perturbations_of(config):
         from pytest_audiobench.plugin.error_mapping import user_errors
@@ -77,6 +87,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 parse_specs(given.judges)
             if hasattr(config, "workerinput") or given.devices:
                 workers.place_on_device(config)
+
+
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    return [f"run file {line}" for line in config.stash.get(RUN_FILE, [])]
 
 
 @pytest.hookimpl(optionalhook=True)

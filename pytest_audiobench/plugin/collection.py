@@ -29,6 +29,7 @@ from pytest_audiobench.plugin.eval_items import (
     EvalItem,
     is_part,
     name_evals,
+    named_evals,
     named_place,
 )
 from pytest_audiobench.plugin.options import ASKING, read_options
@@ -85,6 +86,9 @@ def check(session: pytest.Session, config: pytest.Config, items: list[pytest.Ite
         if shared.options.run and process_name(config) == "main" and not config.option.collectonly:
             shared.place.check_free()
         shared.collected = [item for item in items if ITEM in item.stash]
+        if shared.options.select:
+            chosen = {*named_evals(shared.collected, shared.options.select)}
+            _narrow(config, items, [item for item in shared.collected if item.stash[ITEM].eval in chosen])
         shared.checked = True
     except (FatalError, pytest.UsageError) as error:
         _refuse(config, items, error)
@@ -155,7 +159,8 @@ def finish(session: pytest.Session, has_evals: bool) -> None:
     if not shared.checked and has_evals:
         return
     studies, notes = list[pytest.Item](), list[str]()
-    if any(item.get_closest_marker("study") for item in session.items):
+    # What is selected by its own name is asked for.
+    if not shared.options.select and any(item.get_closest_marker("study") for item in session.items):
         from pytest_audiobench.plugin.study_selection import StudySelection, note
 
         studies = StudySelection(config, shared.gate).left_out(session.items, next(iter(shared.specs)))
@@ -245,9 +250,14 @@ def _rules_left_out(shared: EvalSession, expected: Sequence[Expected], studies: 
 
 
 def _deselect(session: pytest.Session, items: Collection[pytest.Item]) -> None:
-    if items:
-        session.config.hook.pytest_deselected(items=[item for item in session.items if item in items])
-        session.items[:] = [item for item in session.items if item not in items]
+    _narrow(session.config, session.items, [item for item in session.items if item not in items])
+
+
+def _narrow(config: pytest.Config, items: list[pytest.Item], kept: Collection[pytest.Item]) -> None:
+    """Deselect all other items."""
+    if others := [item for item in items if item not in kept]:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item in kept]
 
 
 def _missing(shared: EvalSession, session: pytest.Session) -> Iterator[str]:
@@ -284,6 +294,7 @@ def _narrowing(config: pytest.Config) -> tuple[bool, Callable[[str], bool]]:
     ignored = [config.invocation_params.dir / path for path in config.getoption("ignore") or ()]
     deselecting = ("keyword", "deselect", "stepwise", "markexpr")
     some = files or bool(ignored) or any(config.getoption(name, None) for name in deselecting)
+    some = some or bool(read_options(config).select)
     keyword = config.option.keyword
 
     def leaves_out(eval_: str) -> bool:

@@ -14,10 +14,12 @@ import pytest
 QUICK, QUICK_SAMPLES = "quick", 50
 """The marker of evals that are worth asking in part, and of how many samples."""
 DEFAULT_MODEL = "baseline:listener"
-ASKING = ("--ab-baseline", "--ab-require", "--ab-scorer", "--ab-config")
+ASKING = ("--ab-baseline", "--ab-require", "--ab-scorer", "--ab-config", "--ab-select")
 """The options that ask for something of evals, which a run without any has not done."""
 INCONCLUSIVE = ("pass", "warn", "fail")
 REPORT_AUDIO = ("none", "flips", "all")
+_EVALS = Path(__file__).parents[1] / "evals"
+"""Where a wheel has the benchmarks that come along."""
 _DIGITS = 18
 _SPECS = ("model", "judge")
 _SPEC_IN_LIST = re.compile(r"""(?:[^;=]|="(?:[^"]|"")*"|='(?:[^']|'')*'|=)+""")
@@ -43,6 +45,10 @@ _LISTS = {
         "all|NAME",
         "fail where a data set, benchmark or suite is selected and not measured since its data is not on this machine; "
         "all: any; repeatable",
+    ),
+    "select": (
+        "SUITE|TASK",
+        "evaluate the evals of this suite, or of this task, alone, by the names that benchmarks declare; repeatable",
     ),
     "scorer": ("NAME", "score the answers by this scorer, by several (the first is the headline), or by all"),
     "devices": (
@@ -91,7 +97,11 @@ _VALUES = {
     "alpha": ("P", "the probability of a false regression anywhere in an unchanged run (default 0.05)"),
     "inconclusive": ("pass|warn|fail", "the outcome of an eval that neither passes nor regressed (default warn)"),
     "max-unmatched": ("SHARE", "the share of samples that may be unmatched in the baseline (default 0.05)"),
-    "config": ("FILE", "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml)"),
+    "config": (
+        "FILE",
+        "thresholds (default audiobench.toml, else [tool.audiobench] in pyproject.toml); or a run file of models, "
+        "suite or tasks and other options, in TOML or YAML (docs/running.md)",
+    ),
     "reports": ("FOLDER", "where runs are written (default reports)"),
     "report-audio": (
         "none|flips|all",
@@ -135,6 +145,7 @@ class Options(NamedTuple):
     fetch: bool
     mixes: tuple[str, ...]
     required: tuple[str, ...]
+    select: tuple[str, ...]
     scorers: tuple[str, ...]
     prompt: str
     prompts: str
@@ -188,6 +199,7 @@ def read_options(config: pytest.Config) -> Options:
         fetch=_flag(config, "fetch"),
         mixes=_list(config, "mix"),
         required=_list(config, "require"),
+        select=_list(config, "select"),
         scorers=_list(config, "scorer"),
         prompt=_value(config, "prompt"),
         prompts=_value(config, "prompts"),
@@ -213,6 +225,39 @@ def read_options(config: pytest.Config) -> Options:
         max_unmatched=_share(config, "max-unmatched", 0.05),
         report_audio=_one_of(config, "report-audio", REPORT_AUDIO),
     )
+
+
+def apply_run_file(config: pytest.Config) -> list[str]:
+    """Make the options of the run file that ``--ab-config`` names those of the command line, where it has not its own;
+    lines that say what the file gave and what the command line has in its place. Raises UsageError for a bad file.
+    """
+    if not (file := _value(config, "config")):
+        return []
+    from pytest_audiobench.plugin.error_mapping import user_errors
+    from pytest_audiobench.plugin.run_file import is_run_file, read_run_file
+
+    path = base(config, "config") / Path(file).expanduser()
+    if not is_run_file(path):
+        return []
+    kinds = (("texts", _LISTS), ("text", _VALUES), ("flag", _FLAGS))
+    others = {_ini(name)[3:]: kind for kind, names in kinds for name in names if name not in ("config", "judge")}
+    with user_errors():
+        run_file = read_run_file(path, others)
+    config.option.ab_config = None
+    used, lines = [], list(run_file.notes)
+    for name, value in run_file.options.items():
+        text = ", ".join(value) if isinstance(value, list) else value
+        if (given := config.getoption(f"--ab-{name}")) is None:
+            setattr(config.option, _ini(name), (bool(value) or None) if name in _FLAGS else value)
+            used.append(f"{name} {text}")
+        else:
+            own = ", ".join(given) if isinstance(given, list) else given
+            lines.append(f"--ab-{name}={own} of the command line goes before {path.name}, which says {text}")
+    if config.args_source != pytest.Config.ArgsSource.ARGS and config.getoption("--ab-select"):
+        folders = [config.rootpath / folder for folder in config.getini("ab_evals")]
+        own = [str(folder) for folder in folders if folder.is_dir()]
+        config.args[:] = own or [*config.args, *([str(_EVALS)] * _EVALS.is_dir())]
+    return [f"{path.name}: {'; '.join(used)}", *lines]
 
 
 def models_of(config: pytest.Config) -> tuple[str, ...]:

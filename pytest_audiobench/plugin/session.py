@@ -20,7 +20,7 @@ from pytest_audiobench.gate.config import Rules, find_rules
 from pytest_audiobench.models.model import Hearing, Model
 from pytest_audiobench.models.registry import make
 from pytest_audiobench.models.remote.budget import Budget
-from pytest_audiobench.models.spec import STYLE, ModelSpec, parse_specs, written
+from pytest_audiobench.models.spec import NOTE, STYLE, ModelSpec, parse_specs, written
 from pytest_audiobench.plugin.hookspecs import Registration, registration_of
 from pytest_audiobench.plugin.options import Options, base
 from pytest_audiobench.plugin.progress import Progress
@@ -292,6 +292,7 @@ class EvalSession:
                 noise=stored_noise(store, handle) if evaluated else None,
                 shared=handle.alias in self.place.shared,
                 is_mere_name=handle.is_mere_name,
+                note=(self.specs.get(handle.alias) or self.judge_specs[handle.alias]).options.get(NOTE, ""),
             )
         )
 

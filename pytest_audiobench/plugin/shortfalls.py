@@ -9,6 +9,7 @@ import pytest
 from pytest_audiobench.evaluation.answer_store import message
 from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.options import read_options
+from pytest_audiobench.plugin.stash import RUN_FILE
 from pytest_audiobench.protocols.protocol import ALL
 from pytest_audiobench.records.run import ItemRecord
 from pytest_audiobench.report.formatting import counted
@@ -34,6 +35,7 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         *excused,
         *repeated,
         *controller.collected.cautions,
+        *config.stash.get(RUN_FILE, [])[1:],
         *_other_scorers(records, config),
         *([] if _typed("scorer", config) else _idle_scorers(records, config)),
         *([] if _typed("data", config) else _idle_folders(controller, config)),

@@ -21,6 +21,9 @@ RUNNING = "audiobench-controller"
 INDEX: pytest.StashKey[Any] = pytest.StashKey()
 """On config: the ``DeclarationIndex``. Present once a file without code was collected."""
 
+RUN_FILE: pytest.StashKey[list[str]] = pytest.StashKey()
+"""On config: lines about the run file of ``--ab-config``, the first of which says what it gave."""
+
 DESELECTED: pytest.StashKey[list[pytest.Item]] = pytest.StashKey()
 """On config: what was deselected, as pytest was told."""
 

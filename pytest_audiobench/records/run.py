@@ -637,6 +637,8 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     """Over all evals of the run."""
     is_mere_name: bool = False
     """Whether its fingerprint would be the same with other weights."""
+    note: str = ""
+    """What its user says of it, such as the checkpoint behind a server."""
 
 
 class RuntimeRecord(Record, frozen=True):

@@ -32,6 +32,8 @@ class ModelFacts:
     """Whether it is proven to use the audio, and the evidence."""
     device: str
     judging: str = ""
+    note: str = ""
+    """What its user says of it."""
 
 
 class NamedTable(NamedTuple):
@@ -139,6 +141,7 @@ def models(record: RunRecord) -> list[ModelFacts]:
             grounding=f"{model.hearing.status}: {model.hearing.evidence}" if model.hearing else "",
             device=f"{model.device}, shared by the workers" if model.shared else "",
             judging=_judging(model, record.items) if model.role == "judge" else "",
+            note=model.note,
         )
         for model in record.models
     ]
@@ -152,6 +155,7 @@ def model_lines(record: RunRecord, judging: str) -> list[tuple[str, str]]:
         for subject, text in (
             *((judging, facts.judging), ("speed of", facts.speed), ("device of", facts.device)),
             ("audio grounding of", facts.grounding),
+            ("note on", facts.note),
         )
         if text
     ]

@@ -16,7 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, TypeGuard
 
+from pytest_audiobench.errors import FatalError
+from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.predictions_v1 import reply as predictions_reply
+from pytest_audiobench.models.predictions_v1 import request as wire
+from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.request import SCHEMA
 from pytest_audiobench.serving.probe import Exchange, Probe
 
@@ -215,6 +219,26 @@ class Checker:
             raise Broken(f"latency_sec is {quoted(latency)}, not a number from 0 up")
         return f"finish_reason {quoted(finish)}, usage {quoted(usage)}, latency_sec {quoted(latency)}"
 
+    def hearing(self) -> str:
+        """What our client makes of the prompts' tokens, before it asks anything."""
+        if (self._info.get("limits") or {}).get("max_clips") == 0:
+            raise Untried("the server says that it is played nothing")
+        self._item("")
+
+        def ask(probe: Ask) -> Response:
+            sent = wire.body([wire.item(probe.request.sample_id, probe, wire.Form())])
+            answer = self._answer(self._probe.post("/predict", sent))
+            expect(answer, 200)
+            return predictions_reply.responses(answer.body, [probe.request.sample_id])[0]
+
+        try:
+            hearing = find_hearing("the server", ask, 16_000, wire.PLACEHOLDER)
+        except FatalError as deaf:
+            raise Broken(str(deaf)) from None
+        except (Broken, predictions_reply.Breach, predictions_reply.Garbled) as error:
+            raise Untried(f"the server cannot be asked twice about a sound: {error}") from None
+        return f"{hearing.status}: {hearing.evidence}"
+
     def keys(self) -> str:
         known = {"sample_id", "predictions", "finish_reason", "usage", "latency_sec", "error"}
         (row,) = self._rows([self._item("check-keys")])
@@ -322,6 +346,7 @@ RULES: Mapping[str, Callable[[Checker], str]] = {
     "sample-id-missing-400": Checker.id_missing,
     "sample-id-empty-400": lambda checker: checker._expect_refusal(call([checker._item("")]), 400),
     "sample-id-twice-400": Checker.id_twice,
+    "hearing": Checker.hearing,
     "no-json-422": Checker.no_json,
     "still-answers": Checker.still_there,
 }

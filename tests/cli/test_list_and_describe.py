@@ -12,6 +12,7 @@ from pytest_audiobench.datasets.catalogue import LOADERS
 from pytest_audiobench.metrics.registry import names
 from pytest_audiobench.models.hf.families import FAMILIES as CHECKPOINTS
 from pytest_audiobench.models.registry import KINDS
+from pytest_audiobench.models.spec import presets
 from pytest_audiobench.protocols.catalogue import FAMILIES
 
 ESC50 = "filename,fold,target,category,esc10,src_file,take"
@@ -58,7 +59,7 @@ def test_a_task_says_its_suites_how_many_rows_it_has_and_how_much_of_a_clip_is_a
     ("kind", "known"),
     [
         ("benchmarks", [name for name in LOADERS if not isinstance(LOADERS[name], str)]),
-        ("models", [*(f"{kind}:" for kind in KINDS), *CHECKPOINTS]),
+        ("models", [*(f"{kind}:" for kind in KINDS), *presets(), *CHECKPOINTS]),
         ("protocols", FAMILIES),
         ("metrics", names()),
     ],
@@ -133,6 +134,12 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
     only = printed("describe", "two/kind")
     assert re.search(r"^  evals +1\n", only, re.M)
     assert "transcription" not in only
+
+
+def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):
+    said = printed("describe", "beans_next/t1_caption")
+    assert re.search(r"^ +metric +judge_score, higher", said, re.M)
+    assert re.search(r"^ +scorer +rubric$", said, re.M)
 
 
 def test_metrics_scorers_protocols_and_models_are_described(printed):

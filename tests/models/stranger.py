@@ -43,6 +43,7 @@ class Stranger(ThreadingHTTPServer):
         self.health = []
         self.faults, self.batches, self.headers = [], [], []
         self.counts_tokens, self.log, self.die_after, self.deaf, self.strict = True, None, None, False, True
+        self.constant = None
         self.lock = threading.Lock()
         self.url = f"http://127.0.0.1:{self.server_port}"
 
@@ -73,6 +74,8 @@ class Stranger(ThreadingHTTPServer):
         sounds = [sound(audio) for audio in item["audio_inputs"]]
         heard_s = 0 if self.deaf else sum(len(samples) / rate for samples, rate in sounds)
         tokens = {"prompt_tokens": len(text.split()) + round(25 * heard_s), "completion_tokens": 1}
+        if self.constant is not None:
+            tokens["prompt_tokens"] = self.constant
         return {
             "sample_id": item["sample_id"],
             "predictions": [letter(text, sounds)],

@@ -13,7 +13,7 @@ import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions_v1 import client as predictions_client
 from pytest_audiobench.models.predictions_v1.model import PredictionsModel
@@ -295,6 +295,41 @@ def test_a_server_whose_prompt_does_not_grow_is_refused(stranger, http_model):
         http_model(server).load()
 
 
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_prompt_of_one_length_whatever_is_sent_proves_nothing_and_the_server_is_asked_on(
+    stranger, http_model, tone_asks, strict
+):
+    server = stranger(load_status="stub")
+    server.constant, server.strict = 1, strict
+    model = http_model(server)
+    model.load()
+    assert model.hearing.status == "unproven"
+    assert model.hearing.evidence.startswith("prompt_tokens is 1 with 4 s of sound, without, and with a longer text")
+    assert texts(model.ask(tone_asks(2))) == tones(2)
+
+
+def test_a_prompt_that_is_shorter_with_sound_than_without_is_refused(stranger, http_model):
+    server = stranger()
+    lengths = {"probe": 2, "probe-without-audio": 3}
+
+    def answer(item):
+        is_refused = not item["audio_inputs"] and "<Audio>" in item["messages"][0]["content"]
+        usage = {"prompt_tokens": lengths[item["sample_id"]]}
+        error = "a placeholder without audio" if is_refused else None
+        return {"sample_id": item["sample_id"], "predictions": ["?"], "usage": usage, "error": error}
+
+    server.answer = answer
+    with pytest.raises(FatalError, match="its prompt has 2 tokens with 4 s of sound, and 3 without"):
+        http_model(server).load()
+
+
+def test_a_stub_may_leave_its_model_unnamed_and_a_model_may_not(stranger, http_model):
+    stub = http_model(stranger(load_status="stub", model="", model_revision="")).fingerprint()
+    assert (stub["model"], stub["model_revision"], stub["load_status"]) == ("stub", "stub", "stub")
+    with pytest.raises(FatalError, match="model of /info is ''"):
+        http_model(stranger(model="")).fingerprint()
+
+
 def test_a_placeholder_read_as_text_is_no_proof_of_hearing(stranger, http_model):
     server = stranger()
     server.deaf = True
@@ -378,7 +413,7 @@ def test_a_token_may_end_in_a_newline_as_files_do(stranger, http_model, tone_ask
 @pytest.mark.parametrize("token", ["", "s3cret s3cret", "s3cret\x1bs3cret", "s3crét"])
 def test_what_can_be_no_token_is_refused_by_its_name_alone(http_model, monkeypatch, token):
     monkeypatch.setenv("LAB_TOKEN", token)
-    with pytest.raises(UsageError, match="the key from token_env=LAB_TOKEN is empty or holds") as caught:
+    with pytest.raises(UsageError, match=r"LAB_TOKEN is (not set or empty|empty or holds)") as caught:
         http_model("http://127.0.0.1:9", token_env="LAB_TOKEN").fingerprint()
     assert "s3cr" not in str(caught.value)
 
@@ -483,6 +518,13 @@ def test_a_url_that_is_written_later_is_waited_for(stranger, http_model, tone_as
 def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
     with pytest.raises(FatalError, match=r"job.url did not get a URL within 0\.1 s"):
         http_model("later", url_file=str(tmp_path / "job.url"), wait_s="0.1").fingerprint()
+
+
+def test_a_job_that_will_write_no_url_is_not_waited_for(http_model, tmp_path):
+    file = tmp_path / "job.url"
+    file.write_text("failed: the launcher of job 12 ended with exit code 3\n")
+    with pytest.raises(InfrastructureError, match=r"job.url has no URL: the launcher of job 12 ended with exit code 3"):
+        http_model("later", url_file=str(file)).fingerprint()
 
 
 def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):

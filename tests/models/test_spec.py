@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_audiobench.errors import UsageError
-from pytest_audiobench.models.spec import check_options, parse_spec, parse_specs, written
+from pytest_audiobench.models.registry import make
+from pytest_audiobench.models.spec import check_options, parse_spec, parse_specs, presets, written
 
 
 @pytest.mark.parametrize(
@@ -116,3 +117,40 @@ def test_what_is_written_reads_back(target, options):
     assert (spec.kind, spec.target, dict(spec.options)) == ("hf", target, options)
     assert all(c.isascii() and (c.isalnum() or c in "._-") for c in spec.alias)
     assert spec.alias
+
+
+BEANS_NEXT = (
+    *("af_next_local_8000", "dummy_local_8000", "gemini_openai_api", "gpt4o_audio_openai_api"),
+    *("naturelm_v1_0_local_8000", "naturelm_v1_1_local_8001", "openai_proxy_local_8000"),
+    *("qwen3_omni_vllm_local_8000", "vllm_local_8000"),
+)
+
+
+def test_a_presets_name_is_its_spec_under_its_own_alias():
+    assert tuple(presets()) == BEANS_NEXT
+    for name in BEANS_NEXT:
+        spec = parse_spec(name)
+        port = 8001 if name.endswith("8001") else 8000
+        assert (spec.alias, spec.kind, spec.target) == (name, "http", f"http://127.0.0.1:{port}")
+        assert make(spec).limits.rate_hz == 16_000
+
+
+def test_a_preset_takes_an_alias_and_further_keys():
+    spec = parse_spec('base=naturelm_v1_1_local_8001,batch=4,note="step 2000: the long one, again"')
+    assert (spec.alias, spec.target) == ("base", "http://127.0.0.1:8001")
+    assert spec.options == {"batch": "4", "note": "step 2000: the long one, again"}
+    assert spec.text.startswith("base=naturelm_v1_1")
+
+
+def test_a_name_that_is_nearly_a_presets_is_said_with_it():
+    with pytest.raises(UsageError, match=r"names no model; .*did you mean 'dummy_local_8000'"):
+        parse_spec("dumy_local_8000")
+    with pytest.raises(UsageError, match="'gemini' names no model") as refused:
+        parse_spec("gemini")
+    assert "did you mean" not in str(refused.value)
+
+
+def test_a_note_is_no_part_of_a_model_and_every_kind_takes_one():
+    spec = parse_spec('baseline:chance,note="of Tuesday"')
+    assert make(spec).fingerprint() == make(parse_spec("baseline:chance")).fingerprint()
+    assert make(spec).spec == "baseline:chance"

@@ -283,7 +283,7 @@ def test_a_server_that_takes_files_only_is_not_sent_base64(monkeypatch):
     server.shutdown()
     server.server_close()
     assert done.returncode == 0
-    assert done.stdout.endswith("the server keeps the contract, as far as it was tried (14 skipped)\n")
+    assert done.stdout.endswith("the server keeps the contract, as far as it was tried (15 skipped)\n")
     assert {rule for rule, verdict in checked.items() if verdict.is_kept} == {"health", "info", "loaded", "no-json-422"}
     assert not any(verdict.is_kept is False for verdict in checked.values())
     assert "the server takes ['file_path']" in checked["two-ok"].why

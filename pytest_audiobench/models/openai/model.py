@@ -206,7 +206,7 @@ class OpenAIModel:
             counted = response.usage.get("audio_tokens", 0) if probe.audio else 0
             return response
 
-        hearing = find_hearing(self.spec, answer, self._rate_hz, placeholder="")
+        hearing = find_hearing(self.spec, answer, self._rate_hz, placeholder="", counts=True)
         if counted:
             return Hearing("proven", f"the server counts {counted} audio tokens for a few seconds of sound")
         return hearing

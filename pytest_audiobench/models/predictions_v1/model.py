@@ -7,7 +7,6 @@ what is believed that of :mod:`predictions_reply`. Options are read without aski
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,7 +21,7 @@ from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
 from pytest_audiobench.models.predictions_v1.reply import MOST_BATCH, Info
 from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
-from pytest_audiobench.models.remote.api_keys import Key, checked_key, refusal
+from pytest_audiobench.models.remote.api_keys import Key, named_key, refusal
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
 from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
@@ -46,10 +45,8 @@ class Settled(NamedTuple):
     token_env: str | None
 
     def token(self) -> Key | None:
-        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
-        if self.token_env is None:
-            return None
-        return checked_key(os.environ.get(self.token_env, ""), f"token_env={self.token_env}")
+        """The bearer token, if there is to be one. Raises UsageError when its variable leads to none."""
+        return None if self.token_env is None else named_key("token_env", self.token_env)
 
 
 def _read_options(options: Mapping[str, str]) -> Settled:
@@ -211,8 +208,8 @@ class PredictionsModel:
 
     async def _answers_from(self, batch: Sequence[Ask]) -> list[Response | None]:
         answers: list[Response | None] = [None] * len(batch)
-        await self._keep_error(self._check_same)
-        await self._fill(answers, batch)
+        # The first requests are encoded meanwhile.
+        await self._fill(answers, batch, asyncio.ensure_future(self._keep_error(self._check_same)))
         # One that is lost cannot be asked; it answered as the one it was.
         if not isinstance(self._broken, Gone):
             await self._keep_error(self._check_same)
@@ -229,31 +226,41 @@ class PredictionsModel:
             if not isinstance(self._broken, Replaced):
                 self._broken = error
 
-    async def _fill(self, answers: list[Response | None], batch: Sequence[Ask]) -> None:
+    async def _fill(self, answers: list[Response | None], batch: Sequence[Ask], ready: Awaitable[None]) -> None:
+        """Ask about all of ``batch``, once ``ready`` was awaited."""
         # One more than may be in flight: the next batch is encoded while the server works on this one.
-        encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+        encoded, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+        encoding = asyncio.Lock()  # two at once would only keep the first from being sent
 
         async def put(positions: Sequence[int]) -> None:
-            async with encoding:
+            async with encoded:
                 if self._broken is not None:
                     return
-                items = await asyncio.to_thread(self._items, batch, positions, answers)
+                async with encoding:
+                    items, errors = await asyncio.to_thread(self._items, batch, positions)
+                await ready
+                if self._broken is not None:
+                    return
+                for position, error in errors.items():
+                    answers[position] = Response(error=error)
                 if items:
                     async with sending:
                         await self._ask_items(items, answers)
 
         parts = [range(start, min(start + self._most, len(batch))) for start in range(0, len(batch), self._most)]
-        await asyncio.gather(*(put(part) for part in parts))
+        await asyncio.gather(ready, *(put(part) for part in parts))
 
-    def _items(self, batch: Sequence[Ask], positions: Sequence[int], answers: list[Response | None]) -> dict[int, Item]:
+    def _items(self, batch: Sequence[Ask], positions: Sequence[int]) -> tuple[dict[int, Item], dict[int, str]]:
+        """The requests at ``positions``, and why the others of them are none."""
         wire_ids = _wire_ids(batch)
         items: dict[int, Item] = {}
+        errors: dict[int, str] = {}
         for position in positions:
             try:
                 items[position] = item(wire_ids[position], batch[position], self._audio_form)
             except SampleError as error:
-                answers[position] = Response(error=str(error))
-        return items
+                errors[position] = str(error)
+        return items, errors
 
     async def _ask_items(self, items: Mapping[int, Item], answers: list[Response | None]) -> None:
         """Ask about ``items``, in halves when the server finds them too many; what breaks is kept for the end."""

@@ -124,11 +124,14 @@ def info(body: bytes) -> Info:
     content = loads(body)
     if not isinstance(content, dict):
         raise Breach(f"/info is {_kind(content)}, not an object")
-    name, model, revision = (_name(content, field) for field in ("name", "model", "model_revision"))
+    status = words(content.get("load_status") or "", 40).lower()
+    # A stub has no weights to name, and is told from the model that it stands for by its being one.
+    names = {"model": "stub", "model_revision": "stub"} if status == "stub" else {}
+    filled = {**content, **{key: text for key, text in names.items() if content.get(key) == ""}}
+    name, model, revision = (_name(filled, field) for field in ("name", "model", "model_revision"))
     versions = content.get("schema_versions")
     if not isinstance(versions, list) or SCHEMA not in versions:
         raise Breach(f"schema_versions of /info is {quotation(versions)}, which does not hold {SCHEMA!r}")
-    status = words(content.get("load_status") or "", 40).lower()
     stage, error = words(content.get("loading_stage") or ""), words(content.get("last_error") or "")
     state = "failed" if status in _FAILED else "loading" if status in _LOADING else "ready"
     note = error if state == "failed" else stage
