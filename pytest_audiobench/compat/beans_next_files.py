@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.label_lists import task_id
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.models.messages import AudioSlot, Message
 from pytest_audiobench.protocols.bioacoustic.data_set_scores import dataset_scores, means
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
@@ -97,6 +98,8 @@ def _write_group(
     place: Path, rows: Sequence[RecordedRow], rules: Rules, judges: Sequence[Judge]
 ) -> dict[str, Mapping[str, float]]:
     steps, kind = rules.steps(rows), rules.kind(rows[0])
+    if "caption" in (kind or "") and (why := lacks_captions("pycocoevalcap")):
+        raise UsageError(why)
     processed = [_scored_row(row, process(_text(row), steps).text) for row in rows]
     scores = [_scores(row, done["processed_prediction"], kind) for row, done in zip(rows, processed, strict=True)]
     identity: Any = next((server for row in rows if (server := row.stored.get("server_info"))), {})

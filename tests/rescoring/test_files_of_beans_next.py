@@ -9,11 +9,16 @@ import re
 import subprocess
 import threading
 from contextlib import closing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from pytest_audiobench.cli import main
+from pytest_audiobench.compat.beans_next_files import Rules
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.rescoring.judge_pass import task_kind
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 THEIRS = os.environ.get("BEANS_NEXT_PYTHON", "")
 ANSWERS = {
@@ -295,6 +300,32 @@ def test_a_run_of_ours_is_written_as_theirs_by_model_and_task(run_folder, tmp_pa
     rows = lines(tmp_path / "out" / "good" / "all_tones_odd" / "scored_predictions.jsonl")
     assert len({row["sample_id"] for row in rows}) == len(rows) == 20
     assert sum(row["error"] is not None for row in rows) == 1
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "kind"),
+    [
+        ("bioacoustic", {}, "classification"),
+        ("bioacoustic", {"task": "captioning"}, "captioning"),
+        ("bioacoustic,task=detection", {}, "detection"),
+        ("bioacoustic_detection", {}, "detection"),
+        ("bioacoustic_number", {}, "classification"),
+        ("bioacoustic_list", {}, "classification"),
+        ("transcription", {}, ""),
+    ],
+)
+def test_the_kind_of_a_task_is_what_beans_next_calls_it(family, options, kind):
+    row = RecordedRow(Sample("s", (), ""), {}, "e", "d", "m", family=family, options=options)
+    assert task_kind(row) == kind
+
+
+def test_a_run_of_ours_is_processed_by_the_labels_that_it_was_asked_with():
+    sample = Sample("s", (), "", ("song", "call"), "song")
+    row = RecordedRow(sample, {}, "e", "d", "m", family="bioacoustic", options={"labels": ["song", "alarm call"]})
+    (cleaner,) = [step for step in Rules("run").steps([row]).cleaners if step.name == "extract_label_from_text"]
+    assert cleaner.params["labels"] == ("song", "alarm call")
+    (cleaner,) = [step for step in Rules("run").steps([replace(row, options={})]).cleaners if step.params]
+    assert cleaner.params["labels"] == ("song", "call")
 
 
 def test_a_judge_weighs_the_answers_of_a_run(run_folder, judge, capsys, monkeypatch):
