@@ -35,7 +35,7 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
-from pytest_audiobench.rescoring.judge_pass import Judge, with_verdicts
+from pytest_audiobench.rescoring.judge_pass import Judge, rubric_for, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
@@ -170,7 +170,7 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         chosen_protocol = judged(None)
     if judges:
         rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
-        weighed = judged(rules, *(name for judge in judges for name in judge.scorers))
+        weighed = judged(rules, *(name for judge in judges for name in judge.scorers), rubric=rubric_for(first))
         chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol
