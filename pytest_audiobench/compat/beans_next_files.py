@@ -147,7 +147,8 @@ def _write_group(
             ]
             _write_lines(place / "judge_outputs.jsonl", outputs)
             by_id = {output["sample_id"]: output["score"] for output in outputs if output["score"] is not None}
-            judged = [{"judge_accuracy": by_id[row.sample.id]} if row.sample.id in by_id else {} for row in rows]
+            name = "judge_score" if judge.judging == "rubric" else "judge_accuracy"
+            judged = [{name: by_id[row.sample.id]} if row.sample.id in by_id else {} for row in rows]
             scored, stem, run_id = processed, "judge_", "judge-score-from-file"
         write_scored(stem, run_id, _with_scores(scored, judged), means(judged))
         written[f"{stem}summary.json"] = means(judged)

@@ -35,7 +35,7 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
-from pytest_audiobench.rescoring.judge_pass import Judge, with_verdicts
+from pytest_audiobench.rescoring.judge_pass import Judge, rubric_for, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
@@ -170,12 +170,16 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         chosen_protocol = judged(None)
     if judges:
         rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
+<<<<<<< HEAD
         verdicts = [name for judge in judges for name in judge.scorers]
         # A protocol that was judged in its run knows the judgings already.
         if rules is not None and rules.judgings:
             weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
         else:
             weighed = judged(rules, *verdicts)
+=======
+        weighed = judged(rules, *(name for judge in judges for name in judge.scorers), rubric=rubric_for(first))
+>>>>>>> rev-user
         chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol

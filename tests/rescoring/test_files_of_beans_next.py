@@ -248,12 +248,13 @@ def test_judges_stand_in_the_table_beside_the_rules(predictions, judge, capsys, 
     assert {"bioacoustic", "beans-run"} <= values.keys()
 
 
-def test_a_server_of_judge_scores_weighs_by_a_rubric(predictions, judge, tmp_path):
+@pytest.mark.parametrize("kind", ["", "judge-scores:"])
+def test_a_server_of_judge_scores_weighs_by_a_rubric(predictions, judge, tmp_path, kind):
     out = tmp_path / "out"
-    arguments = ["--judge-url", f"judge-scores:{judge.url}/judge", "--task-type=classification", "--format=beans-next"]
+    arguments = ["--judge-url", f"{kind}{judge.url}/judge", "--task-type=classification", "--format=beans-next"]
     assert main(["score", str(predictions), *arguments, "--out", str(out)]) == 0
     assert [row["score"] for row in lines(out / "judge_outputs.jsonl")] == [0.25] * 5
-    assert mean(out / "judge_summary.json") == {"judge_accuracy": 0.25}
+    assert mean(out / "judge_summary.json") == {"judge_score": 0.25}
 
 
 @pytest.mark.parametrize(
