@@ -170,16 +170,12 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         chosen_protocol = judged(None)
     if judges:
         rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
-<<<<<<< HEAD
         verdicts = [name for judge in judges for name in judge.scorers]
         # A protocol that was judged in its run knows the judgings already.
         if rules is not None and rules.judgings:
             weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
         else:
-            weighed = judged(rules, *verdicts)
-=======
-        weighed = judged(rules, *(name for judge in judges for name in judge.scorers), rubric=rubric_for(first))
->>>>>>> rev-user
+            weighed = judged(rules, *verdicts, rubric=rubric_for(first))
         chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol
