@@ -164,9 +164,8 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         if not judges:
-            raise _NotScorable(
-                f"only judges can read {first.family or name}, and none is named with --judge-url; {_REPLAYED}"
-            ) from None
+            why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
+            raise _NotScorable(why) from None
         chosen_protocol = judged(None)
     if judges:
         rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
