@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_audiobench.rescoring.judge_pass import Judge
     from pytest_audiobench.rescoring.layouts import Source
 
-TASK_TYPES = ("classification", "detection", "captioning", "open_ended")
+TASK_TYPES = ("classification", "detection", "captioning", "open_ended", "qa", "counting")
 FILES_OF_OTHERS = ("beans-next", "pairs")
 """The formats of files that another tool writes, into ``--out``."""
 HELP = "score recorded answers again, by any scorers, without a model"

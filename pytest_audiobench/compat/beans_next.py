@@ -26,7 +26,7 @@ LAYOUT = "BEANS-Next's predictions (sample_id and predictions, processed or scor
 
 _BESIDE = ("scored_predictions.jsonl", "processed_predictions.jsonl")
 _STORED = ("processed_prediction", "scores")
-_OF_ROW = ("server_info", "subset", "split", "usage", "latency_sec", "finish_reason", "error")
+_OF_ROW = ("task_type", "server_info", "subset", "split", "usage", "latency_sec", "finish_reason", "error")
 """What a row says that no score is made of."""
 _FINISHES: Mapping[str, Finish] = {"stop": "stop", "length": "length"}
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -38,6 +38,7 @@ _LONGEST_ERROR = 500
 _ZERO = "beans_zero_"
 _ZERO_DETECTION = frozenset({"enabirds", "hiceas", "rfcx", "gibbons", "dcase"})
 _TASKS = frozenset({"classification", "detection", "captioning", "open_ended"})
+_JUDGED = ("qa", "counting")
 _SHAPES: Mapping[str, str] = {
     "extract_label_from_text": "yes-no",
     "extract_mcq_choice_from_text": "letters",
@@ -164,7 +165,10 @@ def _item(file: Path, row: Mapping[str, Any], truths: Mapping[str, _Truth]) -> _
     task = row.get("task_id") or row.get("subset") or (beside.task if beside else None) or file.resolve().parent.name
     server = row.get("server_info")
     named = server.get("model") or server.get("name") if isinstance(server, Mapping) else None
-    return _Item(str(task), str(row.get("model_tag") or named or file.resolve().parent.name))
+    folder = file.resolve().parent
+    # A task's own folder lies in that of its model, or of its run.
+    of_model = folder.parent if task_id(folder.name) == task_id(str(task)) else folder
+    return _Item(str(task), str(row.get("model_tag") or named or of_model.name))
 
 
 def _task_type(row: Mapping[str, Any], task: str) -> str:
@@ -179,6 +183,8 @@ def _reading(
     kind: str, names: tuple[str, str], targets: Sequence[Target], given: Mapping[str, tuple[str, ...]]
 ) -> _Reading:
     said = vocabulary_of(targets)
+    if kind in _JUDGED:
+        return _Reading("judged", targets=said)
     if kind not in _TASKS:
         return _Reading(targets=said)
     family = "bioacoustic" if kind == "classification" else f"bioacoustic,task={kind}"

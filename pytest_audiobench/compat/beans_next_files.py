@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from pytest_audiobench.datasets.label_lists import task_id
 from pytest_audiobench.errors import UsageError
+from pytest_audiobench.metrics.definitions.captions import lacks_captions
 from pytest_audiobench.models.messages import AudioSlot, Message
 from pytest_audiobench.protocols.bioacoustic.data_set_scores import dataset_scores, means
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
@@ -44,7 +45,7 @@ class Rules(NamedTuple):
 
     def kind(self, row: RecordedRow) -> str | None:
         """The kind of task: as the file says for ``run``, else only what was given, as there."""
-        return self.task_type or (task_kind(row) or None if self.verb == "run" else None)
+        return self.task_type or (row.stored.get("task_type") or task_kind(row) or None if self.verb == "run" else None)
 
     def steps(self, rows: Sequence[RecordedRow]) -> Steps:
         """The post-processing of one task's answers by one model."""
@@ -65,7 +66,8 @@ def write_files(folder: Path, rows: Iterator[RecordedRow], rules: Rules, judges:
     summaries: dict[str, Any] = {}
     for group in groups:
         place = folder if len(groups) == 1 else folder / task_id(group[0].model) / task_id(group[0].eval)
-        place.mkdir(parents=True, exist_ok=True)
+        # Two that are told apart by other signs than letters and digits would be written over each other.
+        place.mkdir(parents=True, exist_ok=place == folder)
         for name, mean in _write_group(place, group, rules, judges).items():
             summaries[str((place / name).relative_to(folder))] = mean
     return summaries
@@ -97,6 +99,8 @@ def _write_group(
     place: Path, rows: Sequence[RecordedRow], rules: Rules, judges: Sequence[Judge]
 ) -> dict[str, Mapping[str, float]]:
     steps, kind = rules.steps(rows), rules.kind(rows[0])
+    if "caption" in (kind or "") and (why := lacks_captions("pycocoevalcap")):
+        raise UsageError(why)
     processed = [_scored_row(row, process(_text(row), steps).text) for row in rows]
     scores = [_scores(row, done["processed_prediction"], kind) for row, done in zip(rows, processed, strict=True)]
     identity: Any = next((server for row in rows if (server := row.stored.get("server_info"))), {})
@@ -143,7 +147,8 @@ def _write_group(
             ]
             _write_lines(place / "judge_outputs.jsonl", outputs)
             by_id = {output["sample_id"]: output["score"] for output in outputs if output["score"] is not None}
-            judged = [{"judge_accuracy": by_id[row.sample.id]} if row.sample.id in by_id else {} for row in rows]
+            name = "judge_score" if judge.judging == "rubric" else "judge_accuracy"
+            judged = [{name: by_id[row.sample.id]} if row.sample.id in by_id else {} for row in rows]
             scored, stem, run_id = processed, "judge_", "judge-score-from-file"
         write_scored(stem, run_id, _with_scores(scored, judged), means(judged))
         written[f"{stem}summary.json"] = means(judged)

@@ -22,7 +22,6 @@ from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 
 _CHUNK = 256
-_PREDICT = "/predict"
 
 
 @dataclass
@@ -46,9 +45,10 @@ class Judge:
     def judging_for(self, row: RecordedRow) -> Judging:
         """What it is asked of one row: an extractor is asked by the kind of task."""
         if self.judging == "extract":
-            kind = task_kind(row)
+            # One label would be the answer.
+            kind = task_kind(row) if len(set(row.sample.choices)) > 1 else "open_ended"
             return extract_judging() if kind in ("", "classification") else extraction(kind)
-        return rubric_judging("facts") if self.judging == "rubric" else yes_no_judging()
+        return rubric_judging(rubric_for(row)) if self.judging == "rubric" else yes_no_judging()
 
     def verdicts(self, rows: Sequence[RecordedRow]) -> list[Response]:
         """What it says of the answers of ``rows``; nothing is asked twice."""
@@ -71,7 +71,7 @@ class Judge:
 def judges_of(judge: str, extractor: str) -> tuple[Judge, ...]:
     """The judges behind ``judge`` and ``extractor``, each a server's URL or a model's spec; nothing for "".
 
-    A URL is asked by predictions_v1, with or without its ``/predict``; ``judge-scores:URL`` scores by a rubric.
+    A URL is asked by predictions_v1, with or without its ``/predict``; one ending with ``/judge`` scores by a rubric.
     Raises UsageError for what cannot judge.
     """
     written = (("judge", judge, "yes-no"), ("extractor", extractor, "extract"))
@@ -79,8 +79,7 @@ def judges_of(judge: str, extractor: str) -> tuple[Judge, ...]:
 
 
 def _judge(alias: str, written: str, judging: str) -> Judge:
-    is_url = written.lower().startswith(("http://", "https://"))
-    model = make(parse_spec(f"{alias}={'http:' * is_url}{written.rstrip('/').removesuffix(_PREDICT)}"))
+    model = make(parse_spec(f"{alias}={written}"))
     if hasattr(model, "hearing") and not isinstance(getattr(type(model), "hearing", None), property):
         model.hearing = Hearing("unproven", "a judge is played nothing")
     if why := getattr(model, "missing_parts", str)():
@@ -97,15 +96,22 @@ def _judge(alias: str, written: str, judging: str) -> Judge:
     return Judge(handle, judging, ("yes-no", "beans-yes-no") if judging == "yes-no" else (judging,))
 
 
+def rubric_for(row: RecordedRow) -> str:
+    """The name of the rubric that fits what was asked."""
+    return "counts" if row.family.partition(",")[0] == "bioacoustic_counts" else "facts"
+
+
 def task_kind(row: RecordedRow) -> str:
-    """The kind of a bioacoustic task as its family has it, "" for another family."""
+    """The kind of a bioacoustic task as BEANS-Next calls it, "" for another family.
+
+    Numbers and lists of species are classifications there.
+    """
     family, *options = row.family.split(",")
     named = [option.removeprefix("task=") for option in options if option.startswith("task=")]
-    if family.startswith("bioacoustic_"):
-        return family.removeprefix("bioacoustic_")
-    if family != "bioacoustic":
+    if family.partition("_")[0] != "bioacoustic":
         return ""
-    return str(row.options.get("task") or (named[0] if named else "classification"))
+    kind = family.partition("_")[2] or str(row.options.get("task") or (named[0] if named else "classification"))
+    return "classification" if kind in ("number", "list", "counts") else kind
 
 
 def with_verdicts(rows: Iterator[RecordedRow], judges: Sequence[Judge]) -> Iterator[RecordedRow]:

@@ -62,7 +62,8 @@ class ConstantAnswers:
 
     def majority(self) -> Majority | None:
         """What the best of the candidates scores by the headline; None where references are no shared labels."""
-        if not self._fits or not self._rows:
+        # Withheld references are empty.
+        if not self._fits or not any(truth.strip() for row in self._rows for truth in row.sample.truths):
             return None
         headline = (self._protocol.scorers[0].metrics[0], self._protocol.scorers[0].name)
         majorities = [Majority(answer, self._values(answer)) for answer in self._candidates()]
@@ -99,7 +100,7 @@ def _commonest(labels: Iterator[str]) -> str:
 
 def below_majority(record: ItemRecord, majority: Majority) -> Iterator[str]:
     """A sentence where the headline lies below what always answering one label scores."""
-    for metric in record.metrics[:1]:
+    for metric in [metric for metric in record.metrics[:1] if metric.direction == "higher"]:
         constant = majority.values.get((metric.name, metric.scorer or ""))
         if constant is not None and metric.value is not None and metric.value < constant:
             value, most = (value_text(number, metric.unit) for number in (metric.value, constant))

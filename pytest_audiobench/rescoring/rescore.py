@@ -35,7 +35,7 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
-from pytest_audiobench.rescoring.judge_pass import Judge, with_verdicts
+from pytest_audiobench.rescoring.judge_pass import Judge, rubric_for, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
 from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
@@ -158,15 +158,24 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+    judges = [judge for judge in wanted.judges if judge.scorers_for(first)]
     try:
         # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
-        if judges := [judge for judge in wanted.judges if judge.scorers_for(first)]:
-            names_of_judges = [name for judge in judges for name in judge.scorers]
-            weighed = judged(chosen_protocol, *names_of_judges)
-            chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     except UnsuitableModel:
-        raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+        if not judges:
+            why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
+            raise _NotScorable(why) from None
+        chosen_protocol = judged(None)
+    if judges:
+        rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
+        verdicts = [name for judge in judges for name in judge.scorers]
+        # A protocol that was judged in its run knows the judgings already.
+        if rules is not None and rules.judgings:
+            weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
+        else:
+            weighed = judged(rules, *verdicts, rubric=rubric_for(first))
+        chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol
 

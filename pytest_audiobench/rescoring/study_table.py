@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.records.run import ItemRecord, MetricRecord
 from pytest_audiobench.report.formatting import aligned, interval_text, printable, value_text
 from pytest_audiobench.report.safe_text import escaped, table_row
 from pytest_audiobench.rescoring.majority import Majority
 
 _BELOW, _ALL_BELOW = "<", "<<"
+_SHOWN = ", by the first figure of each that has an interval"
 _LEGEND = (
     "majority: what always answering the most common label scores",
     f"{_BELOW} is below the majority, {_ALL_BELOW} with its whole interval",
@@ -28,7 +30,7 @@ class _Cell(NamedTuple):
     def mark(self) -> str:
         """Whether it lies below what a constant answer scores."""
         value, upper = self.metric.value, self.metric.upper
-        if self.constant is None or value is None or value >= self.constant:
+        if self.constant is None or value is None or self.metric.direction == "lower" or value >= self.constant:
             return ""
         return _ALL_BELOW if upper is not None and upper < self.constant else _BELOW
 
@@ -43,7 +45,7 @@ def lines(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], Majo
     if not evals:
         return
     models = len({cell.item.model for cells in evals.values() for cell in cells})
-    yield from ("", f"{models} models in {len(evals)} evals, by the headline of each", *_LEGEND)
+    yield from ("", f"{models} models in {len(evals)} evals{_SHOWN}", *_LEGEND)
     for name, cells in evals.items():
         yield printable(f"{name}: {cells[0].metric.name} by {cells[0].metric.scorer}")
         rows = [("model", "value", "interval", "majority", "n", "")]
@@ -68,11 +70,7 @@ def markdown(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], M
     if not evals:
         return
     models = list(dict.fromkeys(cell.item.model for cells in evals.values() for cell in cells))
-    yield from (
-        "",
-        f"**{len(models)} models in {len(evals)} evals, by the headline of each.** {escaped('; '.join(_LEGEND))}",
-        "",
-    )
+    yield from ("", f"**{len(models)} models in {len(evals)} evals{_SHOWN}.** {escaped('; '.join(_LEGEND))}", "")
     yield table_row(["eval", "metric", *map(escaped, models)])
     yield f"| :-- | :-- |{' --: |' * len(models)}"
     for name, cells in evals.items():
@@ -90,9 +88,14 @@ def _markdown_cell(cell: _Cell) -> str:
 
 def _by_eval(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], Majority]) -> dict[str, list[_Cell]]:
     evals: dict[str, list[_Cell]] = {}
+    shown: dict[str, str] = {}
     for item in items:
-        metric = next((metric for metric in item.metrics if metric.scorer and not metric.group), None)
-        if metric is not None:
+        headline = [metric for metric in item.metrics if metric.scorer == item.scorers[0].name and not metric.group]
+        own = [metric for metric in headline if metric.name not in SHARES]
+        if own and item.eval not in shown:
+            # Without an interval no two models can be told apart.
+            shown[item.eval] = next((metric.name for metric in own if metric.lower is not None), own[0].name)
+        for metric in [metric for metric in own if metric.name == shown[item.eval]]:
             majority = majorities.get((item.eval, item.model))
             constant = None if majority is None else majority.values.get((metric.name, metric.scorer or ""))
             evals.setdefault(item.eval, []).append(_Cell(item, metric, constant))

@@ -9,11 +9,16 @@ import re
 import subprocess
 import threading
 from contextlib import closing
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from pytest_audiobench.cli import main
+from pytest_audiobench.compat.beans_next_files import Rules
+from pytest_audiobench.datasets.sample import Sample
+from pytest_audiobench.rescoring.judge_pass import task_kind
+from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
 THEIRS = os.environ.get("BEANS_NEXT_PYTHON", "")
 ANSWERS = {
@@ -243,12 +248,13 @@ def test_judges_stand_in_the_table_beside_the_rules(predictions, judge, capsys, 
     assert {"bioacoustic", "beans-run"} <= values.keys()
 
 
-def test_a_server_of_judge_scores_weighs_by_a_rubric(predictions, judge, tmp_path):
+@pytest.mark.parametrize("kind", ["", "judge-scores:"])
+def test_a_server_of_judge_scores_weighs_by_a_rubric(predictions, judge, tmp_path, kind):
     out = tmp_path / "out"
-    arguments = ["--judge-url", f"judge-scores:{judge.url}/judge", "--task-type=classification", "--format=beans-next"]
+    arguments = ["--judge-url", f"{kind}{judge.url}/judge", "--task-type=classification", "--format=beans-next"]
     assert main(["score", str(predictions), *arguments, "--out", str(out)]) == 0
     assert [row["score"] for row in lines(out / "judge_outputs.jsonl")] == [0.25] * 5
-    assert mean(out / "judge_summary.json") == {"judge_accuracy": 0.25}
+    assert mean(out / "judge_summary.json") == {"judge_score": 0.25}
 
 
 @pytest.mark.parametrize(
@@ -297,6 +303,43 @@ def test_a_run_of_ours_is_written_as_theirs_by_model_and_task(run_folder, tmp_pa
     assert sum(row["error"] is not None for row in rows) == 1
 
 
+def test_the_folders_of_tasks_are_read_again_together_each_by_its_model(run_folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["score", str(run_folder), "--format=beans-next", "--out", str(out)]) == 0
+    assert main(["score", str(out), "--task-type=classification", "--out", str(tmp_path / "again")]) == 0
+    capsys.readouterr()
+    items = json.loads((tmp_path / "again" / "run.json").read_text())["items"]
+    assert {(item["eval"], item["model"]) for item in items} == {
+        (f"all_{task}", model) for model in ("good", "deaf") for task in ("tones_even", "tones_odd", "words")
+    }
+
+
+@pytest.mark.parametrize(
+    ("family", "options", "kind"),
+    [
+        ("bioacoustic", {}, "classification"),
+        ("bioacoustic", {"task": "captioning"}, "captioning"),
+        ("bioacoustic,task=detection", {}, "detection"),
+        ("bioacoustic_detection", {}, "detection"),
+        ("bioacoustic_number", {}, "classification"),
+        ("bioacoustic_list", {}, "classification"),
+        ("transcription", {}, ""),
+    ],
+)
+def test_the_kind_of_a_task_is_what_beans_next_calls_it(family, options, kind):
+    row = RecordedRow(Sample("s", (), ""), {}, "e", "d", "m", family=family, options=options)
+    assert task_kind(row) == kind
+
+
+def test_a_run_of_ours_is_processed_by_the_labels_that_it_was_asked_with():
+    sample = Sample("s", (), "", ("song", "call"), "song")
+    row = RecordedRow(sample, {}, "e", "d", "m", family="bioacoustic", options={"labels": ["song", "alarm call"]})
+    (cleaner,) = [step for step in Rules("run").steps([row]).cleaners if step.name == "extract_label_from_text"]
+    assert cleaner.params["labels"] == ("song", "alarm call")
+    (cleaner,) = [step for step in Rules("run").steps([replace(row, options={})]).cleaners if step.params]
+    assert cleaner.params["labels"] == ("song", "call")
+
+
 def test_a_judge_weighs_the_answers_of_a_run(run_folder, judge, capsys, monkeypatch):
     monkeypatch.setattr(judge, "answer", lambda prompt: "YES")
     assert main(["score", str(run_folder), "--judge-url", judge.url, "--format=json"]) == 0
@@ -313,3 +356,13 @@ def test_pairs_of_a_run_have_the_words_that_were_asked(run_folder, tmp_path):
     assert any("<Audio><AudioHere></Audio>" in content for content in asked)
     assert rows[0]["raw_predictions"]
     assert rows[0]["ground_truth"]
+
+
+def test_questions_and_counts_are_not_judged_without_a_judge(predictions, judge, capsys):
+    assert main(["score", str(predictions), "--task-type=qa"]) == 4
+    assert (said := capsys.readouterr().err).count("only judges can read judged") == 1
+    assert "or name a judge with --judge-url" in said
+    assert main(["score", str(predictions), "--task-type=qa", "--judge-url", judge.url, "--format=json"]) == 0
+    (item,) = json.loads(capsys.readouterr().out)
+    accuracy = next(table for table in item["metrics"] if table["metric"] == "accuracy")
+    assert {row["scorer"]: row["value"] for row in accuracy["rows"]}["beans-yes-no"] == 0.5

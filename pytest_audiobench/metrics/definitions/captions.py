@@ -191,6 +191,15 @@ KINDS = (
         "0 for fewer than two captions.",
         poolable=False,
     ),
+    mean_kind(
+        "spider_beans_next",
+        "higher",
+        SHARE,
+        "spider_beans_next",
+        "BEANS-Next's SPIDEr, 0 to 1: the mean of SPICE and a tenth of CIDEr-D, another scale than the paper's. "
+        f"{_SET} Never with SPICE at 0 for want of the program, as there.",
+        poolable=False,
+    ),
     MetricKind(
         "spider",
         "higher",

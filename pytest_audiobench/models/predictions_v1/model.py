@@ -229,13 +229,15 @@ class PredictionsModel:
     async def _fill(self, answers: list[Response | None], batch: Sequence[Ask], ready: Awaitable[None]) -> None:
         """Ask about all of ``batch``, once ``ready`` was awaited."""
         # One more than may be in flight: the next batch is encoded while the server works on this one.
-        encoding, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+        encoded, sending = asyncio.Semaphore(self._concurrency + 1), asyncio.Semaphore(self._concurrency)
+        encoding = asyncio.Lock()  # two at once would only keep the first from being sent
 
         async def put(positions: Sequence[int]) -> None:
-            async with encoding:
+            async with encoded:
                 if self._broken is not None:
                     return
-                items, errors = await asyncio.to_thread(self._items, batch, positions)
+                async with encoding:
+                    items, errors = await asyncio.to_thread(self._items, batch, positions)
                 await ready
                 if self._broken is not None:
                     return

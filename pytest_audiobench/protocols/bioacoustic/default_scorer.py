@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import zip_longest
 
 from pytest_audiobench.datasets.sample import LETTERS, Sample, tidy_caseless
 from pytest_audiobench.errors import UsageError
@@ -17,7 +18,7 @@ from pytest_audiobench.protocols.bioacoustic.naming import Synonyms
 from pytest_audiobench.protocols.bioacoustic.pipeline import Target
 from pytest_audiobench.protocols.captioning.words import cider_of_words, made_with
 from pytest_audiobench.protocols.free_text import answer_of, read_text
-from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
+from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts, no_sample_problem
 
 NONE = "None"
 """What is read of an answer that no label applies."""
@@ -111,6 +112,23 @@ def _no_label(sample: Sample, truth: str, labels: tuple[str, ...]) -> UsageError
     )
 
 
+_OPTION = re.compile(r"(?<![^\s(,;])\(?([A-Za-z])[).:]\s+")
+_OPTION_END = re.compile(r"\n|[.?!]\s+(?=[A-Z])")
+
+
+def lettered_options(question: str) -> dict[str, str]:
+    """The texts of the options that a question lists by letters from A on, each by its letter; nothing without any."""
+    marks = list(_OPTION.finditer(question))
+    first = next((place for place, mark in enumerate(marks) if mark[1] in "Aa"), len(marks))
+    options: dict[str, str] = {}
+    for letter, mark, behind in zip_longest(LETTERS, marks[first:], marks[first + 1 :]):
+        if mark is None or mark[1].upper() != letter:
+            break
+        text = question[mark.end() : behind.start() if behind else None]
+        options[letter] = _OPTION_END.split(text, maxsplit=1)[0].strip(" ,;.\n")
+    return options if len(set(options.values()) - {""}) == len(options) > 1 else {}
+
+
 METRICS: Mapping[str, tuple[str, ...]] = {
     "classification": ("accuracy", "macro_f1"),
     "detection": ("macro_f1", "micro_f1", "micro_precision", "micro_recall", "set_f1", "accuracy", "decision_map"),
@@ -128,8 +146,16 @@ def bioacoustic_scorer(
     """
 
     def classified(sample: Sample, earlier: Earlier) -> Answer:
-        response = answer_of(earlier)
-        return one_label(response.text, labels_for(sample, labels), response.finish, synonyms)
+        response, known = answer_of(earlier), labels_for(sample, labels)
+        answer = one_label(response.text, known, response.finish, synonyms)
+        options = (
+            lettered_options(sample.question) if answer.status == "unparsed" and set(known) <= set(LETTERS) else {}
+        )
+        if options.keys() <= set(known) and (letters := {text: letter for letter, text in options.items()}):
+            # In words, an option is what any label is.
+            worded = one_label(response.text, tuple(letters), response.finish)
+            return Answer("parsed", letters[worded.value]) if worded.value in letters else answer
+        return answer
 
     def detected(sample: Sample, earlier: Earlier) -> Answer:
         response = answer_of(earlier)
@@ -155,10 +181,11 @@ def bioacoustic_scorer(
         return {} if task == "captioning" else _open(sample, answer, bool(labels or sample.choices))
 
     def problem(sample: Sample) -> str:
+        """That its truth is no label, which is better said before a whole set is asked."""
         try:
             if task == "detection":
                 true_labels(sample, classes_for(sample, labels))
-            elif task == "classification":
+            elif task == "classification" or labels or sample.choices:
                 true_label(sample, labels_for(sample, labels), None)
         except UsageError as error:
             return str(error)
@@ -180,8 +207,8 @@ def bioacoustic_scorer(
         score,
         METRICS[task],
         together=cider_of_words if captions else None,
-        sample_problem=problem,
         missing_parts=(lambda: lacks_captions("pycocoevalcap")) if captions else no_missing_parts,
+        sample_problem=no_sample_problem if captions else problem,
     )
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions, lacks_spice, spice
 from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
@@ -125,6 +125,26 @@ def score_from_file_scorer(task: str, verb: Literal["run", "score-from-file"] = 
         METRICS[task],
         together=together,
         missing_parts=_lacking(task),
+    )
+
+
+def spider_scorer() -> Scorer:
+    """``beans-spider``: BEANS-Next's SPIDEr of captions as ``run`` leaves them, which none of its own runs computes."""
+
+    def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
+        texts = [answer.value or "" for _, answer in scored]
+        truths = [first_of(target_of(sample)) or "" for sample, _ in scored]
+        pairs = zip(cider_beans_next(texts, truths), spice(texts, [[truth] for truth in truths]), strict=True)
+        return [{"spider_beans_next": (cider + f) / 2.0, "cider_beans_next": cider, "spice": f} for cider, f in pairs]
+
+    return Scorer(
+        "beans-spider",
+        f"beans-next:spider|v:0.1.0|task:captioning|cider:set|spice:1.0{_libraries('captioning')}",
+        run_scorer("captioning", ()).parse,
+        _nothing,
+        ("spider_beans_next", "cider_beans_next", "spice"),
+        together=together,
+        missing_parts=lacks_spice,
     )
 
 

@@ -18,6 +18,7 @@ from pytest_audiobench.protocols.bioacoustic.published_scorers import (
     TARGETS,
     run_scorer,
     score_from_file_scorer,
+    spider_scorer,
     zero_scorer,
 )
 from pytest_audiobench.protocols.bioacoustic.quantities import Unit, number_scorer
@@ -78,7 +79,7 @@ def bioacoustic(
 
     The scorers are ``bioacoustic`` (the default; ours, by the task's own labels), ``beans-run`` and
     ``beans-score-from-file`` (BEANS-Next's two pipelines) and, for classification and detection, ``beans-zero``
-    (BEANS-Zero's evaluator), kept with their defects; for captions also ``spider``.
+    (BEANS-Zero's evaluator), kept with their defects; for captions also ``beans-spider`` and ``spider``.
 
     ``labels`` is the task's label list, or the name of a file with one label a line or one JSON list; without it each
     sample's choices are. ``synonyms`` are further names that ours understands, each a label and what else it is called:
@@ -126,6 +127,7 @@ def bioacoustic(
     if task in ("classification", "detection"):
         family_scorers.append(zero_scorer(task))
     if task == "captioning":
+        family_scorers.append(spider_scorer())
         family_scorers.extend(scorer for scorer in word_scorers() if scorer.name == "spider")
     stage = free_stage(words, system, max_new_tokens)
     return family_protocol("bioacoustic", (stage,), family_scorers, scorers, _EXPECTS[task])

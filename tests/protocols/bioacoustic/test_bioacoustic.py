@@ -1,5 +1,6 @@
 """How a bioacoustic question is put, and the same answers read by every rule, side by side."""
 
+import json
 import math
 
 import pytest
@@ -11,6 +12,7 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.bioacoustic.default_scorer import lettered_options
 from pytest_audiobench.protocols.bioacoustic.task import (
     QUESTIONS,
     bioacoustic,
@@ -349,3 +351,67 @@ def test_every_scorer_signs_its_task(task):
     for scorer in bioacoustic(task=task).available.values():
         # SPIDEr is that of any captions.
         assert task in scorer.signature or scorer.name == "spider"
+
+
+# --- options by letters
+
+OPTIONS = [
+    ("Which species?\nOptions: a) Galerida theklae, b) Parus major", ["Galerida theklae", "Parus major"]),
+    ("How many? (A) 3 (B) 5 (C) 7 (D) 10. Answer with just the letter.", ["3", "5", "7", "10"]),
+    (
+        "Which? A: a slow trill, rising B: a low drone. C: a hum\nAnswer.",
+        ["a slow trill, rising", "a low drone", "a hum"],
+    ),
+    ("What is it?", []),
+    ("Is it (B) a wren or (C) a tit?", []),
+    ("Which? (A) wren (B) wren", []),
+    ("A: <Audio><AudioHere></Audio>\nB: <Audio><AudioHere></Audio>\nWhich?", []),
+]
+
+
+@pytest.mark.parametrize(("question", "texts"), OPTIONS)
+def test_options_of_a_question_are_those_that_it_letters_from_a_on(question, texts):
+    assert list(lettered_options(question).values()) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "letter"),
+    [
+        ("B", "parsed", "B"),
+        ("Parus major", "parsed", "B"),
+        ("It is the song of Parus major.", "parsed", "B"),
+        ("not Galerida theklae", "unparsed", None),
+        ("Parus major or Galerida theklae", "unparsed", None),
+        ("Corvus corax", "unparsed", None),
+        ("", "empty", None),
+    ],
+)
+def test_an_option_may_be_answered_in_its_own_words(text, status, letter):
+    asked = sample("B", ("A", "B", "C", "D"), question=OPTIONS[0][0])
+    assert bioacoustic().scorers[0].parse(asked, {"answer": Response.of(text)}) == (status, letter)
+
+
+def test_a_truth_with_its_letter_is_the_letter():
+    scorer, asked = bioacoustic().scorers[0], sample("(B) Common chaffinch", ("A", "B", "C", "D"))
+    for text, right in (("B", 1.0), ("A", 0.0)):
+        assert scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text)}))["correct"] == right
+    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is none of the task's labels"):
+        scorer.score(sample("(E) Wren", ("A", "B")), scorer.parse(asked, {"answer": Response.of("A")}))
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        ("A, C", "AC"),
+        ("C and A", "AC"),
+        ("The sounds A and C are present.", "AC"),
+        ("A is present", "A"),
+        ("A gibbon calls: sound B", "B"),
+        ("not A but B", "B"),
+        ("None", ""),
+        ("none of them", ""),
+    ],
+)
+def test_several_letters_are_read_and_an_article_is_none(text, letters):
+    answer = bioacoustic_detection().scorers[0].parse(sample("A", ("A", "B", "C")), {"answer": Response.of(text)})
+    assert answer == ("parsed", json.dumps(list(letters)))
