@@ -120,7 +120,7 @@ def test_several_labels_of_a_classification_are_read_as_a_set(tmp_path):
     (tmp_path / "calls").write_text("song\ncall\nalarm call\n")
     rows = [pair(1, "calls", "song, call", "call and song"), pair(2, "calls", "song", "song, call")]
     item = scored(write(tmp_path / "pairs.jsonl", rows), [f"calls={tmp_path / 'calls'}"])["calls"]
-    assert signature(item).startswith("bioacoustic:detection|v:1|labels:task|answer:set|")
+    assert signature(item).startswith("bioacoustic:detection|v:2|labels:task|answer:set|")
     assert signature(item, "beans-run").startswith("beans-next:run|v:0.1.0|task:classification|")
     assert next(metric.value for metric in item.metrics if metric.name == "set_f1") == pytest.approx((1 + 2 / 3) / 2)
 
