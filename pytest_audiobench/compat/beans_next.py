@@ -191,10 +191,11 @@ def _reading(
     if kind not in ("classification", "detection"):
         return _Reading(family, targets=said)
     declared = declared_task(*names)
-    listed = next((given[id_] for id_ in map(task_id, names) if id_ in given), ()) or declared.labels
-    if listed:
+    named = next((given[id_] for id_ in map(task_id, names) if id_ in given), ())
+    if listed := named or declared.labels:
         several = any(target not in listed for target in targets if target)
-        return _Reading(family, {"labels": list(listed), **_answers(kind, several)})
+        source: dict[str, Any] = {} if named or declared.is_published else {"label_source": TARGETS}
+        return _Reading(family, {"labels": list(listed), **source, **_answers(kind, several)})
     if shape := step_by_shape(said):
         source = {"labels": list(said), "label_source": f"targets-{_SHAPES[shape.name]}"}
         if declared.number:

@@ -25,6 +25,7 @@ from pytest_audiobench.protocols.bioacoustic.pipeline import (
     steps_of_run,
     steps_of_score_from_file,
 )
+from pytest_audiobench.protocols.bioacoustic.published_scorers import TARGETS
 from pytest_audiobench.protocols.bioacoustic.scoring import sample_scores
 from pytest_audiobench.protocols.judged.default_judgings import beans_verdict, points
 from pytest_audiobench.protocols.judged.verdicts import without_thoughts
@@ -52,7 +53,8 @@ class Rules(NamedTuple):
         targets = [_target(row) for row in rows]
         if self.verb != "run":
             return steps_of_score_from_file(self.kind(rows[0]), targets)
-        labels = rows[0].options.get("labels") or rows[0].sample.choices
+        options = rows[0].options
+        labels = () if options.get("label_source") == TARGETS else options.get("labels") or rows[0].sample.choices
         return steps_of_run(self.kind(rows[0]), tuple(labels) if isinstance(labels, (list, tuple)) else (), targets)
 
 

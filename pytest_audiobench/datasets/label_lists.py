@@ -29,6 +29,8 @@ class DeclaredTask(NamedTuple):
     labels: tuple[str, ...] = ()
     number: Mapping[str, str] = MappingProxyType({})
     """Unit and tolerance of a task whose answer is a number."""
+    is_published: bool = True
+    """Whether its labels are a list of the publisher's, rather than what its questions ask for."""
 
 
 def declared_task(*names: str) -> DeclaredTask:
@@ -71,7 +73,7 @@ def _tasks_of(document: Mapping[str, Any]) -> Iterator[tuple[str, DeclaredTask]]
             options = {name: task[name] for name in ("unit", "tolerance") if isinstance(task.get(name), str)}
             yield task["name"], DeclaredTask(number=options)
         elif _is_label_list(choices):
-            yield task["name"], DeclaredTask(tuple(choices))
+            yield task["name"], DeclaredTask(tuple(choices), is_published=False)
 
 
 def label_file(file: Path) -> tuple[str, ...]:

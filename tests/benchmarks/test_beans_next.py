@@ -11,6 +11,7 @@ from pytest_audiobench.datasets.declaration import read_declarations
 from pytest_audiobench.datasets.declared import declared_dataset
 from pytest_audiobench.datasets.places import Places
 from pytest_audiobench.datasets.sample import PLACEHOLDER
+from pytest_audiobench.plugin.declarative import read_declaration
 from pytest_audiobench.protocols.catalogue import family
 from tests.benchmarks.miniatures import EVALS
 
@@ -57,6 +58,25 @@ def test_the_published_prompts_have_the_registry_s_names_and_limits(tasks, regis
             assert prompt["max_new_tokens"] == published["generation_config"]["max_tokens"]
             alone = published["audio_slots"][0].get("metadata_key") == "audio_path"
             assert (prompt.get("clips") == "last") == (alone and "query_only" in name)
+
+
+def test_the_published_rule_has_no_labels_but_those_of_the_targets_for_tasks_without_a_published_list(registry):
+    """BEANS-Next lists labels of BEANS-Zero and BirdSet alone, and calls all but one of these a classification."""
+    assert not {subset["subset"] for _, subset in rows_of(registry)} & registry["beans_zero_labels"].keys()
+    for file in FILES:
+        for declaration in read_declaration(EVALS / f"{file}.audiobench.toml").values():
+            table = declaration.table
+            options = {name: table[name] for name in ("task", "answers", "label_source", "unit") if name in table}
+            offered = family(table["protocol"], **options).available
+            assert (
+                offered["beans-run"].signature.endswith("|labels:targets")
+                or options.get("task") == "open_ended"
+                or ("captioning" in table["protocol"])
+            )
+
+
+def rows_of(registry):
+    return [(name, task[name]) for name, task in registry["eval_task"].items() if name.startswith("beans_next")]
 
 
 def test_recorded_truths_are_among_the_choices_of_their_tasks(tasks, shared):

@@ -140,7 +140,7 @@ def test_tasks_that_are_declared_are_read_by_their_declarations(pairs):
     rescored = rescore(source_of(pairs), ScoringOptions(("bioacoustic", "beans-run")))
     signatures = {item.eval: [scorer.signature for scorer in item.scorers] for item in rescored.items}
     assert signatures["bird-presence"][0].startswith("bioacoustic:classification|v:2|labels:task|")
-    assert signatures["bird-presence"][1] == "beans-next:run|v:0.1.0|task:detection|labels:list"
+    assert signatures["bird-presence"][1] == "beans-next:run|v:0.1.0|task:detection|labels:targets"
     assert signatures["call-type-fixed-vocab"][0].startswith("bioacoustic:detection|v:2|labels:task|")
     assert signatures["f0-mean-seen-taxa"][0].startswith("bioacoustic:number|v:1|unit:Hz|within:10%|")
     assert "|labels:task|" in signatures["zebra-description"][0]

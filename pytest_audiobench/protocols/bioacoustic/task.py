@@ -90,7 +90,7 @@ def bioacoustic(
     ``ordered``; "counts" are how often each species calls. ``answers`` says whether ours reads one label, several or a
     number where the published rules take the task for another. ``label_source`` stands in the signatures, and other
     than "task" says that ``labels`` are not the publisher's list; for "targets" there is none, and ``beans-run`` takes
-    them from what is scored together, as BEANS-Next does then. Raises UsageError for an unknown scorer, task or
+    its own from what is scored together, as BEANS-Next does then. Raises UsageError for an unknown scorer, task or
     placeholder, and for labels and synonyms that cannot be read.
     """
     if task not in PROMPTS:
@@ -120,7 +120,10 @@ def bioacoustic(
     elif own_task in _MEASURED:
         own = list_scorer(own_task, ordered, tolerance)
     else:
-        own = bioacoustic_scorer(own_task, listed, _pairs(synonyms), label_source)
+        # Ours never takes its labels from what is true.
+        own = bioacoustic_scorer(
+            own_task, listed, _pairs(synonyms), "task" if label_source == TARGETS else label_source
+        )
     of_targets = task in _MEASURED or label_source == TARGETS
     run = score_from_file_scorer(kind, "run") if of_targets else run_scorer(task, listed, label_source)
     family_scorers = [own, run, score_from_file_scorer(kind)]
