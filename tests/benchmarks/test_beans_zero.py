@@ -97,7 +97,7 @@ def test_a_published_prompt_says_what_is_published_with_the_task_s_labels_for_th
         )
         .replace("{{ audio_placeholder }}", "")
         .replace("{{ metadata.instruction }}", "What is heard?")
-        .strip()
+        .removesuffix("\n")
         for text in texts
     ]
     assert rendered(prompt, labels) == filled

@@ -29,6 +29,9 @@ PAYLOADS: tuple[Payload, ...] = ("base64_wav", "file_path", "file_url")
 _HEAD = b'{"schema_version":"predictions_v1","requests":['
 _TAIL = b"]}"
 
+_CLOSING, _OPENING = frozenset(".,;:!?)]}"), frozenset("([{")
+"""Signs that a question has directly behind and before the place of a clip."""
+
 
 class Item(NamedTuple):
     """One request of a batch as JSON, in pieces; ``wire_id`` is its ``sample_id`` there."""
@@ -87,12 +90,13 @@ def _body_pieces(items: Sequence[Item]) -> Iterator[bytes]:
 
 
 def _message(message: Message, placeholder: str) -> dict[str, str]:
-    """Parts with a space between two of them, where neither has white space there itself."""
+    """Parts with a space between two of them, where neither has white space or a sign that needs none there itself."""
     content, opening = "", True
     for part in message.parts:
         text = placeholder if isinstance(part, AudioSlot) else part
         # A space that opens the text behind the first clips was never the separator: the server takes one off.
         is_apart = content[-1:].isspace() or (text[:1].isspace() and not (opening and text[0] == " "))
+        is_apart = is_apart or text[:1] in _CLOSING or content[-1:] in _OPENING
         content += f" {text}" if content and text and not is_apart else text
         opening = opening and (isinstance(part, AudioSlot) or not part.strip())
     return {"role": message.role, "content": content}
