@@ -142,6 +142,8 @@ def test_a_sample_with_several_clips_is_sent_whole(stranger, http_model, heard):
         "{} {} {} Which is the loudest?",
         "{}\n{}\n{}\nWhich is the loudest?",
         "A: {} B: {} Query: {} Answer with a letter.",
+        "A: {}\nB: {}\nWhich of them is {}?",
+        "The first ({}), the second ({}), or {}.",
     ],
 )
 def test_a_question_with_places_for_its_clips_is_sent_as_it_was_written(stranger, http_model, heard, question):
