@@ -4,6 +4,7 @@
     python template_server.py --port 8000 --dummy  # answers without a model, to try a client with
 
 It needs Python 3.9 or later and nothing else, so it runs in whatever environment your model needs.
+The launchers in the folders beside it subclass `Model` and call `main`.
 """
 
 import argparse
@@ -35,6 +36,20 @@ class Model:
     model = "owner/my-model"
     revision = "commit or digest of the weights"
     max_batch = 8
+    rate_hz = None  # clips are resampled to it (which needs soxr); None leaves each at its own
+    checkpoint_variable = None  # the environment variable that may name the checkpoint instead of --checkpoint
+    load_status = "ready"
+    posts = ()  # methods that answer the body of a call with an object, each at the path of its name
+    options = argparse.Namespace(max_audio_s=None)  # of the command line
+
+    @classmethod
+    def add_options(cls, parser):
+        """Add options of the model's own to the command line."""
+
+    @classmethod
+    def stub(cls):
+        """What answers instead with --stub."""
+        return Dummy(None if cls is Model else cls)
 
     def load(self):
         """Load the weights, once, before the first answer. Questions that come meanwhile wait."""
@@ -45,16 +60,21 @@ class Model:
 
         A question is a dict:
             messages           [{"role": "system", "user" or "assistant", "content": str}]; PLACEHOLDER marks a clip
-            audio              [(samples, rate_hz)]: floats within [-1, 1], channels averaged, at the clip's own rate
+            audio              [(samples, rate_hz)]: floats within [-1, 1], channels averaged
             generation_config  {"max_tokens": int, "temperature": float, ...}; greedy unless the temperature is above 0
         """
         raise NotImplementedError
 
 
 class Dummy(Model):
-    """Answers with the digest and length of what it was sent."""
+    """Answers with the digest and length of what it was sent; `stands_for` makes it the stub of a model's class."""
 
     name, model, revision, max_batch = "template-server", "dummy", "1", 32
+
+    def __init__(self, stands_for=None):
+        if stands_for is not None:
+            self.name, self.model, self.max_batch = stands_for.name, stands_for.model, stands_for.max_batch
+            self.revision = self.load_status = "stub"
 
     def load(self):
         pass
@@ -64,9 +84,13 @@ class Dummy(Model):
 
     def _one(self, question):
         content = json.dumps(question["messages"], sort_keys=True).encode()
+        digest = hashlib.sha256(content)
+        for samples, _ in question["audio"]:
+            digest.update(array("f", samples).tobytes())
         heard = [f"{len(samples) / rate_hz:.2f} s at {rate_hz} Hz" for samples, rate_hz in question["audio"]]
-        text = f"dummy {hashlib.sha256(content).hexdigest()[:12]}: {', '.join(heard) or 'no audio'}"
-        return text, "stop", {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        text = f"dummy {digest.hexdigest()[:12]}: {', '.join(heard) or 'no audio'}"
+        usage = {"prompt_tokens": len(content), "completion_tokens": len(text.split())}
+        return text, "stop", None if self.load_status == "stub" else usage  # a stub's hearing proves nothing
 
 
 class Refused(Exception):
@@ -149,6 +173,27 @@ def _samples(position, data):
     return [sum(values[i : i + channels]) / channels / 32768 for i in range(0, len(values), channels)], rate_hz
 
 
+def fit_audio(question, model):
+    """The question with its clips cut and resampled as the model takes them, or the exception that this ended in."""
+    if isinstance(question, Exception):
+        return question
+    try:
+        return {**question, "audio": [_clip(samples, rate_hz, model) for samples, rate_hz in question["audio"]]}
+    except Exception as error:
+        return error
+
+
+def _clip(samples, rate_hz, model):
+    if model.options.max_audio_s is not None:
+        samples = samples[: round(model.options.max_audio_s * rate_hz)]
+    if model.rate_hz in (None, rate_hz):
+        return samples, rate_hz
+    import numpy
+    import soxr
+
+    return soxr.resample(numpy.asarray(samples, dtype="float32"), rate_hz, model.rate_hz), model.rate_hz
+
+
 class Server(ThreadingHTTPServer):
     """Connections have threads of their own; the model is asked by one call at a time."""
 
@@ -167,7 +212,7 @@ class Server(ThreadingHTTPServer):
         with self.turn:
             try:
                 self.model.load()
-                self.status = "ready"
+                self.status = self.model.load_status
             except Exception as error:
                 self.status, self.error = "failed", f"{type(error).__name__}: {error}"
                 print(f"the model could not be loaded: {self.error}", file=sys.stderr, flush=True)
@@ -175,10 +220,11 @@ class Server(ThreadingHTTPServer):
             self.loading_s = time.monotonic() - self.started
 
     def info(self):
+        cap_s = self.model.options.max_audio_s
         return {
             "name": self.model.name,
             "model": self.model.model,
-            "model_revision": self.model.revision,
+            "model_revision": self.model.revision + (f", first {cap_s:g} s" if cap_s is not None else ""),
             "audio_payload_types": ["base64_wav"],
             "max_batch_size": self.model.max_batch,
             "supports_batching": self.model.max_batch > 1,
@@ -188,8 +234,15 @@ class Server(ThreadingHTTPServer):
             "last_error": self.error,
         }
 
+    def post(self, path, body):
+        if path == "/predict":
+            return self.predict(body)
+        with self.turn:
+            return getattr(self.model, path[1:])(body)
+
     def predict(self, body):
         questions = questions_of(body, self.model.max_batch)
+        questions = [(sample_id, fit_audio(question, self.model)) for sample_id, question in questions]
         sound = [question for _, question in questions if not isinstance(question, Exception)]
         with self.turn:
             started = time.monotonic()
@@ -269,7 +322,7 @@ class Handler(BaseHTTPRequestHandler):
             self._discard()
             return
         try:
-            self._send(200, self.server.predict(self.rfile.read(self._length())))
+            self._send(200, self.server.post(self.path, self.rfile.read(self._length())))
         except Refused as refused:
             self._send(refused.status, {"detail": str(refused)})
 
@@ -277,7 +330,7 @@ class Handler(BaseHTTPRequestHandler):
         """Raises Refused for a call whose body is not to be read."""
         if not self._may():
             raise Refused(401, "send the header Authorization: Bearer ...")
-        if self.path != "/predict":
+        if self.path not in ("/predict", *(f"/{name}" for name in self.server.model.posts)):
             raise Refused(404, "GET /health, GET /info, POST /predict")
         if self._length() < 0:
             raise Refused(411, "Content-Length is needed")
@@ -315,18 +368,34 @@ class Handler(BaseHTTPRequestHandler):
         """Say nothing: a line for every call would fill a batch system's log."""
 
 
-def main():
+def main(model_class=Model):
+    """Serve the model, or with --stub one that answers without it, until SIGTERM."""
+    variable = model_class.checkpoint_variable
     parser = argparse.ArgumentParser(description="A predictions_v1 server.")
     parser.add_argument("--host", default="127.0.0.1", help="other machines need a token: set SERVER_TOKEN")
     parser.add_argument("--port", type=int, default=8000, help="0 takes a free one")
     parser.add_argument("--max-body-mb", type=int, default=64)
     parser.add_argument("--stop-s", type=float, default=60, help="longest wait for the calls in hand at SIGTERM")
-    parser.add_argument("--dummy", action="store_true", help="answer without a model")
+    parser.add_argument("--dummy", "--stub", dest="stub", action="store_true", help="answer without a model")
+    parser.add_argument("--max-batch", type=int, help="most questions in one call")
+    parser.add_argument("--max-audio-s", type=float, help="cut longer clips; part of the revision that /info tells")
+    if variable is not None:
+        where = "a folder, or a name that the model's own code fetches"
+        parser.add_argument("--checkpoint", default=os.environ.get(variable), help=f"{where}; or set {variable}")
+    model_class.add_options(parser)
     args = parser.parse_args()
     token = os.environ.get("SERVER_TOKEN") or None
     if token is None and args.host not in ("127.0.0.1", "localhost"):
         parser.error("set SERVER_TOKEN before listening for other machines")
-    model = Dummy() if args.dummy else Model()
+    if variable is not None and not (args.stub or args.checkpoint):
+        parser.error(f"name the weights by --checkpoint or {variable}, or try --stub")
+    if any(limit is not None and limit <= 0 for limit in (args.max_batch, args.max_audio_s)):
+        parser.error("--max-batch and --max-audio-s must be above 0")
+    model = model_class.stub() if args.stub else model_class()
+    model.options, model.max_batch = args, args.max_batch or model.max_batch
+    if variable is not None and args.checkpoint:
+        is_here = os.path.exists(args.checkpoint)
+        model.model = os.path.basename(os.path.abspath(args.checkpoint)) if is_here else args.checkpoint
     server = Server((args.host, args.port), model, token, args.max_body_mb << 20)
     # shutdown() waits for the loop that this signal interrupts, so it needs a thread of its own.
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=server.shutdown).start())

@@ -92,6 +92,7 @@ def _section(file: Path) -> str:
         ("data", f"`--ab-data={data.root}=FOLDER`, with {_files(data)}"),
         *((key, _values(values)) for key, values in data.parameters.items()),
         ("tasks", ", ".join(f"`{task}`" for task in tasks if task)),
+        ("suites", ", ".join(f"`-k {suite}`" for suite in data.suites)),
         ("answers withheld", ", ".join(f"`{value}`" for values in data.withheld.values() for value in values)),
         ("evals", str(sum(len(each.ids()) for each in every))),
         ("protocol", ", ".join(dict.fromkeys(f"`{protocol_name(table)}`" for table, _ in tasks.values()))),

@@ -28,9 +28,11 @@ def add_reports(parser: argparse.ArgumentParser, text: str = "where runs lie tha
     parser.add_argument("--reports", metavar="FOLDER", type=Path, default=Path("reports"), help=text)
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: argparse.ArgumentParser, further: tuple[str, ...] = ()) -> None:
     """In which form the numbers are printed."""
-    parser.add_argument("--format", choices=FORMATS, default="table", help="how to print it (default table)")
+    parser.add_argument(
+        "--format", choices=(*FORMATS, *further), default="table", help="how to print it (default table)"
+    )
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:

@@ -107,6 +107,9 @@ def _section(suite: str, table: Mapping[str, Any], data: Declaration, where: Pla
     yield "access", _access(data)
     yield "fetch", _fetched_from(suite, data)
     yield "cases", _cases(data)
+    yield "suites", ", ".join(data.suites)
+    yield "rows", _numbers(data, data.data.count, "{:,.0f}")
+    yield "clips", _numbers(data, data.sample.first_seconds, "the first {:g} s")
     yield "note", data.note
     yield from _asking(table, data)
     yield from _presence(table, data, where)
@@ -141,6 +144,12 @@ def _cases(data: Declaration) -> str:
     return "; ".join([*grid, *([f"answers withheld of {', '.join(withheld)}"] if withheld else [])])
 
 
+def _numbers(data: Declaration, written: float | str | None, form: str) -> str:
+    """What a number of a declaration is of each case."""
+    numbers = [("-".join(case.values()), data.number(written, case)) for case in data.cases({})]
+    return "; ".join(f"{name} {form.format(number)}".strip() for name, number in numbers if number is not None)
+
+
 def _asking(table: Mapping[str, Any], data: Declaration) -> Iterator[tuple[str, str]]:
     """How one task is asked, and what is measured."""
     from pytest_audiobench.metrics.registry import metric_kind
@@ -154,10 +163,7 @@ def _asking(table: Mapping[str, Any], data: Declaration) -> Iterator[tuple[str, 
     published = dict.fromkeys(row.scorer for row in data.published if row.scorer)
     yield "scorer", f"{headline.name}" + (f"; of its publishers: {', '.join(published)}" if published else "")
     for name, prompt in data.prompts.items():
-        yield (
-            f"prompt {name}",
-            f"--ab-prompt={name}: {prompt.get('prompt', '')!r} ({prompt.get('source', 'no source')})",
-        )
+        yield "prompt", f"--ab-prompt={name}: {prompt.get('prompt', '')!r} ({prompt.get('source', 'no source')})"
     yield "proven", f"no: {data.unproven}" if data.unproven else "yes: published rows, cases of their code, a miniature"
 
 
@@ -166,8 +172,13 @@ def _protocol_of(table: Mapping[str, Any]) -> Protocol:
     from pytest_audiobench.protocols.catalogue import options_of, protocol
 
     name, scorers = protocol_name(table), table.get("scorers") or ()
-    options = {key: value for key, value in table.items() if key in options_of(name) and key != "task"}
-    asked = protocol(name, **options)
+    # A file's own "task" is its tables, and that of a protocol a text.
+    options = {key: value for key, value in table.items() if key in options_of(name)}
+    asked = protocol(name, **{key: value for key, value in options.items() if key != "task" or isinstance(value, str)})
+    if judges := table.get("judge"):
+        from pytest_audiobench.protocols.judged.task import judged
+
+        asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
     named = [scorers] if isinstance(scorers, str) else list(scorers)
     return asked.with_scorers(*named) if named else asked
 

@@ -128,6 +128,8 @@ class Rows(Record, kw_only=True, frozen=True):
     """The columns of texts that are lists, each with what stands between the parts, or ``python``."""
     flags: dict[str, Annotated[tuple[Text, ...], Meta(min_length=1)]] = msgspec.field(default_factory=dict)
     """Columns of the names, among those given, of the columns that have a 1 and not a 0."""
+    parts: dict[str, Text] = msgspec.field(default_factory=dict)
+    """By column, a regular expression for its whole text, of which the named groups are further columns."""
     line: Text | None = None
     """A regular expression of which the named groups are the columns of a text file's line."""
     skip: Text | None = None
@@ -737,15 +739,15 @@ def _check_vocabularies(declared: Declaration, place: str, mistakes: Mistakes) -
 
 
 def _check_lines(rows: Rows, place: str, mistakes: Mistakes) -> None:
-    """Adds what is wrong with how the lines of a text are read."""
-    for key, pattern in (("line", rows.line), ("skip", rows.skip)):
+    """Adds what is wrong with how the lines of a text are read, and with the patterns of columns."""
+    for key, pattern in (("line", rows.line), ("skip", rows.skip), *rows.parts.items()):
         try:
             groups = re.compile(pattern or "").groupindex
         except re.error as error:
             mistakes.add(f"{place}, {key}: {pattern!r} is no pattern: {error}")
         else:
-            if pattern and key == "line" and not groups:
-                mistakes.add(f"{place}, line: {pattern!r} has no named group, (?P<name>…), which would be a column")
+            if pattern and key != "skip" and not groups:
+                mistakes.add(f"{place}, {key}: {pattern!r} has no named group, (?P<name>…), which would be a column")
     if rows.skip is not None and rows.line is None:
         mistakes.add(f"{place}, skip is of lines that [data], line, reads; add that, or leave it out")
     if rows.line is not None and rows.table is not None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from inspect import Parameter, Signature
 from itertools import chain
@@ -29,14 +31,15 @@ from pytest_audiobench.datasets.row_readers import (
     entries,
     joined_tables,
     joined_text,
+    joined_texts,
     unfolded,
     value_of,
     wanted_values,
 )
-from pytest_audiobench.datasets.sample import UNLISTED, Field, Sample, listed_letter
+from pytest_audiobench.datasets.sample import UNLISTED, Field, Sample, listed_letter, with_last_clip
 from pytest_audiobench.datasets.spool import spooled
 from pytest_audiobench.datasets.table_rows import texts as lines_of_text
-from pytest_audiobench.datasets.transforms import Hole, Template, filled, template
+from pytest_audiobench.datasets.transforms import Hole, Template, filled, filled_list, template
 from pytest_audiobench.errors import DataNotFound, UsageError
 from pytest_audiobench.identity import digest
 from pytest_audiobench.io.mistakes import Mistakes
@@ -101,6 +104,15 @@ def declared_dataset(declared: Declaration, given: Mapping[str, str]) -> Dataset
         published=_published(declared, chosen, cases),
         submission=submission,
     )
+
+
+def with_last_clips(dataset: Dataset) -> Dataset:
+    """The same questions with the last clip of each alone, as a prompt with ``clips = "last"`` asks."""
+
+    def read(places: Places) -> Sequence[Sample]:
+        return spooled(map(with_last_clip, dataset.read(places)))
+
+    return replace(dataset, read=read)
 
 
 def _published(
@@ -290,9 +302,15 @@ def _parquet_samples(
     holes |= {hole.column: False for other in others for hole in other.on.holes}
     if data.key:
         holes[data.key] = False
-    texts_of_json = {name: head for name in holes if (head := name.partition(".")[0]) in data.json}
+    texts_of_json = {
+        name: path[0]
+        for name in holes
+        if (path := name.split("."))[0] in data.json or (len(path) > 1 and path[1].isdecimal())
+    }
     columns = {texts_of_json.get(name, name) for name, may_lack in holes.items() if not may_lack or name in present}
-    columns = columns.union(texts_of_json.values(), *data.flags.values()) - {KEY, *data.flags}
+    parts = {name for pattern in data.parts.values() for name in re.compile(pattern).groupindex}
+    columns = columns.union(texts_of_json.values(), *data.flags.values(), data.parts)
+    columns -= {KEY, *data.flags, *parts}
 
     number_of = row_numbers(files) if KEY in holes and not data.key else None
 
@@ -305,7 +323,7 @@ def _parquet_samples(
             raise entry.wrong("has no answer")
         return made
 
-    audio = dict.fromkeys(make.audio_columns, data.rate)
+    audio = dict.fromkeys((column for column in make.audio_columns if column not in parts), data.rate)
     samples: Sequence[Sample] = ParquetSamples(files, columns, sample, where, audio)
     if samples:
         _check_count(declared, case, len(samples), root.folder / pattern)
@@ -346,7 +364,8 @@ class _Maker:
         transforms = declared.transforms
 
         def templates(written: str | Sequence[str] | None) -> list[Template]:
-            return [template(filled(text, case, transforms), transforms) for text in texts(written)]
+            filled_texts = (one for text in texts(written) for one in filled_list(text, case, transforms))
+            return [template(text, transforms) for text in filled_texts]
 
         def one(written: str | None) -> Template | None:
             return next(iter(templates(written)), None)
@@ -494,9 +513,10 @@ def _number(written: Template, unit: str, entry: Entry, choices: Sequence[str]) 
 
 
 def _listed(templates: Sequence[Template], entry: Entry, choices: Sequence[str]) -> tuple[str, ...]:
-    """The texts of several templates; one that is a column alone may hold a list of them, or none."""
+    """The texts of several templates; one that has one column may hold a list of them, and one alone none."""
     values = [
-        value_of(one.holes[0], entry, choices) if one.is_hole else joined_text(one, entry, choices) for one in templates
+        value_of(one.holes[0], entry, choices) if one.is_hole else joined_texts(one, entry, choices)
+        for one in templates
     ]
     return tuple(
         text for value in values if value is not None for text in (value if isinstance(value, tuple) else (str(value),))

@@ -81,7 +81,7 @@ class Entry:
 
     def text(self, field: str) -> str:
         """The field's text without outer white space; the sole text of a list of one."""
-        value = self._values.get(field)
+        value = self.raw(field)
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if not isinstance(value, str):
@@ -141,6 +141,12 @@ class Entry:
                 chosen.append(name)
         self._values = {**self._values, column: chosen or None}
 
+    def capture(self, column: str, pattern: str) -> None:
+        """Make columns of the named groups of ``pattern`` in the text of ``column``."""
+        if (match := re.fullmatch(pattern, self.text(column))) is None:
+            raise self.wrong(f"has {self.text(column)[:200]!r} in {column!r}, which {pattern!r} does not match")
+        self._values = {**self._values, **match.groupdict()}
+
     def merge(self, others: Sequence[Entry]) -> None:
         """Take ``others`` for this one too: a field in which they differ has the list of what all of them have."""
         together = (self, *others)
@@ -151,20 +157,29 @@ class Entry:
                 self._values = {**self._values, name: values}
 
     def raw(self, field: str) -> Any:
-        """What the file has in the field."""
-        return self._values.get(field)
+        """What the file has in the field; ``messages.0.content`` is a member of the first object of a list."""
+        head, *path = field.split(".")
+        if field in self._values or not path or not path[0].isdecimal():
+            return self._values.get(field)
+        value = self._values.get(head)
+        for step in path:
+            if isinstance(value, list) and step.isdecimal():
+                value = value[int(step)] if int(step) < len(value) else None
+            else:
+                value = value.get(step) if isinstance(value, Mapping) else None
+        return value
 
     def has(self, field: str) -> bool:
         """Whether there is something in the field; an empty cell of a table is nothing."""
-        return self._values.get(field) not in (None, "")
+        return self.raw(field) not in (None, "")
 
     def has_name(self, field: str) -> bool:
         """Whether there is such a field, with something in it or not."""
-        return field in self._values
+        return field in self._values or self.raw(field) is not None
 
     def field(self, field: str) -> Field | tuple[str, ...]:
         """What is in the field: a text without outer white space, the texts of a list, or another plain value."""
-        value = self._values.get(field)
+        value = self.raw(field)
         if isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value)):
             return value
         return self.texts(field) if isinstance(value, list) and len(value) > 1 else self.text(field)

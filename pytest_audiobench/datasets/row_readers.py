@@ -95,6 +95,8 @@ def unfolded(
         entry.split(column, separator)
     for column, names in rows.flags.items():
         entry.gather(column, names)
+    for column, pattern in rows.parts.items():
+        entry.capture(column, pattern)
     if rows.key and entry.has(rows.key):
         key = entry.text(rows.key)
     if key is not None:
@@ -277,8 +279,18 @@ def joined_text(written: Template, entry: Entry, choices: Sequence[str]) -> str:
     return joined.strip()
 
 
+def joined_texts(written: Template, entry: Entry, choices: Sequence[str]) -> str | tuple[str, ...]:
+    """:func:`joined_text`, or where its one column holds a list, the text of each: ``test/{audio_paths}``."""
+    value = value_of(written.holes[0], entry, choices) if len(written.holes) == 1 else None
+    if not isinstance(value, tuple):
+        return joined_text(written, entry, choices)
+    return tuple(f"{written.literals[0]}{text}{written.literals[1]}".strip() for text in value)
+
+
 def value_of(hole: Hole, entry: Entry, choices: Sequence[str]) -> Field | tuple[str, ...]:
     """What a row has for a hole, after its transforms."""
+    if hole.optional and entry.raw(hole.column) == []:
+        return None
     if not entry.has(hole.column):
         if hole.optional:
             return None

@@ -6,7 +6,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from pytest_audiobench.audio.clip import Clip
@@ -14,6 +14,8 @@ from pytest_audiobench.errors import UsageError
 from pytest_audiobench.identity import seed
 
 Field: TypeAlias = str | int | float | bool | None
+PLACEHOLDER = "<Audio><AudioHere></Audio>"
+"""Marks a clip's place within a question, and within a message of predictions_v1."""
 LETTERS = string.ascii_uppercase
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _MARK = re.compile(r"[*`~_$]")
@@ -51,6 +53,13 @@ class Sample:
     def truths(self) -> tuple[str, ...]:
         """All references, where there is one only that one."""
         return self.references or (self.reference,)
+
+
+def with_last_clip(sample: Sample) -> Sample:
+    """The sample with its last clip alone; in the question "[audio]" stands in the others' places."""
+    before, mark, behind = sample.question.rpartition(PLACEHOLDER)
+    question = before.replace(PLACEHOLDER, "[audio]") + mark + behind
+    return replace(sample, clips=sample.clips[-1:], question=question)
 
 
 UNLISTED = "none of its choices is its answer, and whatever is said is wrong"

@@ -138,12 +138,20 @@ def template(text: str, transforms: Mapping[str, Transform] = TRANSFORMS) -> Tem
 
 def filled(text: str, parameters: Mapping[str, str], transforms: Mapping[str, Transform] = TRANSFORMS) -> str:
     """``text`` with its parameters in place, through the transforms that they name: ``data/{track|capitalize}``."""
+    return _PARAMETER.sub(lambda match: str(_value(match, parameters, transforms)), text)
 
-    def value(match: re.Match[str]) -> str:
-        names = match[2].split("|")[1:]
-        if match[1] not in parameters or not all(name in transforms for name in names):
-            return match[0]
-        hole = Hole(match[1], False, match[2], tuple(transforms[name] for name in names))
-        return str(hole.apply(parameters[match[1]], ()))
 
-    return _PARAMETER.sub(value, text)
+def filled_list(text: str, parameters: Mapping[str, str], transforms: Mapping[str, Transform]) -> Sequence[str]:
+    """``text`` with its parameters in place; the texts of a list where it is a parameter whose word is one."""
+    value = _value(whole, parameters, transforms) if (whole := _PARAMETER.fullmatch(text)) else None
+    return value if isinstance(value, tuple) else (filled(text, parameters, transforms),)
+
+
+def _value(
+    match: re.Match[str], parameters: Mapping[str, str], transforms: Mapping[str, Transform]
+) -> str | tuple[str, ...] | None:
+    names = match[2].split("|")[1:]
+    if match[1] not in parameters or not all(name in transforms for name in names):
+        return match[0]
+    hole = Hole(match[1], False, match[2], tuple(transforms[name] for name in names))
+    return hole.apply(parameters[match[1]], ())

@@ -180,6 +180,8 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
         from pytest_audiobench.protocols.prompt_variants import with_other_prompts
 
         protocol = with_other_prompts(protocol, context.prompts)
+    if context.judges and not protocol.judgings:
+        protocol = _with_named_judgings(protocol, context.scorers)
     protocol = with_named_scorers(protocol, context.scorers)
     cautions: Sequence[str] = ()
     if protocol.judgings or any(stage.role != "subject" for stage in protocol.stages):
@@ -187,6 +189,15 @@ def _configured_protocol(protocol: Protocol, context: RunContext) -> tuple[Proto
 
         protocol, cautions = with_judges(with_rewriters(protocol, context.judges), context.judges)
     return protocol, cautions
+
+
+def _with_named_judgings(protocol: Protocol, names: Sequence[str]) -> Protocol:
+    """``protocol``, of which judges can be asked, where a scorer of their verdicts is named that it has not itself."""
+    from pytest_audiobench.protocols.judged.task import judged, shipped
+
+    of_judges = {scorer.name for judging in shipped() for scorer in judging.scorers}
+    wanted = of_judges.intersection(names) and not of_judges & protocol.available.keys()
+    return judged(protocol) if wanted else protocol
 
 
 def with_named_scorers(protocol: Protocol, names: Sequence[str]) -> Protocol:

@@ -55,7 +55,7 @@ def with_judges(protocol: Protocol, judges: Mapping[str, ModelHandle]) -> Judged
                 f"{judging.name} can be put to none of this run's judges ({', '.join(judges)}): name another"
             )
     answer = protocol.answering.name
-    stages = tuple(_stage(judging, alias, answer) for judging, alias in pairs)
+    stages = tuple(judging_stage(judging, alias, answer) for judging, alias in pairs)
     aliases = {judging.name: [alias for other, alias in pairs if other is judging] for judging in judgings}
     scorers = tuple(bound for scorer in protocol.scorers for bound in _scorers_by_judge(scorer, aliases, judges))
     scorers += tuple(_agreements(protocol.scorers, scorers))
@@ -115,7 +115,9 @@ def check_judge(handle: ModelHandle) -> None:
         )
 
 
-def _stage(judging: Judging, alias: str, answer: str) -> Stage:
+def judging_stage(judging: Judging, alias: str, answer: str) -> Stage:
+    """The stage that asks the judge ``alias`` about what the stage ``answer`` was answered."""
+
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
         return judging.prompt(sample, earlier[answer].text)
 

@@ -61,7 +61,7 @@ class HubDataset:
 
         url = hf_hub_url(self._repo, path, repo_type=self.kind, revision=commit, endpoint=self._api.endpoint)
         # Its client sends the token to no other host, where the file itself often lies.
-        sent = {**build_hf_headers(library_name="pytest-audiobench"), **headers}
+        sent = {**build_hf_headers(library_name="pytest-audiobench", token=self._api.token), **headers}
         # Its client would wait for ever.
         stream = get_session().stream("GET", url, headers=sent, timeout=TIMEOUT_S)
         with judged(where, self.page, commit), stream as response:

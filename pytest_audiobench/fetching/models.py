@@ -14,6 +14,7 @@ from pytest_audiobench.fetching.hub import HubDataset, judged
 from pytest_audiobench.fetching.progress import size_text
 from pytest_audiobench.models.hf.checkpoint import CODE, NEEDED
 from pytest_audiobench.models.hf.options import split_target
+from pytest_audiobench.models.remote.api_keys import hub_token
 from pytest_audiobench.models.spec import parse_spec
 
 KIND = "hf:"
@@ -68,7 +69,7 @@ def _fetch(name: str, revision: str | None, patterns: list[str], say: Callable[[
     def snapshot() -> None:
         with judged(f"the model {name}", place.page, revision):
             # By the revision that was asked for, so that the cache knows its name when it is read offline.
-            snapshot_download(name, revision=revision, allow_patterns=patterns)
+            snapshot_download(name, revision=revision, allow_patterns=patterns, token=hub_token())
 
     tried(snapshot)
     say(f"{name}: fetched; --ab-model={KIND}{name} runs offline from now on")

@@ -27,14 +27,16 @@ SOMETHING_ELSE = "something else"
 """Offered beside the name of a sound, to listeners that choose among texts: that it is not heard."""
 
 
-def choice_text(choices: Sequence[str], position: int) -> str:
+def choice_text(choices: Sequence[str], position: int, task: str = "choice") -> str:
     """The text of the choice at ``position``, as a listener that is no language model gives it.
 
     The letter of its place, beyond Z its text; of a sound and :data:`SOMETHING_ELSE` yes or no, since no options are
-    listed in such a question.
+    listed in such a question. Where the task is "open" it is the text, since nothing has a letter there.
     """
     if SOMETHING_ELSE in choices:
         return "no" if choices[position] == SOMETHING_ELSE else "yes"
+    if task == "open":
+        return choices[position]
     return ascii_uppercase[position] if position < len(ascii_uppercase) else choices[position]
 
 

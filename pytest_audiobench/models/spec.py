@@ -22,6 +22,7 @@ _ALIAS = re.compile(r"[A-Za-z0-9._-]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _VALUE = r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|(?!["'])[^,]*)"""
 _PRESET = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<name>[A-Za-z0-9_]+)(?P<options>,.*)?", re.DOTALL)
+_URL = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<url>(?i:https?)://[^,]*)(?P<options>,.*)?", re.DOTALL)
 _OPTION = re.compile(rf",(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>{_VALUE})")
 _OPTIONS = re.compile(rf"(?:,[A-Za-z_][A-Za-z0-9_]*={_VALUE})*")
 _UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>base_url|serve|url_file)=)""")
@@ -53,7 +54,8 @@ def parse_spec(text: str) -> ModelSpec:
     Only trailing segments of the form ``,identifier=value`` are options, so a path may hold commas and
     equals signs. A value with commas stands in quotes, ``"…"`` or ``'…'``, in which that quote itself is written
     twice. Without an alias, the target's last path component stands for one. A preset's name stands for its spec, under
-    that alias, with further options or without.
+    that alias, with further options or without; a server's URL alone for a server of predictions_v1, or of
+    judge_scores_v1 where it ends with ``/judge``.
 
     Raises UsageError when the text has not the form.
     """
@@ -79,7 +81,11 @@ def presets() -> Mapping[str, Mapping[str, str]]:
 
 
 def _written_out(text: str) -> str:
-    """A preset's spec in place of its name; any other text as it is."""
+    """The spec in place of a preset's name or of a server's URL; any other text as it is."""
+    if server := _URL.fullmatch(text):
+        url, alias = server["url"].rstrip("/"), f"{server['alias']}=" if server["alias"] else ""
+        kind = "judge-scores" if url.endswith("/judge") else "http"
+        return f"{alias}{kind}:{url.removesuffix('/predict')}{server['options'] or ''}"
     match = _PRESET.fullmatch(text)
     if match is None or match["name"] not in presets():
         return text

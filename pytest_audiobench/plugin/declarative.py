@@ -35,6 +35,7 @@ _KEYS = {
     "protocol": _TEXT,
     "scorers": f"{_TEXT} or {_TEXTS}",
     "judge": f"{_TEXT} or {_TEXTS}",
+    "rubric": _TEXT,
     "perturbations": _TEXTS,
     "cluster": _TEXT,
     "groups": _TEXTS,
@@ -46,7 +47,7 @@ _TABLES = (
     *("source", "fetch", "data", "sample", "layout", "submission", "parameters", "vocabulary"),
     *("prompts", "published", "unproven", "note", "suites"),
 )
-_SOURCE = "source"
+_SOURCE, _CLIPS, _LAST = "source", "clips", "last"
 _PYTEST = frozenset({"audiobench", "filterwarnings", "parametrize", "skip", "skipif", "usefixtures", "xfail"})
 """Markers that mean something, and can be no words to select by."""
 _WORDS: pytest.StashKey[set[str]] = pytest.StashKey()
@@ -161,7 +162,7 @@ class DeclarativeFile(pytest.Module):
         return self._task(name).table.get("manifest")
 
     def _dataset(self, name: str, case: Mapping[str, str]) -> Dataset | str:
-        return _dataset(self._task(name), case)
+        return _dataset(self._task(name), case, self._prompt())
 
     def _protocol(self, name: str) -> Protocol | None:
         scorers: str | Sequence[str] | None = self._task(name).table.get("scorers")
@@ -211,7 +212,7 @@ def _test(
         if task.data is not None and _is_absent(task.data, case, places()):
             # It is skipped, whatever its scorers lack on this machine.
             table = {key: value for key, value in table.items() if key not in ("scorers", "judge")}
-        evaluate(_dataset(task, case), _asked(table), scorers=table.get("scorers"))
+        evaluate(_dataset(task, case, prompt()), _asked(table), scorers=table.get("scorers"))
 
     if list(cases) == [{}]:
 
@@ -235,7 +236,8 @@ def _asked(table: Mapping[str, Any]) -> Protocol:
     if judges := table.get("judge"):
         from pytest_audiobench.protocols.judged.task import judged
 
-        asked = judged(asked, *([judges] if isinstance(judges, str) else judges))
+        rubric = {"rubric": table["rubric"]} if "rubric" in table else {}
+        asked = judged(asked, *([judges] if isinstance(judges, str) else judges), **rubric)
     return asked
 
 
@@ -255,19 +257,21 @@ def _is_absent(declared: Declaration, case: Mapping[str, str], places: Places) -
 def _in_prompt(table: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """``table`` with the options of its published prompt ``name``; as it is for "", and where it has no such prompt."""
     prompt = table.get("prompts", {}).get(name, {})
-    return {**table, **{key: value for key, value in prompt.items() if key != _SOURCE}}
+    return {**table, **{key: value for key, value in prompt.items() if key not in (_SOURCE, _CLIPS)}}
 
 
-def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
+def _dataset(task: DeclaredTask, case: Mapping[str, str], prompt: str) -> Dataset | str:
     from pytest_audiobench.datasets.catalogue import dataset, perturbations
     from pytest_audiobench.datasets.dataset import perturb
-    from pytest_audiobench.datasets.declared import declared_dataset
+    from pytest_audiobench.datasets.declared import declared_dataset, with_last_clips
     from pytest_audiobench.datasets.manifest import manifest
 
     table, given = task.table, dict(case)
     perturbation = given.pop("perturbation", None)
     if task.data is not None:
         data = declared_dataset(task.data, given)
+        if table.get("prompts", {}).get(prompt, {}).get(_CLIPS) == _LAST:
+            data = with_last_clips(data)
     elif "dataset" in table:
         data = dataset(table["dataset"])
     else:
@@ -279,8 +283,9 @@ def _dataset(task: DeclaredTask, case: Mapping[str, str]) -> Dataset | str:
 
 def _protocol(table: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """The family's name and its options: every key that is not the file's own."""
-    options = {key: value for key, value in table.items() if key not in _KEYS and key not in _TABLES}
-    return table.get("protocol", _DEFAULT_PROTOCOL), options
+    name = table.get("protocol", _DEFAULT_PROTOCOL)
+    own = {*_KEYS, *_TABLES} - ({"rubric"} if name == "judged" else set())
+    return name, {key: value for key, value in table.items() if key not in own}
 
 
 def read_declaration(path: Path, config: pytest.Config | None = None) -> dict[str, DeclaredTask]:
@@ -358,7 +363,9 @@ def _check_prompts(
     protocol = table.get("protocol", _DEFAULT_PROTOCOL)
     for name, prompt in prompts.items() if protocol in FAMILIES else ():
         where = f"{place}, [prompts.{name}]"
-        mistakes.check_keys(where, prompt, [*options_of(protocol), _SOURCE])
+        mistakes.check_keys(where, prompt, [*options_of(protocol), _SOURCE, _CLIPS])
+        if prompt.get(_CLIPS, _LAST) != _LAST:
+            mistakes.add(f"{where}: clips must be {_LAST!r}, not {prompt[_CLIPS]!r}; without it all are played")
         if not isinstance(prompt.get(_SOURCE), str):
             mistakes.add(f"{where} has no {_SOURCE!r}; write where it was read")
         for key in filter(prompt.__contains__, options_of(protocol)):

@@ -60,6 +60,7 @@ def read_run_file(path: Path, others: Mapping[str, str]) -> RunFile:
     Raises UsageError for a file that cannot be read, and for all that is wrong in it at once.
     """
     table, mistakes = _table(path), Mistakes()
+    others = {key: kind for key, kind in others.items() if key not in _OWN}
     where = path.name
     likely = mistakes.check_keys(where, table, (*_OWN, *others))
     options: dict[str, str | list[str]] = {}

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 import pytest
 
 from pytest_audiobench.evaluation.answer_store import message
+from pytest_audiobench.models.spec import parse_specs
 from pytest_audiobench.plugin.controller import Controller
 from pytest_audiobench.plugin.options import read_options
 from pytest_audiobench.plugin.stash import RUN_FILE
@@ -38,6 +39,7 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         *config.stash.get(RUN_FILE, [])[1:],
         *_other_scorers(records, config),
         *([] if _typed("scorer", config) else _idle_scorers(records, config)),
+        *([] if _typed("judge", config) else _idle_judges(records, config)),
         *([] if _typed("data", config) else _idle_folders(controller, config)),
     ]
 
@@ -50,6 +52,7 @@ def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: py
         *_hidden_failures(controller, records),
         *_unmeasured_selections(controller),
         *(_idle_scorers(records, config) if _typed("scorer", config) else ()),
+        *(_idle_judges(records, config) if _typed("judge", config) else ()),
         *(_idle_folders(controller, config) if _typed("data", config) else ()),
         *_required(controller, records, config),
     ]
@@ -100,6 +103,16 @@ def _idle_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Itera
     for name in read_options(config).scorers:
         if name != ALL and name not in used:
             yield f"--ab-scorer={name} scored nothing: no eval that was measured has that scorer"
+
+
+def _idle_judges(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+    used = {alias for record in records for alias in record.judges}
+    for spec in parse_specs(read_options(config).judges):
+        if spec.alias not in used and any(record.scorers for record in records):
+            yield (
+                f"the judge {spec.alias} (--ab-judge) was asked nothing: no eval that was measured has a scorer of its "
+                "verdicts; name one, such as --ab-scorer=yes-no"
+            )
 
 
 def _idle_folders(controller: Controller, config: pytest.Config) -> Iterator[str]:

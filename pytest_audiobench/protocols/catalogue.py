@@ -16,7 +16,11 @@ from pytest_audiobench.protocols.protocol import Protocol, with_recorded_options
 OWN_FAMILIES: Mapping[str, str] = {
     "bioacoustic": "One label of animal sounds",
     "bioacoustic_captioning": "A sentence about animal sounds",
+    "bioacoustic_counts": "How often each species calls",
     "bioacoustic_detection": "All labels of animal sounds that apply",
+    "bioacoustic_list": "The species that can be heard",
+    "bioacoustic_number": "A frequency, a level or a count of animal sounds",
+    "bioacoustic_open_ended": "What animal is heard, in the answer's own words",
     "captioning": "What is heard, in a sentence",
     "classification": "One label of the task's list, in words",
     "conditioned_choice": "One option of a list, with the model's own reasoning put back",
@@ -50,7 +54,11 @@ _REGISTERED: dict[str, Callable[..., Protocol]] = {}
 
 _MODULES: Mapping[str, str] = {
     "bioacoustic_captioning": "bioacoustic.task",
+    "bioacoustic_counts": "bioacoustic.task",
     "bioacoustic_detection": "bioacoustic.task",
+    "bioacoustic_list": "bioacoustic.task",
+    "bioacoustic_number": "bioacoustic.task",
+    "bioacoustic_open_ended": "bioacoustic.task",
     "conditioned_choice": "reasoned_choice.task",
     "hallucination": "transcription.non_speech",
     "tagging": "classification.tagging",

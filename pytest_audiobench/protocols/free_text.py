@@ -8,8 +8,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Literal
 
-from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.datasets.sample import PLACEHOLDER, Sample
+from pytest_audiobench.errors import SampleError, UsageError
 from pytest_audiobench.models.messages import AudioSlot, Message, Response, Settings
 from pytest_audiobench.protocols.answer_failures import Expects
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Protocol, Scorer, Stage
@@ -23,14 +23,31 @@ def free_stage(
     max_new_tokens: int,
     task: Literal["choice", "transcription", "events", "open"] = "open",
 ) -> Stage:
-    """One request: the sample's clips, and behind them what ``words`` makes of the sample, if that is anything."""
+    """One request: what ``words`` makes of the sample, with its clips where that has places for them, else before."""
 
     def render(sample: Sample, earlier: Earlier) -> tuple[Message, ...]:
-        text = words(sample)
-        user = Message("user", (*map(AudioSlot, range(len(sample.clips))), *([text] if text else [])))
+        user = Message("user", with_slots(words(sample), len(sample.clips)))
         return (user,) if system is None else (Message("system", (system,)), user)
 
     return Stage("answer", render, task=task, settings=Settings(max_new_tokens=max_new_tokens))
+
+
+def with_slots(text: str, clips: int) -> tuple[str | AudioSlot, ...]:
+    """``text`` with the clips where its placeholders stand, else behind all clips.
+
+    A space behind a placeholder that opens the text only sets it apart. Raises SampleError where there are
+    placeholders, but not one for each clip.
+    """
+    first, *others = text.split(PLACEHOLDER)
+    if not others:
+        return (*map(AudioSlot, range(clips)), *([text] if text else []))
+    if len(others) != clips:
+        raise SampleError(f"the question has places for {len(others)} clips, and the sample has {clips}")
+    parts: list[str | AudioSlot] = [first]
+    for clip, other in enumerate(others):
+        opening = not any(isinstance(part, str) and part.strip() for part in parts)
+        parts += [AudioSlot(clip), other.removeprefix(" ") if opening else other]
+    return tuple(part for part in parts if part != "")
 
 
 def question_of(sample: Sample) -> str:

@@ -51,10 +51,8 @@ def lines(run: RunRecord, several: bool) -> Iterator[tuple[str, bool]]:
         by_metric.setdefault((value.eval, value.model, value.metric), []).append(value)
     for (eval_, model, metric), values in list(by_metric.items())[:_EVALS]:
         yield "", False
-        yield (
-            f"published {metric} of {eval_name(eval_, model, several)} (here {values[0].here} by {values[0].scorer})",
-            True,
-        )
+        here = f"{values[0].here} by {values[0].scorer}" if values[0].scorer else "no value"
+        yield f"published {metric} of {eval_name(eval_, model, several)} (here {here})", True
         rows = [(row.system, row.value, row.rule, _by_rule(row)) for row in values[:_SHOWN]]
         yield from ((line, False) for line in aligned(rows, (0, 2, 3)))
         if len(values) > _SHOWN:

@@ -193,22 +193,33 @@ def table_title(owner: str, table: ScorerTable) -> str:
     return formatting.printable(f"{owner}: {table.metric} by {count} scorer{'' if count == 1 else 's'}{spread}")
 
 
-def table_lines(table: ScorerTable, marks: Marks | None = None) -> list[str]:
-    """A line for each scorer below a head, in columns."""
-    rows = [(*_cells(row), (marks or {}).get(row.scorer, "")) for row in table.rows]
-    return formatting.aligned([(*HEAD, ""), *rows], left=(0, 5, 6))
+def table_lines(table: ScorerTable, marks: Marks | None = None, majority: Marks | None = None) -> list[str]:
+    """A line for each scorer below a head, in columns; ``majority`` is what a constant answer scores by each."""
+    rows = [
+        (*_with_majority(_cells(row), majority, row.scorer), (marks or {}).get(row.scorer, "")) for row in table.rows
+    ]
+    head = _with_majority(HEAD, majority)
+    return formatting.aligned([(*head, ""), *rows], left=(0, len(head) - 1, len(head)))
 
 
-def table_markdown(table: ScorerTable, marks: Marks | None = None) -> list[str]:
+def table_markdown(table: ScorerTable, marks: Marks | None = None, majority: Marks | None = None) -> list[str]:
     """The same as a Markdown table, with everything that came from outside escaped."""
     from pytest_audiobench.report.safe_text import escaped, table_row
 
-    lines = [table_row(HEAD), "| :-- | --: | --: | --: | --: | :-- |"]
+    head = _with_majority(HEAD, majority)
+    lines = [table_row(head), f"| :-- |{' --: |' * (len(head) - 2)} :-- |"]
     for row in table.rows:
         mark = (marks or {}).get(row.scorer, "")
-        name, *numbers = map(escaped, _cells(row))
+        name, *numbers = map(escaped, _with_majority(_cells(row), majority, row.scorer))
         lines.append(table_row((f"{name} **{escaped(mark)}**" if mark else name, *numbers)))
     return lines
+
+
+def _with_majority(cells: tuple[str, ...], majority: Marks | None, scorer: str = "") -> tuple[str, ...]:
+    """``cells`` with the column ``majority`` behind the interval, where there is one; without a scorer its head."""
+    if not majority:
+        return cells
+    return (*cells[:3], majority.get(scorer, "") if scorer else "majority", *cells[3:])
 
 
 def _key(scorer: ScorerRecord) -> Key:

@@ -9,6 +9,7 @@ from functools import partial
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pytest_audiobench.errors import UsageError
@@ -18,12 +19,12 @@ from pytest_audiobench.records.run import RunRecord
 from pytest_audiobench.rescoring.own_run import FILE, run_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 
-_RUN, _STUDY = "run", "study"
-_OF_LINES = (_RUN, _STUDY, "beans-next")
+_RUN, _STUDY, _BEANS_NEXT = "run", "study", "beans-next"
+_OF_LINES = (_RUN, _STUDY, _BEANS_NEXT)
 _MODULES: Mapping[str, str] = {
     _RUN: "rescoring.own_run",
     _STUDY: "compat.faithfulness_study.recorded_answers",
-    "beans-next": "compat.beans_next",
+    _BEANS_NEXT: "compat.beans_next",
     "audiobench": "compat.audiollms_audiobench",
     "thenirock": "compat.thenirock_audiobench.recorded_answers",
 }
@@ -54,17 +55,27 @@ class Source:
         return {"adapter": "recorded/1", "layout": self.layout, "answers": answers}
 
 
-def source_of(target: Path, manifests: Path | None = None, crashes: str = "error") -> Source:
+def source_of(
+    target: Path,
+    manifests: Path | None = None,
+    crashes: str = "error",
+    labels: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    task_type: str = "",
+) -> Source:
     """The answers at ``target``, a file or a folder of them.
 
     ``manifests`` is where the study's manifests lie, ``crashes`` what its crashes count as ("error" or "unanswered").
+    ``labels`` are label lists by task, ``task_type`` the kind of BEANS-Next's tasks that say none.
 
     Raises UsageError for one in no known layout, which says what was looked for.
     """
     if not target.exists():
         raise UsageError(f"there is nothing at {target} to score; name a run's folder or a file of answers")
     files = [target] if target.is_file() else _files(target)
-    sources = [_of_file(file, manifests, crashes) for file in files]
+    sources = [
+        _of_file(file, {"manifests": manifests, "crashes": crashes}, {"labels": labels, "task_type": task_type})
+        for file in files
+    ]
     if len({source.layout for source in sources}) > 1:
         layouts = ", ".join(source.layout for source in sources)
         raise UsageError(f"{target} holds answers in several layouts ({layouts}): name one")
@@ -81,20 +92,25 @@ def _files(folder: Path) -> list[Path]:
         raise UsageError(f"{folder} is a run that crashed or is still going: the same command run again finishes it")
     inside = sorted(path for path in folder.iterdir() if path.is_file())
     files = [path for path in inside if path.suffix == ".jsonl"] or [path for path in inside if path.suffix == ".json"]
+    # BEANS-Next leaves a folder for each task of a suite.
+    of_tasks = (path for path in folder.rglob(FILE) if path.is_file() and not path.with_name("run.json").exists())
+    files = files or sorted(of_tasks)
     files = files or list(_module(_STUDY).files_of_answers(folder))
     if not files:
         raise UsageError(f"{folder} holds no answers to score (looked for {FILE}, other *.jsonl, *.json)")
     return files
 
 
-def _of_file(file: Path, manifests: Path | None, crashes: str) -> Source:
+def _of_file(file: Path, of_study: Mapping[str, Any], of_beans_next: Mapping[str, Any]) -> Source:
     first = _first_object(file)
     if (layout := next((name for name in _MODULES if _module(name).fits(first)), None)) is None:
         keys = ", ".join(sorted(map(str, first))[:8])
         raise UsageError(f"{file} is in no layout that is known: it has {keys}; looked for {_descriptions()}")
     read = partial(_module(layout).read, file)
     if layout == _STUDY:
-        read = partial(read, manifests=manifests, crashes=crashes)
+        read = partial(read, **of_study)
+    elif layout == _BEANS_NEXT:
+        read = partial(read, **of_beans_next)
     elif layout not in _OF_LINES:
         read = partial(read, first)
     return Source(layout, (file,), read, run_of(file) if layout == _RUN else None)

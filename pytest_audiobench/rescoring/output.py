@@ -54,7 +54,7 @@ def write_rescored_run(folder: Path, source: Source, wanted: ScoringOptions, com
     except BaseException:
         shutil.rmtree(folder if is_new else folder / run_writer.PARTS, ignore_errors=True)
         raise
-    return RescoredEval(list(record.items), list(record.suites), rescored.notes)
+    return RescoredEval(list(record.items), list(record.suites), rescored.notes, rescored.majorities)
 
 
 def _model(source: Source, alias: str) -> ModelRecord:

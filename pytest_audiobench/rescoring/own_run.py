@@ -67,6 +67,7 @@ def read(file: Path, only: Collection[tuple[str, str]] | None = None) -> Iterato
             dataset=first.dataset,
             model=model,
             family=item.protocol if item else "",
+            options=item.options if item else {},
             groups=tuple(item.groups) if item else (),
             cluster=item.cluster if item else None,
             clip_keys=_keys(first),

@@ -37,7 +37,7 @@ class RecordedRow:
     error: str | None = None
     """Why the sample could not be asked."""
     stored: Mapping[str, Any] = field(default_factory=dict)
-    """What the file itself says of how the answer was parsed and scored."""
+    """What the file itself says of the row, and of how the answer was parsed and scored."""
     family: str = ""
     """The question's family of protocols as ``--family`` names it; empty where the layout does not say."""
     groups: tuple[str, ...] | None = None

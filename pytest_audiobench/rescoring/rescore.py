@@ -26,6 +26,7 @@ from pytest_audiobench.evaluation.suites import Pool, is_pooled
 from pytest_audiobench.evaluation.unreadable_answers import UnreadableAnswers, is_unreadable_alarm, wants_answers
 from pytest_audiobench.identity import digest
 from pytest_audiobench.protocols.catalogue import check_options
+from pytest_audiobench.protocols.judged.task import judged
 from pytest_audiobench.protocols.prompt_variants import WORDING_SET, WORDINGS, recorded_protocol
 from pytest_audiobench.protocols.protocol import ALL, WEIGHING, WITHHELD, Option, Protocol
 from pytest_audiobench.records.lines import ScoredRow
@@ -34,7 +35,9 @@ from pytest_audiobench.report import run_writer
 from pytest_audiobench.report.item_lines import ItemLines, scorer_details, unchanged_stages
 from pytest_audiobench.report.run_writer import Lines
 from pytest_audiobench.report.scorer_comparison import of_judge
+from pytest_audiobench.rescoring.judge_pass import Judge, rubric_for, with_verdicts
 from pytest_audiobench.rescoring.layouts import Source
+from pytest_audiobench.rescoring.majority import ConstantAnswers, Majority, below_majority
 from pytest_audiobench.rescoring.own_run import items_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow, valid_row
 from pytest_audiobench.rescoring.recorded_rows import ScoredRows, sample_answers
@@ -53,6 +56,8 @@ class ScoringOptions:
 
     scorers: tuple[str, ...] = ()
     family: str = ""
+    judges: tuple[Judge, ...] = ()
+    """Who is asked about the answers, and what; their verdicts are kept for as long as these options."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class RescoredEval:
     items: list[ItemRecord]
     suites: list[SuiteRecord]
     notes: list[str]
+    majorities: dict[tuple[str, str], Majority]
+    """What always answering the most common label would score, by eval and model, where references are labels."""
 
 
 def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) -> RescoredEval:
@@ -75,12 +82,12 @@ def rescore(source: Source, wanted: ScoringOptions, folder: Path | None = None) 
 
 def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None) -> RescoredEval:
     recorded = items_of(source.run)
-    results = RescoredEval([], [], [])
+    results = RescoredEval([], [], [], {})
     pools: dict[tuple[str, str], Pool] = {}
     seen: set[tuple[str, str]] = set()
     changed: Counter[tuple[str, str]] = Counter()
     members = Counter(item.suite for item in recorded.values())
-    for (eval_, model), rows in groupby(_valid_rows(source, changed), lambda row: (row.eval, row.model)):
+    for (eval_, model), rows in groupby(_valid_rows(source, wanted, changed), lambda row: (row.eval, row.model)):
         if (eval_, model) in seen:
             raise UsageError(f"the rows of {eval_} by {model} do not lie together: sort the file by eval and model")
         seen.add((eval_, model))
@@ -90,12 +97,14 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             protocol = _protocol(first, old, wanted)
             if not protocol.fits_any_sample:
                 rows = iter(rest := list(rows))
-                protocol = protocol.fitting([first.sample, *(row.sample for row in rest)])
+                protocol = _fitting(protocol, [first, *rest])
         except _NotScorable as error:
             results.notes.append(f"{eval_} was not scored: {error}")
             continue
         item = _Item(len(results.items), first, old, protocol, source, folder)
         record = item.scored(chain([first], rows))
+        if item.majority is not None:
+            results.majorities[eval_, model] = item.majority
         if texts := changed[eval_, model]:
             results.notes.append(f"{eval_}: {texts} texts held invalid characters or were cut")
         results.items.append(record)
@@ -115,12 +124,20 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
     return results
 
 
-def _valid_rows(source: Source, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
-    for row in source.rows():
+def _valid_rows(source: Source, wanted: ScoringOptions, changed: Counter[tuple[str, str]]) -> Iterator[RecordedRow]:
+    rows = with_verdicts(source.rows(), wanted.judges) if wanted.judges else source.rows()
+    for row in rows:
         repaired_row, texts = valid_row(row)
         if texts:
             changed[repaired_row.eval, repaired_row.model] += texts
         yield repaired_row
+
+
+def _fitting(protocol: Protocol, rows: Sequence[RecordedRow]) -> Protocol:
+    try:
+        return protocol.fitting([row.sample for row in rows])
+    except UsageError as error:
+        raise _NotScorable("; ".join(filter(None, (str(error), rows[0].note)))) from None
 
 
 class _NotScorable(Exception):
@@ -141,11 +158,24 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
+    judges = [judge for judge in wanted.judges if judge.scorers_for(first)]
     try:
-        # A judge's verdicts are read again where the judge is known: by pytest, which replays them.
+        # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
-        raise _NotScorable(f"only judges can read {first.family or name}; {_REPLAYED}") from None
+        if not judges:
+            why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
+            raise _NotScorable(why) from None
+        chosen_protocol = judged(None)
+    if judges:
+        rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
+        verdicts = [name for judge in judges for name in judge.scorers]
+        # A protocol that was judged in its run knows the judgings already.
+        if rules is not None and rules.judgings:
+            weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
+        else:
+            weighed = judged(rules, *verdicts, rubric=rubric_for(first))
+        chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol
 
@@ -181,6 +211,8 @@ class _Item:
         self._kept = ScoredRows(first, protocol.scorers)
         self._unreadable = UnreadableAnswers(protocol)
         self._record = self._new_record(index)
+        self._constant = ConstantAnswers(protocol)
+        self.majority: Majority | None = None
         self._lines = ItemLines(
             head={"eval": first.eval, "model": first.model, "dataset": first.dataset},
             stages=first.roles or {stage.name: stage.role for stage in protocol.stages},
@@ -198,6 +230,10 @@ class _Item:
             while chunk := list(islice(rows, None if whole else _CHUNK)):
                 self._add(chunk, add)
         self._draw()
+        self.majority = self._constant.majority()
+        if self.majority is not None and self._old is None:
+            below = below_majority(self._record, self.majority)
+            self._record = replace(self._record, warnings=[*self._record.warnings, *below])
         if self._folder:
             run_writer.write_record(self._folder, self._record)
         return self._record
@@ -212,6 +248,7 @@ class _Item:
         if add is not None:
             add(self._lines.lines(answered, rows))
         self._kept.keep(rows)
+        self._constant.add(chunk)
         self._unreadable.add(rows[self._protocol.scorers[0].name])
 
     def _draw(self) -> None:

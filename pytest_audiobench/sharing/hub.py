@@ -1,8 +1,9 @@
 """A hub of data sets, by huggingface_hub: each call waits a bounded time, and each failure is one sentence.
 
-The library finds the token and the hub's address (``HF_ENDPOINT``) by its own means. The token is never printed,
-written or kept. What may pass (a reply of 429 or 5xx, a connection that was cut) is left to the caller to try again,
-since the library's own trying waits as long as a server asks it to.
+The library finds the token and the hub's address (``HF_ENDPOINT``) by its own means, or the token is that of a file
+which it does not know (:func:`hub_token`). It is never printed, written or kept. What may pass (a reply of 429 or 5xx,
+a connection that was cut) is left to the caller to try again, since the library's own trying waits as long as a server
+asks it to.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.models.remote.api_keys import hub_token
 from pytest_audiobench.models.remote.endpoint import hush
 from pytest_audiobench.report.formatting import printable
 
@@ -136,6 +138,7 @@ class Hub:
                 local_dir=into,
                 allow_patterns=exactly,
                 endpoint=self.address,
+                token=self._api.token,
                 max_workers=4,
             )
             # Where the hub fails midway the library is content with what it has.
@@ -176,7 +179,7 @@ def hub_api(extra: str) -> HfApi:
     client, hooks = type(session), {**session.event_hooks, "response": [_raise_passing]}
     # The library's own client waits without end, and would sleep for as long as a reply of 429 says.
     set_client_factory(lambda: client(event_hooks=hooks, follow_redirects=True, timeout=TIMEOUT_S))
-    return huggingface_hub.HfApi(library_name="pytest-audiobench")
+    return huggingface_hub.HfApi(library_name="pytest-audiobench", token=hub_token())
 
 
 def _raise_passing(response: Any) -> None:
@@ -237,7 +240,8 @@ def _error_text(error: Exception) -> str:
     """What the hub said to it, without the token, which a reply may repeat."""
     from huggingface_hub import get_token
 
-    reason = str(getattr(error, "server_message", None) or "").replace(get_token() or "\0", "[token]")
+    token = hub_token() or get_token() or "\0"
+    reason = str(getattr(error, "server_message", None) or "").replace(token, "[token]")
     return f"; it says: {printable(reason)[:_LONGEST_REASON]}" if reason else ""
 
 

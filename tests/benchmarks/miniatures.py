@@ -3,17 +3,22 @@ run must report. ``miniatures/NAME.json`` holds one, of a ``[[task]]`` ``FILE-TA
 """
 
 import json
+import re
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import soundfile
+
+from pytest_audiobench.datasets.declaration import Declaration
 
 HERE = Path(__file__).parent
 EVALS = HERE.parents[1] / "evals"
 RATE_HZ = 16_000
+_COUNT = re.compile(r"^(data\.)?count = .*\n", re.MULTILINE)
 SECONDS = 0.2
 FORMATS = {".wav": "WAV", ".flac": "FLAC", ".mp3": "MP3", ".ogg": "OGG", ".opus": "OGG", ".sph": "NIST", ".au": "AU"}
 CONFTEST = '''
@@ -60,6 +65,8 @@ class Miniature:
         self.files: Mapping[str, Any] = content["files"]
         self.audio = content.get("audio", [])
         self.parameters: Mapping[str, str] = content.get("parameters", {})
+        self.layout: str = content.get("layout", "")
+        """Which of the layouts of its file it has, where they cannot lie in one folder."""
         self.samples: list[Mapping[str, Any]] = content["samples"]
         self.count: int = content["count"]
         self.responses: Mapping[str, str] = content["responses"]
@@ -71,18 +78,31 @@ class Miniature:
         """The folders of other data sets that it writes to: ``../librispeech/…``."""
         return {Path(path).parts[1] for path in (*self.files, *self.audio) if path.startswith("../")}
 
-    def put(self, folder: Path) -> None:
-        """Write its files below the data set's folder."""
+    def put(self, folder: Path, others: Sequence["Miniature"] = ()) -> None:
+        """Write its files below the data set's folder; a table that ``others`` have too has the rows of all."""
         lengths = self.audio if isinstance(self.audio, Mapping) else dict.fromkeys(self.audio, SECONDS)
         for path, seconds in lengths.items():
             tone(folder / path, seconds, folder.parent)
         for path, rows in self.files.items():
             file = folder / path
             file.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(rows, list):
+                every = [row for miniature in (*others, self) for row in miniature.files.get(path, ())]
+                rows = [row for number, row in enumerate(every) if row not in every[:number]]
             if file.suffix == ".parquet":
                 _write_parquet(file, rows, folder.parent)
             else:
                 file.write_text(_text(file, rows), encoding="utf-8")
+
+
+def in_part(declared: Declaration) -> Declaration:
+    """``declared`` of any number of rows: a miniature has fewer than its benchmark."""
+    return msgspec.structs.replace(declared, data=msgspec.structs.replace(declared.data, count=None))
+
+
+def text_in_part(file: Path) -> str:
+    """What :func:`in_part` is of a declaration's file."""
+    return _COUNT.sub("", file.read_text(encoding="utf-8"))
 
 
 def miniatures() -> dict[str, Path]:

@@ -23,7 +23,7 @@ from pytest_audiobench.rescoring.layouts import Source, source_of
 from pytest_audiobench.rescoring.recorded_answers import RecordedRow
 from pytest_audiobench.rescoring.recorded_rows import sample_answers
 from pytest_audiobench.rescoring.rescore import ScoringOptions, rescore
-from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, miniatures
+from tests.benchmarks.miniatures import CONFTEST, EVALS, HERE, Miniature, in_part, miniatures, text_in_part
 
 CASES = HERE / "cases"
 LEAST = 10
@@ -203,18 +203,20 @@ def test_a_published_scorer_gives_what_its_publisher_s_code_gives(name):
 
 
 def run_groups():
-    """The names of all miniatures, in groups of which no two files have data in one folder."""
-    folders = {}
+    """The names of all miniatures, in groups of which no two files, and no two layouts, have data in one folder."""
+    folders, units = {}, {}
     for name, path in miniatures().items():
-        file, _, declared = benchmarks()[name]
-        folders.setdefault(file, set()).update({declared.root, *Miniature(path).other_folders})
+        (file, _, declared), miniature = benchmarks()[name], Miniature(path)
+        unit = (file, miniature.layout)
+        folders.setdefault(unit, set()).update({declared.root, *miniature.other_folders})
+        units.setdefault(unit, []).append(name)
     groups = []
-    for file, roots in folders.items():
+    for unit, roots in folders.items():
         group = next((group for group in groups if not any(roots & folders[other] for other in group)), None)
         if group is None:
             groups.append(group := [])
-        group.append(file)
-    return [[name for name in miniatures() if benchmarks()[name][0] in group] for group in groups]
+        group.append(unit)
+    return [[name for unit in group for name in units[unit]] for group in groups]
 
 
 @pytest.fixture(scope="session")
@@ -227,12 +229,14 @@ def run_with(tmp_path_factory, forks):
 
 def run_of(names, forks, tmp_path_factory):
     folder = tmp_path_factory.mktemp("catalogue")
-    answers, verdicts = {}, {}
+    answers, verdicts, together = {}, {}, {}
     for name in names:
         miniature, (file, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
-        miniature.put(folder / "data" / declared.root)
+        others = together.setdefault(declared.root, [])
+        miniature.put(folder / "data" / declared.root, others)
+        others.append(miniature)
         (folder / "evals").mkdir(exist_ok=True)
-        (folder / "evals" / file.name).write_bytes(file.read_bytes())
+        (folder / "evals" / file.name).write_text(text_in_part(file), encoding="utf-8")
         dataset = declared_dataset(declared, miniature.parameters).name
         answers.update({f"{dataset} {id_}": text for id_, text in miniature.responses.items()})
         verdicts.update({f"{dataset} {id_}": text for id_, text in miniature.judge_responses.items()})
@@ -257,7 +261,7 @@ def recorded_rows(folder):
 def test_a_miniature_is_read_asked_and_scored(name, run_with):
     folder, data, output = run_with(name)
     miniature, (_, _, declared) = Miniature(miniatures()[name]), benchmarks()[name]
-    dataset = declared_dataset(declared, miniature.parameters)
+    dataset = declared_dataset(in_part(declared), miniature.parameters)
     samples = list(dataset.read(Places(here=data, shelves=[data])))
     assert len(samples) == miniature.count
     for sample, expected in zip(samples, miniature.samples, strict=False):

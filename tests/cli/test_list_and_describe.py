@@ -45,6 +45,16 @@ def esc50(tmp_path):
     return folder.parent
 
 
+def test_a_task_says_its_suites_how_many_rows_it_has_and_how_much_of_a_clip_is_asked_about(printed):
+    text = printed("describe", "beans_zero")
+    assert "  suites   beans_zero_core, beans_zero_smoke,\n" in text
+    call_type = text.partition("\n  call_type\n")[2].partition("\n\n")[0]
+    assert "    rows      1,000\n    clips     the first 10 s\n" in call_type
+    dcase = text.partition("\n  dcase\n")[2].partition("\n\n")[0]
+    assert "    rows      13,688\n" in dcase
+    assert "clips" not in dcase
+
+
 @pytest.mark.parametrize(
     ("kind", "known"),
     [
@@ -124,6 +134,12 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
     only = printed("describe", "two/kind")
     assert re.search(r"^  evals +1\n", only, re.M)
     assert "transcription" not in only
+
+
+def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):
+    said = printed("describe", "beans_next/t1_caption")
+    assert re.search(r"^ +metric +judge_score, higher", said, re.M)
+    assert re.search(r"^ +scorer +rubric$", said, re.M)
 
 
 def test_metrics_scorers_protocols_and_models_are_described(printed):

@@ -31,7 +31,7 @@ def test_answers_are_joined_to_the_truths_beside_them(tmp_path):
     one, other = read(file)
     assert (one.sample.id, one.sample.reference, one.responses["answer"].text) == ("b", "dog", "Dog")
     assert (one.eval, one.dataset, one.model) == ("beans_zero_esc50", "beans-next/beans_zero_esc50", "some/model")
-    assert one.stored == {"processed_prediction": "dog"}
+    assert one.stored["processed_prediction"] == "dog"
     assert (one.family, other.responses["answer"].finish, other.error) == ("bioacoustic", "length", None)
 
 

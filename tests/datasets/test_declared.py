@@ -3,8 +3,13 @@
 import csv
 import json
 
+import numpy as np
+import pyarrow
+import pyarrow.parquet
 import pytest
+import soundfile
 
+from pytest_audiobench.audio.decode import decode
 from pytest_audiobench.audio.index import AudioIndex
 from pytest_audiobench.datasets.bundled import bundled, bundled_folder
 from pytest_audiobench.datasets.declared import declared_loader
@@ -305,6 +310,107 @@ def test_lines_of_text_are_a_key_and_words_and_folder_is_where_their_file_lies(t
         ("1-u1", "zoo:b/1/u1.flac", "ONE  TWO"),
         ("1-u2", "zoo:b/1/u2.flac", "THREE"),
     ]
+
+
+PLACE = "<Audio><AudioHere></Audio>"
+CONVERSATIONS = [
+    {
+        "id": f"c{number}",
+        "task": task,
+        "messages": [
+            {"role": "user", "content": f"A: {PLACE} B: {PLACE}"},
+            {"role": "assistant", "content": answer},
+        ],
+        "audio_paths": ["audio/a.wav", f"audio/{number}.wav"][: 1 + (task == "pair")],
+    }
+    for number, (task, answer) in enumerate([("pair", "A"), ("pair", "B"), ("solo", "B")])
+]
+TALKS = (
+    '[data]\nrows = "test/rows.FORMAT"\nwhere = { task = ["pair", "solo"] }\n[sample]\nid = "{id}"\n'
+    'audio = "test/{audio_paths}"\nquestion = "{messages.0.content}"\nanswer = "{messages.1.content}"\n'
+)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "json", "parquet"])
+def test_a_member_of_a_list_of_objects_is_named_by_its_number_and_paths_have_what_stands_before_them(
+    declared, tmp_path, suffix
+):
+    file = tmp_path / "zoo" / "test" / f"rows.{suffix}"
+    if suffix == "parquet":
+        file.parent.mkdir(parents=True)
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(CONVERSATIONS), file)
+    else:
+        written(file, CONVERSATIONS)
+    samples = declared(TALKS.replace("FORMAT", suffix))().read(Places(here=tmp_path, shelves=[tmp_path]))
+    assert [(sample.id, sample.question, sample.reference) for sample in samples] == [
+        ("c0", f"A: {PLACE} B: {PLACE}", "A"),
+        ("c1", f"A: {PLACE} B: {PLACE}", "B"),
+        ("c2", f"A: {PLACE} B: {PLACE}", "B"),
+    ]
+    assert [[str(clip) for clip in sample.clips] for sample in samples] == [
+        ["zoo:test/audio/a.wav", "zoo:test/audio/0.wav"],
+        ["zoo:test/audio/a.wav", "zoo:test/audio/1.wav"],
+        ["zoo:test/audio/a.wav"],
+    ]
+
+
+@pytest.mark.parametrize("column", ["messages.2.content", "messages.1.text", "messages.one.content", "audio_paths.0.x"])
+def test_a_member_that_a_list_does_not_have_is_named(read, column):
+    text = TALKS.replace("FORMAT", "jsonl").replace("messages.1.content", column)
+    with pytest.raises(UsageError, match=rf"line 1 has no '{column}', which is not the published layout"):
+        list(read(text, CONVERSATIONS, "test/rows.jsonl"))
+
+
+COUNTED = (
+    '[parameters]\nkind = ["dog", "cat"]\n[vocabulary.rows]\ndog = "7"\ncat = "8"\n'
+    '[data]\nrows = "rows.FORMAT"\nwhere = { label = "{kind}" }\ncount = "{kind|rows}"\n' + SAMPLE
+)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_a_part_of_a_set_is_never_read_as_all_of_it(declared, tmp_path, suffix):
+    file = tmp_path / "zoo" / f"rows.{suffix}"
+    if suffix == "parquet":
+        file.parent.mkdir()
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(ROWS), file)
+    else:
+        written(file, ROWS)
+    load, places = declared(COUNTED.replace("FORMAT", suffix)), Places(here=tmp_path, shelves=[tmp_path])
+    assert len(load("dog").read(places)) == 7
+    for given in ({"kind": "cat"}, {}):
+        with pytest.raises(UsageError, match=rf"rows\.{suffix} has 7 rows of zoo/cat, which has 8; fetch it again$"):
+            load(**given).read(places)
+
+
+def test_rows_that_a_benchmark_leaves_out_are_rows_of_it_all_the_same(read):
+    rows = [{**row, "options": ["dog", "cat"][: 1 + number % 2]} for number, row in enumerate(ROWS)]
+    text = '[data]\nrows = "rows.jsonl"\ncount = 20\n' + SAMPLE + 'choices = "{options}"\nleast_choices = 2\n'
+    assert len(read(text, rows, "rows.jsonl")) == 10
+
+
+@pytest.mark.parametrize(
+    ("part", "lengths_s"),
+    [
+        ("first_seconds = 0.3", [0.2, 0.3]),
+        ('first_seconds = "{kind|seconds}"', [0.2, 0.25]),
+        ('start = "{from}"\nend = "{to}"\nfirst_seconds = 0.3', [0.1, 0.3]),
+    ],
+)
+def test_of_a_longer_clip_the_first_seconds_are_asked_about_and_a_shorter_one_stays(read, tmp_path, part, lengths_s):
+    rate_hz, ramp = 16_000, np.arange(8_000, dtype=np.float32) / 10_000
+    rows = [{"file": f"{name}.wav", "label": "dog", "from": 0.1, "to": 5} for name in ("short", "long")]
+    for row, frames in zip(rows, (3_200, 8_000), strict=True):
+        touched(tmp_path / "zoo", f"audio/{row['file']}")
+        soundfile.write(tmp_path / "zoo" / "audio" / row["file"], ramp[:frames], rate_hz, "FLOAT")
+    text = (
+        '[parameters]\nkind = ["dog"]\n[vocabulary.seconds]\ndog = "0.25"\n'
+        '[data]\nrows = "rows.jsonl"\nwhere = { label = "{kind}" }\n' + SAMPLE + part + "\n"
+    )
+    clips = [decode(sample.clips[0], rate_hz, None).samples for sample in read(text, rows, "rows.jsonl")]
+    begin = 1_600 if "start" in part else 0
+    assert [len(clip) for clip in clips] == [round(length_s * rate_hz) for length_s in lengths_s]
+    for clip in clips:
+        np.testing.assert_array_equal(clip, ramp[begin : begin + len(clip)])
 
 
 LONG = (

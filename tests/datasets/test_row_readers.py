@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -368,3 +369,46 @@ def test_a_row_that_may_have_no_answer_is_not_left_out_for_it(read, answer):
     text = f'[data]\nrows = "rows.jsonl"\n[sample]\nid = "{{id}}"\naudio = "a.wav"\nanswer = "{answer}"\n'
     samples = read(text, {"zoo/rows.jsonl": '{"id": "a", "answer": null}\n{"id": "b", "answer": "X"}\n'})
     assert [(sample.id, sample.reference) for sample in samples] == [("a", ""), ("b", "X")]
+
+
+WINDOWS = """
+[parameters]
+place = ["north", "south"]
+[vocabulary.birds]
+north = ["wren", "robin"]
+south = ["lark"]
+[vocabulary.species]
+w = "wren"
+r = "robin"
+[data]
+rows = "{place}.parquet"
+[data.parts]
+path = '(?:.*/)?(?P<file>(?P<recording>.+?)_(?P<second>\\d+)\\.ogg)'
+[sample]
+id = "{file|stem}"
+audio = "{file}"
+choices = "{place|birds}"
+references = "{codes?|species}"
+metadata = ["recording", "second"]
+"""
+
+
+def test_windows_have_the_parts_of_their_names_the_labels_of_their_place_and_none_where_nothing_is_true(read, tmp_path):
+    pa = pytest.importorskip("pyarrow", reason="rows of Parquet files are read by pyarrow, which is not installed")
+    pq = pytest.importorskip("pyarrow.parquet")
+    (tmp_path / "zoo").mkdir()
+    rows = {"path": ["at/a_b_005.ogg", "a_b_010.ogg"], "codes": [["w", "r"], []]}
+    pq.write_table(pa.table(rows), tmp_path / "zoo" / "north.parquet")
+    first, second = read(WINDOWS, {}, place="north")
+    assert (first.id, str(first.clips[0]), first.truths) == ("a_b_005", "zoo:a_b_005.ogg", ("wren", "robin"))
+    assert (second.truths, second.choices) == (("",), ("wren", "robin"))
+    assert second.metadata == {"recording": "a_b", "second": "010"}
+    pq.write_table(pa.table(rows | {"path": ["a.ogg", "b.ogg"]}), tmp_path / "zoo" / "north.parquet")
+    with pytest.raises(UsageError, match=r"row 0 has 'a.ogg' in 'path', which .* does not match"):
+        list(read(WINDOWS, {}, place="north"))
+
+
+@pytest.mark.parametrize(("pattern", "said"), [("(", "is no pattern"), (".*", "has no named group")])
+def test_parts_of_a_column_are_groups_of_a_pattern(read, pattern, said):
+    with pytest.raises(UsageError, match=rf"\[data\], path: .* {said}"):
+        read(re.sub(r"path = '.*'", f"path = '{pattern}'", WINDOWS), {})

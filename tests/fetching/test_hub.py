@@ -100,6 +100,24 @@ def test_the_token_is_sent_to_the_hub_and_to_no_other_server(words, hub, files, 
     assert set(of_repo) == {f"Bearer {sys.modules['fetching_hub_server'].TOKEN}"}
 
 
+def test_the_token_may_lie_in_a_file_of_the_users_own(words, hub, audiobench, monkeypatch, tmp_path):
+    monkeypatch.delenv("HF_TOKEN")
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "no-login"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    file = tmp_path / "config" / "huggingface" / "hf_token"
+    file.parent.mkdir(parents=True)
+    file.write_text("of-a-file\n")
+    file.chmod(0o644)
+    code, _, err = audiobench("fetch", words)
+    assert (code, err.count("\n")) == (1, 1)
+    assert f"chmod 600 {file}" in err
+    file.chmod(0o600)
+    code, out, err = audiobench("fetch", words)
+    assert code == 0
+    assert {headers.get("authorization") for headers, _ in hub.seen} == {"Bearer of-a-file"}
+    assert "of-a-file" not in out + err
+
+
 def test_a_gated_set_is_called_so_before_it_is_fetched(hub, declare, audiobench):
     hub.put(REPO, "test.csv", b"id,text\n")
     _, out, _ = audiobench("fetch", declare(f'hub = "{REPO}"', source="gated = true"), "--dry-run")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from tests.conformance.beans_next import dataset_map, macro_f1
+from pytest_audiobench.protocols.bioacoustic.data_set_scores import dataset_map, macro_f1
 
 LABELS = ("a", "b", "c")
 SETS = st.frozensets(st.sampled_from(LABELS))

@@ -1,6 +1,7 @@
 """Caption metrics, held to a second, independent implementation of each."""
 
 import math
+import sys
 from collections import Counter
 
 import numpy as np
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pycocoevalcap.bleu.bleu import Bleu
 
-from pytest_audiobench.errors import UsageError
+from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.metrics.definitions import captions
 from pytest_audiobench.metrics.definitions.captions import (
     CIDER_SET,
@@ -23,6 +24,7 @@ from pytest_audiobench.metrics.definitions.captions import (
 from pytest_audiobench.metrics.definitions.translations import bleu_statistics
 from pytest_audiobench.metrics.meteor import lacks_data, meteor, meteor_nosyn
 from pytest_audiobench.metrics.registry import metric_kind
+from pytest_audiobench.metrics.spice_program import STANFORD_JARS
 
 VOCABULARY = ("a", "dog", "barks", "loudly", "rain", "falls", "man", "speaks", "狗", "叫")
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=9).map(" ".join)
@@ -185,36 +187,63 @@ def test_missing_nltk_data_are_named_and_never_fetched():
     )
 
 
-def test_spice_is_refused_where_its_parts_are_not_here(monkeypatch, tmp_path):
-    import pycocoevalcap.spice.spice as home
+JAVA = """#!{python}
+import json, pathlib, sys
+assert sys.argv[1:3] == ["-jar", "-Xmx8G"] and pathlib.Path(sys.argv[3]).is_file()
+libraries = sorted(jar.name for jar in pathlib.Path("lib").glob("*.jar"))
+if "stanford-corenlp-3.6.0-models.jar" not in libraries or "SceneGraphParser-1.0.jar" not in libraries:
+    sys.exit("Exception in thread main: a library is missing")
+rows = json.loads(pathlib.Path(sys.argv[4]).read_text())
+scores = [{{"image_id": row["image_id"], "scores": {{"All": {{"f": len(row["test"]) / 10}}}}}} for row in rows]
+pathlib.Path(sys.argv[sys.argv.index("-out") + 1]).write_text(json.dumps(scores[::-1]))
+"""
+"""A program in Java's place that is called as SPICE's is, and answers in another order than it was asked."""
 
-    monkeypatch.setattr(home, "get_stanford_models", lambda: pytest.fail("SPICE would download its models"))
-    monkeypatch.setattr(
-        captions.importlib.util,
-        "find_spec",
-        lambda name: type("Spec", (), {"origin": str(tmp_path / "spice.py")}),
-    )
-    assert "Stanford CoreNLP 3.6.0" in lacks_spice()
+
+@pytest.fixture
+def jars(monkeypatch, tmp_path):
+    """The folder of Stanford's jars, empty, and nothing on the PATH but what a test puts into ``bin``."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    folder = tmp_path / "audiobench" / "spice"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def put_java(jars, program=JAVA):
+    java = jars.parents[1] / "bin" / "java"
+    java.write_text(program.format(python=sys.executable))
+    java.chmod(0o755)
+
+
+def test_spice_has_no_value_where_its_parts_are_not_here(jars):
+    assert "stanford-corenlp-3.6.0.jar is not here: run audiobench setup-spice" in lacks_spice()
     with pytest.raises(UsageError, match="Stanford CoreNLP"):
         spice(["a dog"], [["a dog"]])
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "stanford-corenlp-3.6.0.jar").write_bytes(b"")
-    monkeypatch.setattr(captions.shutil, "which", lambda name: None)
+    (jars / "stanford-corenlp-3.6.0.jar").write_bytes(b"")
+    assert "stanford-corenlp-3.6.0-models.jar is not here" in lacks_spice()
+    (jars / "stanford-corenlp-3.6.0-models.jar").write_bytes(b"")
     assert "no java" in lacks_spice()
-    monkeypatch.setattr(captions.shutil, "which", lambda name: "/usr/bin/java")
+    with pytest.raises(UsageError, match="no java"):
+        spice(["a dog"], [["a dog"]])
+    put_java(jars)
     assert lacks_spice() == ""
 
 
-def test_spice_takes_the_f_of_all_tuples(monkeypatch):
-    import pycocoevalcap.spice.spice as home
-
-    class Fake:
-        def compute_score(self, references, candidates):
-            return 0.0, [{"All": {"f": len(candidates[n][0]) / 10}, "Color": {"f": 0.0}} for n in sorted(candidates)]
-
-    monkeypatch.setattr(captions, "lacks_spice", lambda: "")
-    monkeypatch.setattr(home, "Spice", Fake)
+def test_spice_takes_the_f_of_all_tuples_from_its_program(jars):
+    put_java(jars)
+    for name in STANFORD_JARS:
+        (jars / name).write_bytes(b"")
     assert spice(["abc", "abcde"], [["a"], ["b"]]) == [0.3, 0.5]
+
+
+def test_a_program_that_fails_gives_no_value(jars):
+    put_java(jars, "#!{python}\nimport sys\nsys.exit('Error: out of memory')\n")
+    for name in STANFORD_JARS:
+        (jars / name).write_bytes(b"")
+    with pytest.raises(FatalError, match=r"failed \(code 1\): Error: out of memory"):
+        spice(["abc"], [["a"]])
 
 
 def test_missing_libraries_are_one_sentence(monkeypatch):

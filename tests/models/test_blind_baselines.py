@@ -47,5 +47,5 @@ def test_an_unknown_baseline_is_answered_with_the_known_ones():
         make(parse_spec("baseline:parrot"))
     with pytest.raises(UsageError, match=r"'listner'; did you mean 'listener'\?"):
         make(parse_spec("baseline:listner"))
-    with pytest.raises(UsageError, match="'baseline' has no option 'seed'; it has style"):
+    with pytest.raises(UsageError, match="'baseline' has no option 'seed'; it has note, style"):
         make(parse_spec("baseline:chance,seed=3"))

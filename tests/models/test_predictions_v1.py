@@ -13,10 +13,12 @@ import soundfile
 
 from pytest_audiobench.audio.clip import Clip, DataRoot, Edit, FileSource
 from pytest_audiobench.audio.decode import decode
-from pytest_audiobench.errors import FatalError, UsageError
+from pytest_audiobench.errors import FatalError, InfrastructureError, UsageError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 from pytest_audiobench.models.predictions_v1 import client as predictions_client
 from pytest_audiobench.models.predictions_v1.model import PredictionsModel
+from pytest_audiobench.protocols.free_text import with_slots
+from pytest_audiobench.serving.predictions_v1 import placed
 
 
 def texts(responses):
@@ -131,6 +133,27 @@ def test_a_sample_with_several_clips_is_sent_whole(stranger, http_model, heard):
     assert item["messages"][0]["content"] == f"First {slot} then {slot} which is louder?"
     lengths = [len(base64.b64decode(audio["data"])) for audio in item["audio_inputs"]]
     assert lengths == [44 + 2 * 200, 44 + 2 * 100]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Four calls.\nA: {}\nB: {}\nWhich is this? {}",
+        "{} {} {} Which is the loudest?",
+        "{}\n{}\n{}\nWhich is the loudest?",
+        "A: {} B: {} Query: {} Answer with a letter.",
+    ],
+)
+def test_a_question_with_places_for_its_clips_is_sent_as_it_was_written(stranger, http_model, heard, question):
+    slot, server = "<Audio><AudioHere></Audio>", stranger()
+    sounds = [heard(np.full(100 * number, 0.25)) for number in (1, 2, 3)]
+    parts = with_slots(question.replace("{}", slot), len(sounds))
+    request = Request("k" * 64, "test", "three", "answer", "open", (Message("user", parts),), ())
+    http_model(server).ask([Ask(request, tuple(sounds))])
+    (item,) = server.asked
+    assert item["messages"][0]["content"] == question.replace("{}", slot)
+    assert placed([("user", item["messages"][0]["content"])], 3) == list(request.messages)
+    assert [len(base64.b64decode(audio["data"])) for audio in item["audio_inputs"]] == [244, 444, 644]
 
 
 def test_a_placeholder_can_be_another_or_none(stranger, http_model, tone_asks):
@@ -390,7 +413,7 @@ def test_a_token_may_end_in_a_newline_as_files_do(stranger, http_model, tone_ask
 @pytest.mark.parametrize("token", ["", "s3cret s3cret", "s3cret\x1bs3cret", "s3crét"])
 def test_what_can_be_no_token_is_refused_by_its_name_alone(http_model, monkeypatch, token):
     monkeypatch.setenv("LAB_TOKEN", token)
-    with pytest.raises(UsageError, match="the key from token_env=LAB_TOKEN is empty or holds") as caught:
+    with pytest.raises(UsageError, match=r"LAB_TOKEN is (not set or empty|empty or holds)") as caught:
         http_model("http://127.0.0.1:9", token_env="LAB_TOKEN").fingerprint()
     assert "s3cr" not in str(caught.value)
 
@@ -495,6 +518,13 @@ def test_a_url_that_is_written_later_is_waited_for(stranger, http_model, tone_as
 def test_a_url_that_never_comes_is_one_clear_error(http_model, tmp_path):
     with pytest.raises(FatalError, match=r"job.url did not get a URL within 0\.1 s"):
         http_model("later", url_file=str(tmp_path / "job.url"), wait_s="0.1").fingerprint()
+
+
+def test_a_job_that_will_write_no_url_is_not_waited_for(http_model, tmp_path):
+    file = tmp_path / "job.url"
+    file.write_text("failed: the launcher of job 12 ended with exit code 3\n")
+    with pytest.raises(InfrastructureError, match=r"job.url has no URL: the launcher of job 12 ended with exit code 3"):
+        http_model("later", url_file=str(file)).fingerprint()
 
 
 def test_a_url_file_that_holds_something_else_is_refused(http_model, tmp_path):

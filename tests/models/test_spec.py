@@ -31,6 +31,10 @@ from pytest_audiobench.models.spec import check_options, parse_spec, parse_specs
         ("replay:..", "replay-..", "replay", "..", {}),
         ("hf:C:\\models\\good", "good", "hf", "C:\\models\\good", {}),
         ("x=baseline:chance,note=", "x", "baseline", "chance", {"note": ""}),
+        ("http://node17:8000/predict", "node17-8000", "http", "http://node17:8000", {}),
+        ("a=https://lab.example/", "a", "http", "https://lab.example", {}),
+        ("http://[::1]:8000,retry_s=3", "1-8000", "http", "http://[::1]:8000", {"retry_s": "3"}),
+        ("http://node17:8010/judge", "judge", "judge-scores", "http://node17:8010/judge", {}),
         (
             'm=openai:m,style=qwen,serve="vllm serve m --limit audio=1,image=0 --port {port}"',
             "m",

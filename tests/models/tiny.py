@@ -97,6 +97,42 @@ def audioflamingo3(folder: Path) -> None:
     _save(folder, AudioFlamingo3ForConditionalGeneration(config), processor)
 
 
+def musicflamingo(folder: Path) -> None:
+    """Audio Flamingo 3 with time in its positions and marks around a clip: how Audio Flamingo Next is published."""
+    from transformers import (
+        MusicFlamingoConfig,
+        MusicFlamingoForConditionalGeneration,
+        MusicFlamingoProcessor,
+        WhisperFeatureExtractor,
+    )
+
+    torch.manual_seed(0)
+    tokenizer = chat_tokenizer((*QWEN[:3], "<sound>", "<|sound_bos|>", "<|sound_eos|>"))
+    extractor = WhisperFeatureExtractor(feature_size=32, chunk_length=1)
+    processor = MusicFlamingoProcessor(extractor, tokenizer, chat_template=CHATML.replace("AUDIO", "<sound>"))
+    config = MusicFlamingoConfig(
+        audio_config={
+            **TOWER,
+            "model_type": "audioflamingo3_encoder",
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "max_source_positions": 50,
+        },
+        text_config={
+            **TEXT,
+            "model_type": "qwen2",
+            "vocab_size": len(tokenizer),
+            "bos_token_id": 0,
+            "eos_token_id": 2,
+            "pad_token_id": 0,
+        },
+        audio_token_id=3,
+        audio_bos_token_id=4,
+        audio_eos_token_id=5,
+    )
+    _save(folder, MusicFlamingoForConditionalGeneration(config), processor)
+
+
 def qwen25_omni_thinker(folder: Path) -> None:
     """The thinker by itself, with the tokenizer and the extractor from which the audio-only processor is made."""
     _omni_front(folder).save_pretrained(folder)

@@ -59,6 +59,8 @@ def test_every_file_of_the_benchmark_has_evals(collected):
         "sakura.audiobench.toml": 8,
         "test_asr_hallucination.py": 3,
         "test_asr_robust.py": 47,
+        "birdset.audiobench.toml": 8,
+        "test_beans_smoke.py": 3,
         "test_bundled.py": 7,
         "test_faithfulness.py": 629,
         "test_listening.py": 6,
@@ -133,7 +135,7 @@ def selections(option, words):
 def test_the_name_of_a_benchmark_selects_what_is_called_so_and_nothing_else():
     benchmarks = {
         "air_bench": {"air_bench"},
-        "esc50": {"esc50"},
+        "esc50": {"esc50", "beans_zero"},
         "librispeech and dev": set(),
         "mmau": {"mmau", "mmau_pro", "audiollms_choices"},
         "nsynth": {"nsynth", "nsynth_pitch"},

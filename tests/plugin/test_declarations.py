@@ -31,10 +31,10 @@ def test_all_mistakes_of_a_file_are_named_at_once(mistakes):
         'protocol = "translation"\ntarget = 3\nrequire = ["acuracy >= 1", "chrf >= 0.1", "bleu"]\n'
     ) == [
         ": groups must be a list of strings, not 'hop'",
-        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, perturbations, cluster, "
-        "groups, question, id, audio, answer, references, root, choices, require, source, fetch, data, sample, layout, "
-        "submission, parameters, vocabulary, prompts, published, unproven, note, suites, and for translation target, "
-        "prompt, system, max_new_tokens",
+        " has the unknown key 'colour'; allowed: manifest, dataset, protocol, scorers, judge, rubric, perturbations, "
+        "cluster, groups, question, id, audio, answer, references, root, choices, require, source, fetch, data, "
+        "sample, layout, submission, parameters, vocabulary, prompts, published, unproven, note, suites, and for "
+        "translation target, prompt, system, max_new_tokens",
         " has the unknown key 'clustre'; did you mean 'cluster'?",
         ": translation takes a string or none as its target, not 3",
         ": name either a manifest or a dataset, or declare one in [data] and [sample]",
@@ -86,6 +86,7 @@ OTHER = (
     '[parameters]\nsplit = ["dev"]\n[[layout]]\nparameters = { split = "dev" }\n[layout.data]\nrows = "rows.json"\n'
     '[layout.sample]\nid = "{id}"\naudio = "{sound}"\nanswer = "{label}"\n'
 )
+SUITES = '[parameters]\nsplit = ["spring", "autumn"]\n[data.where]\nsplit = "{split}"\n[suites]\nsome = ["spring"]\n'
 WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_output"\n'
 
 
@@ -123,6 +124,25 @@ WITHHELD = '[submission]\nparameters = { split = "test" }\nprediction = "model_o
         ),
         (DATA + '[[published]]\nmodel = "m"\n', ": published 1 has no 'metric'"),
         (DATA + '[source]\ndomain = "skip"\n', ", [source]: 'skip' is a marker of pytest's own"),
+        (
+            DATA.replace("[sample]", "count = 0\n[sample]"),
+            ", [data]: count must be a whole number of at least 1, not 0",
+        ),
+        (DATA.replace("[sample]", 'count = "{n}"\n[sample]'), ", [data], count, '{n}': it is '{n}', and no number"),
+        (
+            DATA.replace("[sample]", 'count = "{kind}"\n[sample]') + '[parameters]\nkind = ["5", "5.5"]\n',
+            ", [data], count, '{kind}': it is 5.5, and rows are whole",
+        ),
+        (DATA + 'first_seconds = "0"\n', ", [sample], first_seconds, '0': it is 0, and not more than 0"),
+        (DATA + 'first_seconds = "nan"\n', ", [sample], first_seconds, 'nan': it is nan, and not more than 0"),
+        (
+            DATA + SUITES.replace('some = ["spring', 'some = ["sprung'),
+            ", [suites], some: no eval of the file is 'sprung'; did you mean",
+        ),
+        (DATA + SUITES.replace("some", "some-of"), ", [suites]: 'some-of' is no name; write letters, digits and"),
+        (DATA + SUITES.replace("some", "skip"), ", [suites]: 'skip' is a marker of pytest's own; write another word"),
+        (DATA + SUITES.replace('["spring"]', "false"), ": suites, 'some' must be"),
+        ('manifest = "a.jsonl"\n[suites]\na = true\n', " has 'suites', which goes with [data]; leave it out"),
         ('manifest = "a.jsonl"\n[sample]\nid = "{id}"\n', " has 'sample', which goes with [data]; leave it out"),
         ('[sample]\nid = "{id}"\n', ": name either a manifest or a dataset, or declare one in [data] and [sample]"),
         ('[data]\nrows = "rows.csv"\n', " has no table [sample]; add it"),

@@ -161,6 +161,89 @@ def test_tasks_of_a_file_are_its_test_functions(pitch):
     assert sum("::" in line for line in result.outlines) == 4
 
 
+SUITES = """
+[suites]
+all_tones = true
+low_tones = ["low"]
+one_tone = ["high-long"]
+"""
+TASKS = """
+namings_and_lows = ["naming", "low-long"]
+[[task]]
+name = "naming"
+parameters.form = ["short"]
+[[task]]
+name = "guessing"
+"""
+TELLING = """
+import pytest
+from pytest_audiobench.errors import UsageError
+from pytest_audiobench.plugin.eval_items import named_evals
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    try:
+        print("named:", *named_evals(items, {names}))
+    except UsageError as error:
+        print(error)
+"""
+
+
+@pytest.mark.parametrize("cache", [[], ["-p", "no:cacheprovider"]])
+@pytest.mark.parametrize(
+    ("args", "evals"),
+    [
+        (["-k", "all_tones"], IDS),
+        (["--strict-markers", "-m", "low_tones"], IDS[:2]),
+        (["-k", "one_tone"], IDS[3:]),
+        (["-k", "low_tones and not short"], IDS[1:2]),
+    ],
+)
+def test_a_suite_is_selected_by_its_name(pitch, args, evals, cache):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES)
+    for _ in range(2):
+        result = pitch.run("--collect-only", "-q", *args, *cache)
+        assert [line.partition("::test_")[2] for line in result.outlines if "::" in line] == evals
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n2"])
+def test_a_suite_is_asked_with_any_number_of_workers(pitch, workers):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES)
+    pitch.run(HERE, workers, "-k", "low_tones").assert_outcomes(passed=2, deselected=2 if workers == "-n0" else 0)
+    run, _ = pitch.last()
+    assert [item["eval"] for item in run["items"]] == IDS[:2]
+    assert [suite["name"] for suite in run["suites"]] == ["pitch"]
+
+
+def test_a_suite_has_the_perturbed_evals_too(pitch):
+    (pitch.path / "pitch.audiobench.toml").write_text('perturbations = ["clean", "reverb"]\n' + BENCHMARK + SUITES)
+    result = pitch.run("--collect-only", "-q", "-k", "one_tone")
+    assert [line.partition("[")[2] for line in result.outlines if "::" in line] == [
+        "high-long-clean]",
+        "high-long-reverb]",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["one_tone"], "named: pitch/guessing[high-long]"),
+        (["pitch_naming_low_short"], "named: pitch/naming[low-short]"),
+        (["pitch/naming[low-short]", "one_tone"], "named: pitch/naming[low-short] pitch/guessing[high-long]"),
+        (
+            ["namings_and_lows"],
+            "named: pitch/naming[low-short] pitch/naming[high-short] pitch/guessing[low-long]",
+        ),
+        (["pitch_namin_low_short"], "*no suite and no eval is called 'pitch_namin_low_short'; did you mean*"),
+    ],
+)
+def test_a_name_stands_for_the_evals_of_a_suite_or_for_one_of_them(pitch, names, said):
+    (pitch.path / "pitch.audiobench.toml").write_text(BENCHMARK + SUITES + TASKS)
+    with (pitch.path / "conftest.py").open("a") as conftest:
+        conftest.write(TELLING.replace("{names}", repr(names)))
+    pitch.run("--collect-only", "-q").stdout.fnmatch_lines([said.replace("[", "[[]")])
+
+
 PROMPTS = BENCHMARK + (
     '[prompts.paper]\nprompt = "Name the tone: {question} {options}"\nmax_new_tokens = 7\nsource = "a paper"\n'
 )
@@ -175,6 +258,22 @@ def test_a_published_prompt_is_asked_by_its_name(pitch):
     ours.assert_outcomes(passed=1, deselected=3)
     asked_in_ours, _ = pitch.last()
     assert run["items"][0]["hashes"]["prompts"] != asked_in_ours["items"][0]["hashes"]["prompts"]
+
+
+def test_a_published_prompt_may_play_the_last_clip_alone(pitch):
+    place = "<Audio><AudioHere></Audio>"
+    text = BENCHMARK.replace('audio = "{file}"', 'audio = ["{file}", "{file}"]') + (
+        f"[prompts.all]\nprompt = '{place} or {place}? {{question}} {{options}}'\nsource = 'a paper'\n"
+        f"[prompts.last]\nprompt = '{place} {{question}} {{options}}'\nclips = 'last'\nsource = 'a paper'\n"
+    )
+    (pitch.path / "pitch.audiobench.toml").write_text(text)
+    for prompt, clips in (("all", 2), ("last", 1)):
+        pitch.run(HERE, "-k", "low-short", f"--ab-prompt={prompt}", model="baseline:chance").assert_outcomes(
+            passed=1, deselected=3
+        )
+        _, folder = pitch.last()
+        lines = [json.loads(line) for line in (folder / "predictions.jsonl").read_text().splitlines()]
+        assert {len(line["audio"]) for line in lines} == {clips}
 
 
 @pytest.mark.parametrize("workers", ["-n0", "-n2"])
@@ -193,6 +292,7 @@ def test_an_eval_without_the_published_prompt_is_refused_and_nothing_is_asked(pi
     ("table", "said"),
     [
         ('[prompts.paper]\nprompt = "{question} {options}"\n', "has no 'source'"),
+        ('[prompts.paper]\nclips = "first"\nsource = "x"\n', "clips must be 'last', not 'first'"),
         ('[prompts.paper]\npromt = "{question} {options}"\nsource = "x"\n', "unknown key 'promt'"),
         (
             '[[published]]\nmodel="m"\nmetric="accuracy"\nvalue=1\nconditions = "c"\nsource = "s"\nprompt = "p"\n',

@@ -138,6 +138,38 @@ def count(hz):
     return sum(reference == hz for reference in REFERENCES.values())
 
 
+PLAIN = """
+from pytest_audiobench import manifest, multiple_choice
+
+def test_tones(evaluate):
+    evaluate(manifest("data/tones.jsonl"), multiple_choice())
+"""
+
+
+def test_a_judge_weighs_an_eval_that_names_none_where_its_scorer_is_asked_for(evals):
+    evals.write(test_tones=PLAIN)
+    result = evals.run(
+        "--ab-judge=strict=judge:one,against=300 Hz,log=verdicts", "--ab-scorer=letters", "--ab-scorer=yes-no"
+    )
+    assert result.ret == 0
+    run, _ = evals.last()
+    assert value(run, "letters") == 1
+    assert value(run, "yes-no") == pytest.approx(1 - count("300 Hz") / 40)
+    assert lines(evals)["one verdict"] == DISTINCT
+
+
+def test_a_judge_that_is_asked_nothing_is_not_green_and_one_of_the_ini_file_a_note(evals):
+    evals.write(test_tones=PLAIN)
+    result = evals.run("--ab-judge=strict=judge:one")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    sentence = "the judge strict (--ab-judge) was asked nothing: no eval that was measured has a scorer of its*"
+    result.stdout.fnmatch_lines([f"not measured (*). {sentence.capitalize()}"])
+    (evals.path / "pytest.ini").write_text("[pytest]\nab_judge = strict=judge:one\n")
+    result = evals.run()
+    assert result.ret == 0
+    result.stdout.fnmatch_lines([f"note: {sentence}"])
+
+
 def test_a_judge_stands_beside_the_rule_and_their_agreement_is_recorded(evals):
     result = evals.run("--ab-judge=strict=judge:one,against=300 Hz,log=verdicts")
     assert result.ret == 0

@@ -128,6 +128,12 @@ def test_all_mistakes_are_said_at_once_each_with_the_file_and_the_key(written):
     ]
 
 
+def test_a_key_that_is_an_option_too_is_named_once(written):
+    file = written("bad.toml", 'model = "baseline:chance"\nsuite = "s"\nlimt = 3\n')
+    with pytest.raises(UsageError, match=r"the unknown key 'limt'; did you mean 'limit'\?$"):
+        read_run_file(file, {"limit": "text", "model": "texts"})
+
+
 @pytest.mark.parametrize(
     ("inline", "said"),
     [

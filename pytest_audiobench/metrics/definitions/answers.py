@@ -84,6 +84,13 @@ KINDS = (
             ("token_f1", "higher", SHARE, "f1"): "The mean over samples of 2 × words in common / (words said + words "
             "accepted), repeats counted, the best accepted text of each (SQuAD). An empty answer has 0 against a text "
             "with words.",
+            (
+                "within_tolerance",
+                "higher",
+                SHARE,
+                "within",
+            ): "The share of numbers that are as near to the truth as the "
+            "scorer's tolerance says. An answer without a number is not.",
             ("following", "higher", SHARE, "followed"): "The share of answers that did the task they were asked to "
             "do, by the protocol's own rule for it.",
             ("refusal_rate", "higher", SHARE, "declined"): "The share of requests that the model declines, of requests "
@@ -124,6 +131,14 @@ KINDS = (
     ),
     *estimates.ratio_kinds(
         {
+            **{
+                (name, "lower", unit, ("off",), ("read",), "no answer has a number"): (
+                    "How far numbers are from the truth, on average, of the answers that have one: the others are "
+                    "wrong in within_tolerance, and coverage counts them. Of counts by species over all species said "
+                    "or true, of which an unnamed one counts as 0. NaN where no answer has a number."
+                )
+                for name, unit in (("absolute_error", ""), ("absolute_error_hz", "Hz"), ("absolute_error_db", "dB"))
+            },
             ("question_precision", "higher", SHARE, ("right",), ("answered",), "no question was answered"): (
                 "Questions answered rightly over questions answered (answer triggering; Yang et al. 2015, WikiQA). "
                 "NaN where none was answered."

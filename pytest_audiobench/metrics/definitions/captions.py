@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import shutil
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +26,6 @@ CAPTIONS_EXTRA = "pip install 'pytest-audiobench[captions]'"
 CIDER_SET = "cider_set"
 """The statistic beside a CIDEr-D: how many captions it was counted over."""
 
-_SPICE_JAR = "stanford-corenlp-3.6.0.jar"
 # What COCO's script adds to counts, so that no ratio is divided by nothing.
 _TINY, _SMALL = 1e-15, 1e-9
 
@@ -96,9 +93,9 @@ def spice(candidates: Sequence[str], references: Sequence[Sequence[str]]) -> lis
     """SPICE (Anderson and others 2016) of each caption, 0 to 1, by its Java program. Raises UsageError without it."""
     if missing := lacks_spice():
         raise UsageError(missing)
-    from pycocoevalcap.spice.spice import Spice
+    from pytest_audiobench.metrics.spice_program import spice_scores
 
-    return [float(score["All"]["f"]) for score in _by_coco(Spice(), candidates, references)]
+    return spice_scores(candidates, references)
 
 
 def lacks_captions(*modules: str) -> str:
@@ -108,17 +105,10 @@ def lacks_captions(*modules: str) -> str:
 
 
 def lacks_spice() -> str:
-    """In a sentence, what SPICE lacks here.
+    """In a sentence, what SPICE lacks here."""
+    from pytest_audiobench.metrics.spice_program import lacks_spice_parts
 
-    pycocoevalcap would download its models by itself, so they are looked for.
-    """
-    if missing := lacks_captions("pycocoevalcap"):
-        return missing
-    spec = importlib.util.find_spec("pycocoevalcap.spice.spice")
-    folder = Path(spec.origin).parent / "lib" if spec is not None and spec.origin else Path()
-    if not (folder / _SPICE_JAR).is_file():
-        return f"SPICE needs Stanford CoreNLP 3.6.0: put {_SPICE_JAR} and its models' jar into {folder}"
-    return "" if shutil.which("java") else "SPICE is a Java program, and there is no java on the PATH: install one"
+    return lacks_captions("pycocoevalcap") or lacks_spice_parts()
 
 
 def _by_coco(scorer: Any, candidates: Sequence[str], references: Sequence[Sequence[str]]) -> Sequence[Any]:
@@ -199,6 +189,15 @@ KINDS = (
         "cider_beans_next",
         f"BEANS-Next's CIDEr, 0 to 1: CIDEr-D of whitespace tokens, one reference, divided by 10. {_SET} "
         "0 for fewer than two captions.",
+        poolable=False,
+    ),
+    mean_kind(
+        "spider_beans_next",
+        "higher",
+        SHARE,
+        "spider_beans_next",
+        "BEANS-Next's SPIDEr, 0 to 1: the mean of SPICE and a tenth of CIDEr-D, another scale than the paper's. "
+        f"{_SET} Never with SPICE at 0 for want of the program, as there.",
         poolable=False,
     ),
     MetricKind(

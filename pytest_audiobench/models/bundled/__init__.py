@@ -51,7 +51,7 @@ class _Blind:
 
     def _answer(self, request: Request) -> Response:
         choices = request.choices
-        return Response.of(choice_text(choices, self._choice(request)) if choices else "")
+        return Response.of(choice_text(choices, self._choice(request), request.task) if choices else "")
 
     def _choice(self, request: Request) -> int:
         raise NotImplementedError

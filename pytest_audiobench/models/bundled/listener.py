@@ -97,9 +97,8 @@ class Listener:
         head = trained.head_for(choices, _text_of(ask.request.messages))
         if head is None:
             return Response.of(UNKNOWN)
-        return Response.of(
-            choice_text(choices, trained.choose(head, choices, _features_of(ask.audio[0], features_by_clip)))
-        )
+        position = trained.choose(head, choices, _features_of(ask.audio[0], features_by_clip))
+        return Response.of(choice_text(choices, position, ask.request.task))
 
 
 def _features_of(clip: PlayedAudio, features_by_clip: dict[str, Array]) -> Array:

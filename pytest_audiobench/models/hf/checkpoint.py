@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pytest_audiobench.datasets.remote_places import is_remote, local_copy
 from pytest_audiobench.errors import FatalError, UsageError
 from pytest_audiobench.identity import digest, file_digest
+from pytest_audiobench.models.remote.api_keys import hub_token
 
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 _READ = ["*.json", "*.txt", "*.model", "*.jinja", "*.spm", "*.bpe", "*.codes", "*.tiktoken", "*.tokenizer", "*.vocab"]
@@ -256,7 +257,13 @@ def _from_hub(name: str, revision: str | None, download: bool, patterns: Sequenc
             f"{name} is no path, and names on the hub need huggingface_hub: pip install 'pytest-audiobench[hf]'"
         ) from None
     try:
-        path = snapshot_download(name, revision=revision, local_files_only=not download, allow_patterns=list(patterns))
+        path = snapshot_download(
+            name,
+            revision=revision,
+            local_files_only=not download,
+            allow_patterns=list(patterns),
+            token=hub_token() if download else None,
+        )
     except (OSError, ValueError) as error:
         if download:
             raise UsageError(f"{name} could not be fetched from the hub: {first_line(error)}") from error

@@ -66,9 +66,8 @@ class LabelClassifier(Engine):
                 )
         by_choice = {choice: float(scores[self._label_at[tidy(choice)]]) for choice in listed}
         # Of shares that add up to one, the rest is something else's.
-        return choice_by_score(
-            request.choices, [by_choice.get(choice, 1.0 - sum(by_choice.values())) for choice in request.choices]
-        )
+        of_rest = 1.0 - sum(by_choice.values())
+        return choice_by_score(request, [by_choice.get(choice, of_rest) for choice in request.choices])
 
 
 class ClapClassifier(Engine):
@@ -102,7 +101,7 @@ class ClapClassifier(Engine):
     def _choice(self, request: Request, sound: Any) -> Response:
         near = torch.stack([self._text(self._template.format(name)) for name in _option_texts(request)]) @ sound
         scale = self.model.logit_scale_a.exp()
-        return choice_by_score(request.choices, (near * scale).float().softmax(dim=-1).tolist())
+        return choice_by_score(request, (near * scale).float().softmax(dim=-1).tolist())
 
     def _text(self, text: str) -> Any:
         if text not in self._texts:
@@ -117,10 +116,10 @@ def _embeddings(features: Any) -> Any:
     return getattr(features, "pooler_output", features)
 
 
-def choice_by_score(choices: Sequence[str], scores: Sequence[float]) -> Response:
+def choice_by_score(request: Request, scores: Sequence[float]) -> Response:
     """The option with the highest score, as listeners without words say it, and that score."""
     best = max(range(len(scores)), key=scores.__getitem__)
-    answer = Response.of(choice_text(choices, best))
+    answer = Response.of(choice_text(request.choices, best, request.task))
     return replace(answer, outputs=(replace(answer.outputs[0], score=scores[best]),))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 from collections.abc import Mapping, Sequence
 from typing import Literal
@@ -17,7 +16,7 @@ from pytest_audiobench.models.messages import Ask, Response
 from pytest_audiobench.models.model import Limits, missing_library
 from pytest_audiobench.models.predictions_v1.client import Client, Passing, Patience
 from pytest_audiobench.models.predictions_v1.reply import Breach, Garbled
-from pytest_audiobench.models.remote.api_keys import Key, checked_key, refusal
+from pytest_audiobench.models.remote.api_keys import Key, named_key, refusal
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.spec import check_options, number, pinned_revision, written
 
@@ -72,10 +71,8 @@ class JudgeScores:
         return missing_library({"httpx": "http"}) or refusal(self._token)
 
     def _token(self) -> Key | None:
-        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
-        if not self._token_env:
-            return None
-        return checked_key(os.environ.get(self._token_env, ""), f"token_env={self._token_env}")
+        """The bearer token, if there is to be one. Raises UsageError when its variable leads to none."""
+        return named_key("token_env", self._token_env) if self._token_env else None
 
     def load(self) -> None:
         """Raises UsageError for a token that is absent, FatalError when httpx is not installed."""

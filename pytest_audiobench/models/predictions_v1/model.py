@@ -7,7 +7,6 @@ what is believed that of :mod:`predictions_reply`. Options are read without aski
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cached_property, partial
@@ -22,7 +21,7 @@ from pytest_audiobench.models.predictions_v1.audio_check import find_hearing
 from pytest_audiobench.models.predictions_v1.client import Client, Gone, Patience, TooLarge
 from pytest_audiobench.models.predictions_v1.reply import MOST_BATCH, Info
 from pytest_audiobench.models.predictions_v1.request import PAYLOADS, PLACEHOLDER, Form, Item, Payload, body, item
-from pytest_audiobench.models.remote.api_keys import Key, checked_key, refusal
+from pytest_audiobench.models.remote.api_keys import Key, named_key, refusal
 from pytest_audiobench.models.remote.endpoint import Endpoint
 from pytest_audiobench.models.run_server.url import check_address, checked_url, is_url, url_from
 from pytest_audiobench.models.spec import check_options, one_of, pinned_revision, written
@@ -46,10 +45,8 @@ class Settled(NamedTuple):
     token_env: str | None
 
     def token(self) -> Key | None:
-        """The bearer token, if there is to be one. Raises UsageError when its variable holds none."""
-        if self.token_env is None:
-            return None
-        return checked_key(os.environ.get(self.token_env, ""), f"token_env={self.token_env}")
+        """The bearer token, if there is to be one. Raises UsageError when its variable leads to none."""
+        return None if self.token_env is None else named_key("token_env", self.token_env)
 
 
 def _read_options(options: Mapping[str, str]) -> Settled:

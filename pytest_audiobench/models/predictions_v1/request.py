@@ -17,14 +17,11 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from pytest_audiobench.audio.clip import Clip, FileSource, PlayedAudio
 from pytest_audiobench.audio.location import Locator
 from pytest_audiobench.audio.wav import Pcm, wav_bytes
+from pytest_audiobench.datasets.sample import PLACEHOLDER as PLACEHOLDER
 from pytest_audiobench.errors import SampleError
 from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
 
 SCHEMA = "predictions_v1"
-
-PLACEHOLDER = "<Audio><AudioHere></Audio>"
-"""Marks a clip's place within a message."""
-
 
 Payload: TypeAlias = Literal["base64_wav", "file_path", "file_url"]
 PAYLOADS: tuple[Payload, ...] = ("base64_wav", "file_path", "file_url")
@@ -90,8 +87,15 @@ def _body_pieces(items: Sequence[Item]) -> Iterator[bytes]:
 
 
 def _message(message: Message, placeholder: str) -> dict[str, str]:
-    texts = [placeholder if isinstance(part, AudioSlot) else part for part in message.parts]
-    return {"role": message.role, "content": " ".join(text for text in texts if text)}
+    """Parts with a space between two of them, where neither has white space there itself."""
+    content, opening = "", True
+    for part in message.parts:
+        text = placeholder if isinstance(part, AudioSlot) else part
+        # A space that opens the text behind the first clips was never the separator: the server takes one off.
+        is_apart = content[-1:].isspace() or (text[:1].isspace() and not (opening and text[0] == " "))
+        content += f" {text}" if content and text and not is_apart else text
+        opening = opening and (isinstance(part, AudioSlot) or not part.strip())
+    return {"role": message.role, "content": content}
 
 
 def _generation(request: Request, form: Form) -> dict[str, Any]:

@@ -28,11 +28,12 @@ class _Provider(NamedTuple):
     file: str
 
 
+# Not hf.space: what runs there is anyone's.
+_HUB = _Provider(("huggingface.co", "hf.co", "huggingface.cloud"), "HF_TOKEN", "huggingface/hf_token")
 _PROVIDERS = (
     _Provider(("openai.com",), "OPENAI_API_KEY", "openai/cfg"),
     _Provider(("generativelanguage.googleapis.com",), "GEMINI_API_KEY", "gemini/cfg"),
-    # Not hf.space: what runs there is anyone's.
-    _Provider(("huggingface.co", "hf.co", "huggingface.cloud"), "HF_TOKEN", "huggingface/hf_token"),
+    _HUB,
 )
 
 
@@ -62,31 +63,80 @@ class Key:
 def find_key(endpoint: Endpoint, variable: str | None, environ: Mapping[str, str] = os.environ) -> Key | None:
     """The key for a server, None where it is to be asked without one.
 
-    ``variable`` names the environment variable to take it from, and then nothing else is looked at. Otherwise a
-    known provider's own variable counts, then its file under ``$XDG_CONFIG_HOME`` (or ``~/.config``); any other
-    server gets OPENAI_API_KEY where that is set, as OpenAI's own client does, over https or on this machine.
+    ``variable`` names the environment variable to take it from (:func:`named_key`), and then nothing else is looked
+    at. Otherwise a known provider's own variable counts in the same way, then the Hub's login, then the provider's file
+    under ``$XDG_CONFIG_HOME`` (or ``~/.config``); any other server gets OPENAI_API_KEY where that is set, as OpenAI's
+    own client does, over https or on this machine.
 
     Raises UsageError, never with the key in it, when a named or needed key is absent, no key can be read from the
     file, the file can be read by others, or a known provider would get its key unencrypted.
     """
     if variable:
-        if not environ.get(variable):
-            raise UsageError(f"key_env={variable}: the environment variable {variable} is not set or empty")
-        return checked_key(environ[variable], variable)
+        return named_key("key_env", variable, environ)
     domains = f".{endpoint.host}"
     provider = next((p for p in _PROVIDERS if any(domains.endswith(f".{host}") for host in p.hosts)), None)
     name = provider.variable if provider else "OPENAI_API_KEY"
     readable_by_all = endpoint.url.startswith("http://") and not endpoint.loopback
     if readable_by_all and provider is not None:
         raise UsageError(f"{endpoint.host} would get its key unencrypted; write base_url with https://")
-    if environ.get(name) and not readable_by_all:
-        return checked_key(environ[name], name)
+    if not readable_by_all and (key := _from_variable(name, environ)):
+        return key
     if provider is None:
         return None
+    file = _config_file(provider, environ)
+    login = [_hub_login(environ)] if provider is _HUB else []
+    if present := next((path for path in (*login, file) if path.exists()), None):
+        return _file_key(present)
+    raise UsageError(
+        f"{endpoint.host} needs a key: set {name}, name its file in {name}_FILE, or write it to {file} (mode 600)"
+    )
+
+
+def named_key(option: str, variable: str, environ: Mapping[str, str] = os.environ) -> Key:
+    """The key in the environment variable that a user named by ``option``, else in the file that ``variable`` with
+    ``_FILE`` behind it names. Raises UsageError, never with the key in it, where neither leads to one.
+    """
+    if key := _from_variable(variable, environ):
+        return key
+    raise UsageError(
+        f"{option}={variable}: the environment variable {variable} is not set or empty, "
+        f"and {variable}_FILE names no file"
+    )
+
+
+def hub_token(environ: Mapping[str, str] = os.environ) -> str | None:
+    """The token for huggingface_hub out of a file that it does not know; None where it is left to its own means.
+
+    The order is that of :func:`find_key`. Raises UsageError as that does.
+    """
+    if environ.get(_HUB.variable):
+        return None
+    if key := _from_variable(_HUB.variable, environ):
+        return key.reveal()
+    file = _config_file(_HUB, environ)
+    return None if _hub_login(environ).exists() or not file.exists() else _file_key(file).reveal()
+
+
+def _from_variable(variable: str, environ: Mapping[str, str]) -> Key | None:
+    if environ.get(variable):
+        return checked_key(environ[variable], variable)
+    file = environ.get(f"{variable}_FILE")
+    return _file_key(Path(file).expanduser()) if file else None
+
+
+def _config_file(provider: _Provider, environ: Mapping[str, str]) -> Path:
     home = Path(environ.get("XDG_CONFIG_HOME", ""))
-    file = (home if home.is_absolute() else Path.home() / ".config") / provider.file
-    if not file.exists():
-        raise UsageError(f"{endpoint.host} needs a key: set {name}, or write it to {file} (mode 600)")
+    return (home if home.is_absolute() else Path.home() / ".config") / provider.file
+
+
+def _hub_login(environ: Mapping[str, str]) -> Path:
+    """Where ``hf auth login`` writes its token."""
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    home = Path(environ.get("HF_HOME") or cache / "huggingface")
+    return Path(environ.get("HF_TOKEN_PATH") or home / "token").expanduser()
+
+
+def _file_key(file: Path) -> Key:
     return checked_key(_from_text(read_private(file), file), str(file))
 
 
@@ -114,6 +164,11 @@ def read_private(file: Path) -> str:
             raise UsageError(
                 f"the key file {file} can be read by others (mode {stat.S_IMODE(status.st_mode):o}); "
                 f"make it yours alone: chmod 600 {file}"
+            )
+        if status.st_uid != os.geteuid():
+            raise UsageError(
+                f"the key file {file} belongs to another user (uid {status.st_uid}), who can change it: name a copy "
+                "that is yours, with chmod 600"
             )
         return opened.read(_LARGEST_FILE_BYTES).decode("utf-8", errors="replace")
 

@@ -12,6 +12,8 @@ from pytest_audiobench.errors import InfrastructureError, UsageError
 SERVE = "serve"
 """The key of a spec that gives the command of a server which a run starts for the model."""
 
+_FAILED = "failed:"
+"""How the text of a job begins that will write no URL."""
 _LONGEST = 2048
 _FIRST_LOOK_S, _LAST_LOOK_S = 0.05, 2.0
 
@@ -58,7 +60,8 @@ def check_address(kind: str, target: str, options: Mapping[str, str]) -> None:
 def url_from(file: Path, wait_s: float) -> str:
     """The URL in ``file``, waited for at most ``wait_s`` seconds while it is missing or empty.
 
-    Raises InfrastructureError when it never appears, UsageError when it holds anything but one URL.
+    Raises InfrastructureError when it never appears, and with the reason where the job that should write it wrote
+    ``failed: REASON``; UsageError when it holds anything else but one URL.
     """
     deadline, pause_s = time.monotonic() + wait_s, _FIRST_LOOK_S
     while not (text := _text_of(file)):
@@ -69,6 +72,9 @@ def url_from(file: Path, wait_s: float) -> str:
             )
         time.sleep(min(pause_s, max(0.0, deadline - time.monotonic())))
         pause_s = min(2 * pause_s, _LAST_LOOK_S)
+    if text.startswith(_FAILED):
+        reason = "".join(sign for sign in text.removeprefix(_FAILED).strip() if sign.isprintable())
+        raise InfrastructureError(f"{file} has no URL: {reason}")
     return checked_url(text, str(file))
 
 

@@ -18,7 +18,8 @@ from pytest_audiobench.models.messages import Finish
 from pytest_audiobench.protocols.answer_failures import refuses
 from pytest_audiobench.protocols.bioacoustic import naming
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN, TIMES
-from pytest_audiobench.protocols.bioacoustic.naming import Names, names_of
+from pytest_audiobench.protocols.bioacoustic.naming import Names, Synonyms, names_of
+from pytest_audiobench.protocols.classification.mentions import denied
 from pytest_audiobench.protocols.multiple_choice import letters
 from pytest_audiobench.protocols.protocol import Answer
 
@@ -29,6 +30,8 @@ _STATEMENT = re.compile(
     re.I,
 )
 _LETTER_IS_RIGHT = re.compile(r"\b(?:option\s|choice\s)?\(?([A-Z])\)?\sis\s(?:the\s)?(?:right|correct|best)\b")
+_SOUND_LETTER = re.compile(r"(?<![\w'’-])([A-Z])(?![\w'’-])(?!(?<=A)\s[a-z](?!nd\b|re\b|s\b|r\b))")
+"""A capital letter that stands alone; an A is an article where a small word follows."""
 _SEPARATOR = re.compile(r"[,;|•\n]|\band\b", re.I)
 _AROUND = " \"'“”‘’().<>*"
 _NOTHING = re.compile(
@@ -49,7 +52,7 @@ def spoken(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> Answer:
+def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop", synonyms: Synonyms = ()) -> Answer:
     """The one label that ``text`` gives: a letter or a bucket of Hz where all labels are, else a label's name.
 
     A name counts, in this order, as the whole text, in the last statement ("the species is …"), as the whole of the
@@ -65,10 +68,10 @@ def one_label(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> An
     if buckets := naming.buckets_of(labels):
         label = naming.bucket_in(body, buckets)
         return Answer("truncated") if finish == "length" else _label_answer(label, body, finish)
-    return _mentioned_label(body, names_of(labels), finish)
+    return _mentioned_label(body, names_of(labels, synonyms), finish)
 
 
-def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") -> Answer:
+def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop", synonyms: Synonyms = ()) -> Answer:
     """All labels that ``text`` gives, as a JSON list in the order of ``labels``; an empty one where it says that
     there is none.
 
@@ -80,9 +83,12 @@ def several_labels(text: str, labels: tuple[str, ...], finish: Finish = "stop") 
     if not re.search(r"\w", body):
         return Answer("parsed", "[]") if body.strip() == "[]" else Answer("empty")
     cuts = [(0, 0), *(separator.span() for separator in _SEPARATOR.finditer(body)), (len(body), len(body))]
-    names, fragments = names_of(labels), [(end, start) for (_, end), (start, _) in pairwise(cuts)]
+    names, fragments = names_of(labels, synonyms), [(end, start) for (_, end), (start, _) in pairwise(cuts)]
     mentions = [mention for mention in names.mentions(body) if finish != "length" or mention.end < len(body)]
     asserted_set = {mention.label for mention in mentions if not mention.denied}
+    if all(len(label) == 1 and label in LETTERS for label in labels):
+        asserted_set |= {match[1] for match in _SOUND_LETTER.finditer(body) if not denied(body, *match.span())}
+        asserted_set &= set(labels)
     spans = iter([*((mention.start, mention.end) for mention in mentions), (len(body) + 1, len(body) + 1)])
     start, end = next(spans)
     for begins, ends in fragments:

@@ -35,29 +35,34 @@ _LEAD_IN = frozenset(_LEAD_IN_WORDS.split())
 _LETTERS_FOR_ONE_SLIP, _LETTERS_FOR_TWO = 4, 8
 
 
+Synonyms: TypeAlias = tuple[tuple[str, str], ...]
+"""Further names, each with the label that it means."""
+
+
 @lru_cache(maxsize=256)
-def names_of(labels: tuple[str, ...]) -> Names:
-    return Names(labels)
+def names_of(labels: tuple[str, ...], synonyms: Synonyms = ()) -> Names:
+    return Names(labels, synonyms)
 
 
 class Names:
-    """What finding the labels of a list needs, made once for the list."""
+    """What finding the labels of a list needs, made once for the list; ``synonyms`` of other labels do not count."""
 
-    def __init__(self, labels: Sequence[str]) -> None:
-        spelled = {label: _words(label) for label in labels}
+    def __init__(self, labels: Sequence[str], synonyms: Synonyms = ()) -> None:
+        meant = {**{name: label for name, label in synonyms if label in labels}, **{label: label for label in labels}}
+        spelled = {name: _words(name) for name in (*labels, *meant)}
         ones = {tuple(map(_one, words)) for words in spelled.values()}
         # "call" and "calls" in one list are two labels: then no plural is taken for its singular.
         self._form = _one if len(ones) == len(set(spelled.values())) else str
         self._by_words: dict[tuple[str, ...], str] = {}
         self._by_first: dict[str, list[tuple[str, ...]]] = {}
         self._by_set: dict[tuple[str, ...], str | None] = {}
-        for label, words in spelled.items():
-            words = tuple(map(self._form, words))
+        for name, words in spelled.items():
+            words, label = tuple(map(self._form, words)), meant[name]
             if not words or words in self._by_words:
                 continue
             self._by_words[words] = label
             same = tuple(sorted(words))
-            self._by_set[same] = None if same in self._by_set else label
+            self._by_set[same] = label if self._by_set.get(same, label) == label else None
             if len("".join(words)) > 1:
                 self._by_first.setdefault(words[0], []).append(words)
         for beginnings in self._by_first.values():
@@ -114,15 +119,15 @@ class Names:
 
         if not _LETTERS_FOR_ONE_SLIP - 1 <= len(text) <= self._longest + 2:
             return None
-        by_distance: dict[int, list[str]] = {}
+        by_distance: dict[int, set[str]] = {}
         for joined, label in self._joined.get(text[0], ()):
             if joined.startswith(text) or text.startswith(joined):
                 continue  # "crowd" is no "crow"
             slips = (len(joined) >= _LETTERS_FOR_ONE_SLIP) + (len(joined) >= _LETTERS_FOR_TWO)
             if slips and (distance := OSA.distance(text, joined, score_cutoff=slips)) <= slips:
-                by_distance.setdefault(distance, []).append(label)
-        nearest = by_distance[min(by_distance)] if by_distance else []
-        return nearest[0] if len(nearest) == 1 else None
+                by_distance.setdefault(distance, set()).add(label)
+        nearest = by_distance[min(by_distance)] if by_distance else set()
+        return nearest.pop() if len(nearest) == 1 else None
 
 
 def _in_compound(text: str, start: int, end: int) -> bool:

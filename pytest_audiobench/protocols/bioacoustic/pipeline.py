@@ -82,7 +82,7 @@ def steps_of_run(task: str | None, labels: Sequence[str] = (), targets: Iterable
     if task in FREE_TEXT:
         return Steps((), _TIDY + (_names_then_any(labels) if _all_binomial(labels) else ()))
     vocabulary = tuple(labels) or vocabulary_of(targets)
-    if by_shape := _by_shape(vocabulary):
+    if by_shape := step_by_shape(vocabulary):
         return Steps((), (*_TIDY, by_shape))
     if task == "classification":
         if not vocabulary:
@@ -97,14 +97,14 @@ def steps_of_run(task: str | None, labels: Sequence[str] = (), targets: Iterable
 def steps_of_score_from_file(task: str | None, targets: Iterable[Target]) -> Steps:
     """What ``score-from-file`` chooses: the labels are those of the file's targets, captions too are put to them."""
     vocabulary, task = vocabulary_of(targets), (task or "").lower()
-    if by_shape := _by_shape(vocabulary):
+    if by_shape := step_by_shape(vocabulary):
         return Steps((), (*_TIDY, by_shape))
     if "classification" in task and "detection" not in task:
         return Steps((), _TIDY + ((Step("extract_label_from_text", {"labels": vocabulary}),) if vocabulary else ()))
     return Steps(_COMMAS, _TIDY + ((Step("fuzzy_match_to_labels", {"labels": vocabulary}),) if vocabulary else ()))
 
 
-def _by_shape(vocabulary: tuple[str, ...]) -> Step | None:
+def step_by_shape(vocabulary: tuple[str, ...]) -> Step | None:
     """The step for a vocabulary of yes and no, of two to ten single letters, or of buckets ("400 Hz")."""
     labels = {"labels": vocabulary}
     lower = {label.strip().lower() for label in vocabulary}

@@ -9,21 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import Literal
 
 from pytest_audiobench.datasets.sample import Sample
-from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions
+from pytest_audiobench.metrics.definitions.captions import cider_beans_next, lacks_captions, lacks_spice, spice
 from pytest_audiobench.metrics.definitions.labels import ROW
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.protocols.bioacoustic.default_scorer import labels_for, target_of
 from pytest_audiobench.protocols.bioacoustic.extraction import END_TOKEN
 from pytest_audiobench.protocols.bioacoustic.matching import nearest
-from pytest_audiobench.protocols.bioacoustic.pipeline import Steps, process, steps_of_run, steps_of_score_from_file
+from pytest_audiobench.protocols.bioacoustic.pipeline import (
+    Steps,
+    process,
+    steps_of_run,
+    steps_of_score_from_file,
+)
 from pytest_audiobench.protocols.bioacoustic.scoring import first_of, sample_scores, split
 from pytest_audiobench.protocols.captioning.words import made_with
 from pytest_audiobench.protocols.free_text import answer_of
 from pytest_audiobench.protocols.protocol import Answer, Earlier, Scorer, no_missing_parts
 
 MAX_DISTANCE = 5
+TARGETS = "targets"
+"""The source of labels that are those of the targets which are scored together."""
 
 
 def nearest_targets(text: str, targets: Sequence[str]) -> str:
@@ -58,7 +66,7 @@ def zero_detection(texts: Sequence[str], targets: Sequence[str]) -> list[dict[st
 
 
 def _target_labels(text: str) -> frozenset[str]:
-    return frozenset() if text.lower() == "none" else frozenset(text.split(", "))
+    return frozenset() if text.lower() == "none" else frozenset(part.strip() for part in text.split(","))
 
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -74,44 +82,69 @@ MOST_CHARACTERS = 100_000
 """Of an answer; the published code has no bound, and takes hours over a hostile text."""
 
 
-def run_scorer(task: str, labels: tuple[str, ...]) -> Scorer:
+def run_scorer(task: str, labels: tuple[str, ...], label_source: str = "task") -> Scorer:
     """``beans-run``: the post-processing of ``run`` for a task that has a label list."""
 
     def parse(sample: Sample, earlier: Earlier) -> Answer:
         listed = labels_for(sample, labels) if task in ("classification", "detection") else labels or sample.choices
         return _process_answer(answer_of(earlier).text, _steps(task, listed))
 
-    def score(sample: Sample, answer: Answer) -> Mapping[str, float]:
-        return _own_scores(sample, answer, task)
+    def score(sample: Sample, answer: Answer) -> Mapping[str, float] | None:
+        return None if _without_target(sample, task) else _own_scores(sample, answer, task)
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         return _set_scores([sample for sample, _ in scored], [answer for _, answer in scored], task)
 
-    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:list{_libraries(task)}"
+    source = "list" if label_source == "task" else label_source
+    signature = f"beans-next:run|v:0.1.0|task:{task}|labels:{source}{_libraries(task)}"
     return Scorer("beans-run", signature, parse, score, METRICS[task], together=together, missing_parts=_lacking(task))
 
 
-def score_from_file_scorer(task: str) -> Scorer:
-    """``beans-score-from-file``: the labels are those of the targets that are scored together."""
+def score_from_file_scorer(task: str, verb: Literal["run", "score-from-file"] = "score-from-file") -> Scorer:
+    """``beans-score-from-file``: the labels are those of the targets that are scored together.
+
+    For "run" it is ``beans-run`` of a task without a label list, whose labels are those of its samples.
+    """
 
     def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
         samples = [sample for sample, _ in scored]
-        # Predictions lie in the order of their ids, and the order of labels decides between two that are contained.
-        ordered = sorted(samples, key=lambda sample: sample.id)
-        steps = steps_of_score_from_file(task, (target_of(sample) for sample in ordered))
+        # The order of labels decides between two that are contained: run has the data set's, predictions that of ids.
+        ordered = samples if verb == "run" else sorted(samples, key=lambda sample: sample.id)
+        targets = [target_of(sample) for sample in ordered]
+        steps = steps_of_run(task, (), targets) if verb == "run" else steps_of_score_from_file(task, targets)
         answers = [_process_answer(answer.value or "", steps) for _, answer in scored]
         sample_rows = [_own_scores(sample, answer, task) for sample, answer in zip(samples, answers, strict=True)]
         return [{**row, **more} for row, more in zip(sample_rows, _set_scores(samples, answers, task), strict=True)]
 
-    signature = f"beans-next:score-from-file|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
+    signature = f"beans-next:{verb}|v:0.1.0|task:{task}|labels:targets{_libraries(task)}"
     return Scorer(
-        "beans-score-from-file",
+        f"beans-{verb}",
         signature,
         _raw,
-        _nothing,
+        lambda sample, _: None if _without_target(sample, task) else {},
         METRICS[task],
         together=together,
         missing_parts=_lacking(task),
+    )
+
+
+def spider_scorer() -> Scorer:
+    """``beans-spider``: BEANS-Next's SPIDEr of captions as ``run`` leaves them, which none of its own runs computes."""
+
+    def together(scored: Sequence[tuple[Sample, Answer]]) -> Sequence[Mapping[str, float]]:
+        texts = [answer.value or "" for _, answer in scored]
+        truths = [first_of(target_of(sample)) or "" for sample, _ in scored]
+        pairs = zip(cider_beans_next(texts, truths), spice(texts, [[truth] for truth in truths]), strict=True)
+        return [{"spider_beans_next": (cider + f) / 2.0, "cider_beans_next": cider, "spice": f} for cider, f in pairs]
+
+    return Scorer(
+        "beans-spider",
+        f"beans-next:spider|v:0.1.0|task:captioning|cider:set|spice:1.0{_libraries('captioning')}",
+        run_scorer("captioning", ()).parse,
+        _nothing,
+        ("spider_beans_next", "cider_beans_next", "spice"),
+        together=together,
+        missing_parts=lacks_spice,
     )
 
 
@@ -147,7 +180,14 @@ def _process_answer(text: str, steps: Steps) -> Answer:
     return Answer("unparsed", raw) if raw.strip() else Answer("empty", raw)
 
 
+def _without_target(sample: Sample, task: str) -> bool:
+    """Whether it has no target there, and no score: so have BirdSet's windows in which no bird was annotated."""
+    return task == "open_ended" and not any(sample.truths)
+
+
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
+    if task == "captioning":
+        return {}
     scores = sample_scores(target_of(sample), answer.value or "", "", task)
     if task == "detection":
         return {f"beans_{name}": value for name, value in scores.items()}

@@ -24,7 +24,7 @@ def average_precision(
     score are taken in the order of their rows, so the value depends on that order. A label without a positive counts
     as 0. Raises ValueError for no rows, rows of unequal width, a score that is no number, or another ``average``.
     """
-    _check_lengths(predictions, targets)
+    check_lengths(predictions, targets)
     if not predictions:
         raise ValueError("average precision needs at least one row")
     if not all(isinstance(row, (list, tuple)) for row in (*predictions, *targets)):
@@ -48,7 +48,7 @@ def top1_accuracy(predictions: Sequence[str], targets: Sequence[str], label_sepa
     A label that itself holds the separator can never be matched as a whole. Raises ValueError for no samples or lists
     of unequal length.
     """
-    _check_lengths(predictions, targets)
+    check_lengths(predictions, targets)
     if not predictions:
         raise ValueError("accuracy needs at least one answer")
     right = (
@@ -58,7 +58,7 @@ def top1_accuracy(predictions: Sequence[str], targets: Sequence[str], label_sepa
     return sum(right) / len(predictions)
 
 
-def _check_lengths(predictions: Sequence[object], targets: Sequence[object]) -> None:
+def check_lengths(predictions: Sequence[object], targets: Sequence[object]) -> None:
     if len(predictions) != len(targets):
         raise ValueError(f"there are {len(predictions)} answers and {len(targets)} targets")
 
@@ -75,12 +75,14 @@ def _indicators(targets: Sequence[_Row]) -> list[list[int]]:
 def _step_sum(truth: Sequence[int], scores: Sequence[float]) -> float:
     """The sum of precision over the steps in recall, one sample at a time, the first row of equal scores first."""
     positives = sum(truth)
-    hits, total = 0, 0.0
+    hits, total, recall = 0, 0.0, 0.0
     for seen, row in enumerate(sorted(range(len(scores)), key=lambda row: -scores[row]), start=1):
         if truth[row]:
-            hits += 1
-            total += hits / seen
-    return total / positives if positives else 0.0
+            hits, before = hits + 1, recall
+            recall = hits / positives
+            # Summed as published: hits / seen over the positives ends in another digit.
+            total += hits / seen * (recall - before)
+    return total
 
 
 def sample_scores(target: Target, processed: str, raw: str, task: str | None) -> dict[str, float]:

@@ -155,13 +155,16 @@ RUBRICS: Mapping[str, str] = {
 }
 """Rubrics by name, in our own words; "facts" unless another is asked for. BEANS-Next has one for each of these uses."""
 
+_CALLED: Mapping[str, str] = {"bioacoustic_open_qa_v1": "facts", "bioacoustic_counting_v1": "counts"}
+"""By BEANS-Next's names."""
+
 
 def rubric_judging(rubric: str) -> Judging:
     """``rubric`` and ``rubric-kept``, by a rubric's name or by a text of one's own.
 
     Raises UsageError for a single word that is no rubric's name: a slip, and no text to judge by.
     """
-    wanted = RUBRICS.get(rubric, rubric)
+    wanted = RUBRICS.get(_CALLED.get(rubric, rubric), rubric)
     if not wanted.strip() or (wanted.isascii() and len(wanted.split()) < 2):
         raise UsageError(f"no rubric is called {rubric!r}; there are {', '.join(RUBRICS)}, or give a text of your own")
 

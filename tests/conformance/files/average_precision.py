@@ -10,10 +10,8 @@ import numpy as np
 from pytest_audiobench.metrics.definitions import ranking
 from pytest_audiobench.metrics.label_statistics import label_statistics, set_scores
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.bioacoustic import scoring
+from pytest_audiobench.protocols.bioacoustic import data_set_scores, scoring
 from pytest_audiobench.stats.intervals import Floats
-
-from .. import beans_next
 
 _Inputs = Mapping[str, Any]
 
@@ -65,7 +63,7 @@ SCORERS = {
     "ap_macro_beans_next": _beans_next("macro"),
     "ap_micro": _ranked(ranking.micro_average_precision),
     "ap_micro_beans_next": _beans_next("micro"),
-    "dataset_map_beans_next": lambda params, inputs: beans_next.dataset_map(inputs["predictions"], inputs["targets"]),
+    "dataset_map_beans_next": lambda _, inputs: data_set_scores.dataset_map(inputs["predictions"], inputs["targets"]),
     "dataset_map_sklearn": _map_of_answers,
     "multilabel_f1_macro": _metric("macro_f1"),
     "multilabel_f1_micro": _metric("micro_f1"),

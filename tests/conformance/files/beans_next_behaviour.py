@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pytest_audiobench.errors import AudiobenchError
 from pytest_audiobench.metrics.definitions.captions import cider_beans_next
 from pytest_audiobench.metrics.estimates import average
-from pytest_audiobench.protocols.bioacoustic import scoring
+from pytest_audiobench.protocols.bioacoustic import data_set_scores, scoring
 from pytest_audiobench.protocols.bioacoustic.pipeline import (
     Steps,
     process,
@@ -61,7 +61,7 @@ def _sample(given: Mapping[str, Json]) -> dict[str, float]:
 def _data_set(given: Mapping[str, Json]) -> dict[str, float]:
     # A target that is an object, as one check has it, is no target.
     pairs = [(text, None if isinstance(target, dict) else target) for text, target in given["pairs"]]
-    return beans_next.dataset_scores(pairs, given["task_type"])
+    return data_set_scores.dataset_scores(pairs, given["task_type"])
 
 
 def _cider(given: Mapping[str, Json]) -> Json:
@@ -97,23 +97,23 @@ def _rescored(given: Mapping[str, Json]) -> Json:
     rows = [
         scoring.sample_scores(target, text, raw, task) for text, (raw, target) in zip(processed, pairs, strict=True)
     ]
-    whole = beans_next.dataset_scores(
+    whole = data_set_scores.dataset_scores(
         [(text, target) for text, (_, target) in zip(processed, pairs, strict=True)], task
     )
-    return {"mean": {**beans_next.means(rows), **whole}, "processed": processed}
+    return {"mean": {**data_set_scores.means(rows), **whole}, "processed": processed}
 
 
 SCORERS: Mapping[str, Operation] = {
     "metric": _metric,
-    "macro_f1": _over_set(beans_next.macro_f1),
-    "dataset_map": _over_set(beans_next.dataset_map),
+    "macro_f1": _over_set(data_set_scores.macro_f1),
+    "dataset_map": _over_set(data_set_scores.dataset_map),
     "score_sample": _sample,
     "dataset_metrics": _data_set,
     "cider": _cider,
     "postprocess": _postprocess,
     "select_steps": _run_steps,
     "select_steps_rescorer": _file_steps,
-    "aggregate_means": lambda given: beans_next.means(given["rows"]),
+    "aggregate_means": lambda given: data_set_scores.means(given["rows"]),
     "judge": lambda given: list(default_judgings.beans_verdict(given["text"])),
     "rescorer": _rescored,
 }

@@ -7,9 +7,7 @@ from typing import Any
 
 from pytest_audiobench.metrics.label_statistics import label_statistics
 from pytest_audiobench.metrics.registry import metric_kind
-from pytest_audiobench.protocols.bioacoustic import scoring
-
-from .. import beans_next
+from pytest_audiobench.protocols.bioacoustic import data_set_scores, scoring
 
 _Inputs = Mapping[str, Any]
 
@@ -40,7 +38,7 @@ SCORERS = {
     # scikit-learn's default, every string that occurs being a class, is BEANS-Next's.
     "f1_macro": _metric("beans_macro_f1"),
     "f1_macro_fixed_labels": _f1_of_listed,
-    "f1_macro_beans_next": lambda params, inputs: beans_next.macro_f1(inputs["y_pred"], inputs["y_true"]),
+    "f1_macro_beans_next": lambda params, inputs: data_set_scores.macro_f1(inputs["y_pred"], inputs["y_true"]),
     "f1_micro": _metric("micro_f1"),
     "f1_weighted": _metric("weighted_f1"),
     "top1_accuracy_beans_next": lambda params, inputs: scoring.top1_accuracy(inputs["y_pred"], inputs["y_true"]),

@@ -1,11 +1,12 @@
 """Where keys come from, and that they go nowhere but to their server."""
 
 import logging
+import os
 
 import pytest
 
 from pytest_audiobench.errors import FatalError, UsageError
-from pytest_audiobench.models.remote.api_keys import find_key
+from pytest_audiobench.models.remote.api_keys import find_key, hub_token, named_key
 from pytest_audiobench.models.remote.endpoint import Endpoint
 
 SECRET = "sk-very-secret-0123456789abcdef"
@@ -25,7 +26,7 @@ def home(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
         file.chmod(mode)
-        return {"XDG_CONFIG_HOME": str(tmp_path / "home")}
+        return {"XDG_CONFIG_HOME": str(tmp_path / "home"), "HF_HOME": str(tmp_path / "hub")}
 
     return write
 
@@ -87,6 +88,66 @@ def test_other_providers_have_files_of_their_own(home, endpoint, file):
     assert find_key(endpoint, None, home(file, SECRET)).reveal() == SECRET
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "variable"),
+    [(OPENAI, "OPENAI_API_KEY"), (GEMINI, "GEMINI_API_KEY"), (HUGGING, "HF_TOKEN"), (LOCAL, "OPENAI_API_KEY")],
+)
+def test_the_user_names_a_key_s_file_by_the_variable_with_file_behind_it(home, tmp_path, endpoint, variable):
+    environ = {**home("mine", SECRET), f"{variable}_FILE": str(tmp_path / "home/mine")}
+    assert find_key(endpoint, None, environ).reveal() == SECRET
+    assert find_key(endpoint, variable, environ).reveal() == SECRET
+    assert find_key(endpoint, None, {**environ, variable: "first"}).reveal() == "first"
+
+
+def test_a_servers_token_may_lie_in_a_named_file(home, tmp_path, stranger, http_model, tone_asks, monkeypatch):
+    home("lab", f"{SECRET}\n")
+    monkeypatch.setenv("LAB_TOKEN_FILE", str(tmp_path / "home/lab"))
+    server = stranger()
+    model = http_model(server, token_env="LAB_TOKEN")
+    assert model.ask(tone_asks(1))[0].text
+    assert server.headers[0]["authorization"] == f"Bearer {SECRET}"
+    assert str(tmp_path) not in f"{model.spec} {model.fingerprint()}"
+
+
+def test_a_named_file_that_others_can_read_is_refused(home, tmp_path):
+    environ = {**home("mine", SECRET, 0o644), "MINE_FILE": str(tmp_path / "home/mine")}
+    with pytest.raises(UsageError, match=r"home/mine can be read by others \(mode 644\).*chmod 600") as refused:
+        named_key("token_env", "MINE", environ)
+    assert SECRET not in str(refused.value)
+
+
+def test_a_file_of_mode_400_is_read(home):
+    assert find_key(OPENAI, None, home("openai/cfg", SECRET, 0o400)).reveal() == SECRET
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+def test_a_file_of_another_user_is_refused(home, tmp_path):
+    environ = home("openai/cfg", SECRET)
+    os.chown(tmp_path / "home/openai/cfg", 12_345, -1)
+    with pytest.raises(UsageError, match=r"openai/cfg belongs to another user \(uid 12345\)") as refused:
+        find_key(OPENAI, None, environ)
+    assert SECRET not in str(refused.value)
+
+
+def test_the_hubs_own_login_comes_before_the_file(home):
+    environ = home("../hub/token", SECRET)
+    home("huggingface/hf_token", "from-the-file")
+    assert find_key(HUGGING, None, environ).reveal() == SECRET
+    assert hub_token(environ) is None
+
+
+def test_the_hub_is_asked_with_a_file_s_token_where_the_library_knows_none(home, tmp_path):
+    environ = home("huggingface/hf_token", SECRET)
+    assert hub_token(environ) == SECRET
+    home("mine", "named")
+    assert hub_token({**environ, "HF_TOKEN_FILE": str(tmp_path / "home/mine")}) == "named"
+    assert hub_token({**environ, "HF_TOKEN": "the library's affair"}) is None
+    assert hub_token({"XDG_CONFIG_HOME": str(tmp_path), "HF_HOME": str(tmp_path)}) is None
+    home("huggingface/hf_token", SECRET, 0o604)
+    with pytest.raises(UsageError, match="chmod 600"):
+        hub_token(environ)
+
+
 def test_the_environment_comes_before_the_file(home):
     environ = {**home("openai/cfg", "from-the-file"), "OPENAI_API_KEY": SECRET}
     assert find_key(OPENAI, None, environ).reveal() == SECRET
@@ -115,7 +176,7 @@ def test_a_file_without_one_clear_key_is_refused_and_not_quoted(home, text):
 
 
 def test_without_a_key_the_ways_to_give_one_are_named(tmp_path):
-    with pytest.raises(UsageError, match=r"set OPENAI_API_KEY, or write it to .*/openai/cfg \(mode 600\)"):
+    with pytest.raises(UsageError, match=r"set OPENAI_API_KEY, name .*write it to .*/openai/cfg \(mode 600\)"):
         find_key(OPENAI, None, {"XDG_CONFIG_HOME": str(tmp_path)})
 
 

@@ -1,5 +1,6 @@
 """How a bioacoustic question is put, and the same answers read by every rule, side by side."""
 
+import json
 import math
 
 import pytest
@@ -11,11 +12,13 @@ from pytest_audiobench.datasets.sample import Sample
 from pytest_audiobench.errors import UsageError
 from pytest_audiobench.metrics.registry import metric_kind
 from pytest_audiobench.models.messages import AudioSlot, Message, Response
+from pytest_audiobench.protocols.bioacoustic.default_scorer import lettered_options
 from pytest_audiobench.protocols.bioacoustic.task import (
     QUESTIONS,
     bioacoustic,
     bioacoustic_captioning,
     bioacoustic_detection,
+    bioacoustic_open_ended,
 )
 
 CLIP = Clip(ArraySource.of([0.0, 0.1], 16_000))
@@ -38,6 +41,8 @@ def scored(scorer, pairs):
 def numbers(protocol, pairs):
     found = {}
     for scorer in protocol.available.values():
+        if scorer.missing_parts():
+            continue
         statistics = scored(scorer, pairs)
         found[scorer.name] = {name: metric_kind(name).estimate(statistics, None).value for name in scorer.metrics}
     return found
@@ -69,6 +74,11 @@ def test_a_samples_own_question_goes_first_and_a_caption_needs_no_labels():
     assert message.parts[1] == QUESTIONS["captioning"]
 
 
+def test_labels_may_stand_an_empty_line_apart():
+    (message,) = bioacoustic(prompt="{spaced_labels}\nWhich?").stages[0].render(sample("dog"), {})
+    assert message.parts[1] == "- dog\n\n- cat\n\n- crow\nWhich?"
+
+
 def test_braces_in_labels_are_harmless():
     asked = bioacoustic(labels=["{question}", "{0}"], prompt="{labels} {question}", system="Listen.")
     system, user = asked.stages[0].render(sample("{0}", question="{labels}?"), {})
@@ -90,7 +100,7 @@ def test_labels_may_lie_in_a_file(tmp_path):
     ("wrong", "complaint"),
     [
         ({"task": "diarization"}, "bioacoustic knows no task 'diarization'; it knows classification, detection"),
-        ({"prompt": "{options}"}, "unknown placeholder {options}; known are {question} and {labels}"),
+        ({"prompt": "{options}"}, "unknown placeholder {options}; known are {question}, {labels} and {spaced_labels}"),
         ({"labels": "/no/such/file"}, "there is no file /no/such/file"),
     ],
 )
@@ -246,6 +256,64 @@ def test_an_open_answer_is_its_text_or_one_of_the_labels():
     assert scored(free, [(sample("dog"), "I hear a dog")])[0]["correct"] == 1.0
 
 
+BIRDS = ("Junco hyemalis", "Turdus migratorius", "Setophaga petechia")
+COMMON = [
+    "Junco hyemalis = Dark-eyed Junco",
+    "Turdus migratorius = American Robin",
+    "Setophaga petechia = Yellow Warbler = Northern Yellow Warbler",
+    "Parus major = Great Tit",
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("Dark-eyed Junco", "Junco hyemalis"),
+        ("It is a Dark-eyed Junco (Junco hyemalis).", "Junco hyemalis"),
+        ("The species is the northern yellow warbler.", "Setophaga petechia"),
+        ("dark eyed junko", "Junco hyemalis"),
+        ("Not an American Robin, but a Dark-eyed Junco.", "Junco hyemalis"),
+        ("An American Robin and a Dark-eyed Junco", None),
+        ("Great Tit", None),
+        ("None", "None"),
+        ("No bird can be heard.", "None"),
+        ("No, it is an American Robin and a Dark-eyed Junco.", None),
+    ],
+)
+def test_a_bird_is_read_by_either_of_its_names(text, label):
+    scorer = bioacoustic_open_ended(synonyms=COMMON).scorers[0]
+    assert scorer.parse(sample("Junco hyemalis", BIRDS), {"answer": Response.of(text)}).value == label
+
+
+def test_a_detection_knows_synonyms_too():
+    asked = bioacoustic(task="detection", synonyms=COMMON)
+    pairs = [(sample(labels=BIRDS, references=BIRDS[:2]), "American Robin, Dark-eyed Junco (Junco hyemalis)")]
+    assert scored(asked.scorers[0], pairs)[0]["set_f1"] == 1.0
+
+
+@pytest.mark.parametrize("synonym", ["Dark-eyed Junco", "Junco=Dark-eyed Junco"])
+def test_a_synonym_without_a_label_is_refused(synonym):
+    with pytest.raises(UsageError, match="names no label"):
+        bioacoustic_open_ended(synonyms=[synonym])
+
+
+def test_where_nothing_is_true_none_is_right_and_the_published_rules_leave_it_out():
+    pairs = [
+        (sample("", BIRDS, id_="1"), "None"),
+        (sample("", BIRDS, id_="2"), "Turdus migratorius"),
+        (sample("Turdus migratorius", BIRDS, id_="3"), "None"),
+        (sample(labels=BIRDS, references=BIRDS[:2], id_="4"), "Turdus migratorius"),
+    ]
+    asked = bioacoustic_open_ended(synonyms=COMMON)
+    assert [row["correct"] for row in scored(asked.scorers[0], pairs)] == [1.0, 0.0, 0.0, 1.0]
+    for name in ("beans-run", "beans-score-from-file"):
+        own = [
+            asked.available[name].score(one, asked.available[name].parse(one, {"answer": Response.of(text)}))
+            for one, text in pairs
+        ]
+        assert [row is None for row in own] == [True, True, False, False]
+
+
 # --- what holds for all
 
 TEXTS = st.text(max_size=60) | st.lists(st.sampled_from([*LABELS, ",", "not", "None", ""])).map(" ".join)
@@ -281,4 +349,69 @@ def test_a_hostile_text_comes_to_an_end(scorer):
 @pytest.mark.parametrize("task", ["classification", "detection", "captioning", "open_ended"])
 def test_every_scorer_signs_its_task(task):
     for scorer in bioacoustic(task=task).available.values():
-        assert task in scorer.signature
+        # SPIDEr is that of any captions.
+        assert task in scorer.signature or scorer.name == "spider"
+
+
+# --- options by letters
+
+OPTIONS = [
+    ("Which species?\nOptions: a) Galerida theklae, b) Parus major", ["Galerida theklae", "Parus major"]),
+    ("How many? (A) 3 (B) 5 (C) 7 (D) 10. Answer with just the letter.", ["3", "5", "7", "10"]),
+    (
+        "Which? A: a slow trill, rising B: a low drone. C: a hum\nAnswer.",
+        ["a slow trill, rising", "a low drone", "a hum"],
+    ),
+    ("What is it?", []),
+    ("Is it (B) a wren or (C) a tit?", []),
+    ("Which? (A) wren (B) wren", []),
+    ("A: <Audio><AudioHere></Audio>\nB: <Audio><AudioHere></Audio>\nWhich?", []),
+]
+
+
+@pytest.mark.parametrize(("question", "texts"), OPTIONS)
+def test_options_of_a_question_are_those_that_it_letters_from_a_on(question, texts):
+    assert list(lettered_options(question).values()) == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "letter"),
+    [
+        ("B", "parsed", "B"),
+        ("Parus major", "parsed", "B"),
+        ("It is the song of Parus major.", "parsed", "B"),
+        ("not Galerida theklae", "unparsed", None),
+        ("Parus major or Galerida theklae", "unparsed", None),
+        ("Corvus corax", "unparsed", None),
+        ("", "empty", None),
+    ],
+)
+def test_an_option_may_be_answered_in_its_own_words(text, status, letter):
+    asked = sample("B", ("A", "B", "C", "D"), question=OPTIONS[0][0])
+    assert bioacoustic().scorers[0].parse(asked, {"answer": Response.of(text)}) == (status, letter)
+
+
+def test_a_truth_with_its_letter_is_the_letter():
+    scorer, asked = bioacoustic().scorers[0], sample("(B) Common chaffinch", ("A", "B", "C", "D"))
+    for text, right in (("B", 1.0), ("A", 0.0)):
+        assert scorer.score(asked, scorer.parse(asked, {"answer": Response.of(text)}))["correct"] == right
+    with pytest.raises(UsageError, match=r"its truth '\(E\) Wren' is none of the task's labels"):
+        scorer.score(sample("(E) Wren", ("A", "B")), scorer.parse(asked, {"answer": Response.of("A")}))
+
+
+@pytest.mark.parametrize(
+    ("text", "letters"),
+    [
+        ("A, C", "AC"),
+        ("C and A", "AC"),
+        ("The sounds A and C are present.", "AC"),
+        ("A is present", "A"),
+        ("A gibbon calls: sound B", "B"),
+        ("not A but B", "B"),
+        ("None", ""),
+        ("none of them", ""),
+    ],
+)
+def test_several_letters_are_read_and_an_article_is_none(text, letters):
+    answer = bioacoustic_detection().scorers[0].parse(sample("A", ("A", "B", "C")), {"answer": Response.of(text)})
+    assert answer == ("parsed", json.dumps(list(letters)))
