@@ -74,7 +74,7 @@ SMALL = {
 """Modules of fewer lines that one neighbour imports, and why each is a module all the same."""
 
 MOST_MODULES = 182
-MOST_LINES = 82_900
+MOST_LINES = 83_100
 
 FILES = {
     path.relative_to(ROOT / PACKAGE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__"): path
