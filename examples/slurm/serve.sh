@@ -28,6 +28,16 @@ end() {
 trap 'stopped=yes' TERM INT
 trap end EXIT
 
+# The Hub's own library knows its login and HF_TOKEN; a token in this file it is told of, unless others can read it.
+file=${XDG_CONFIG_HOME:-$HOME/.config}/huggingface/hf_token
+if [ -z "$HF_TOKEN$HF_TOKEN_PATH" ] && [ -e "$file" ] && [ ! -e "${HF_HOME:-$HOME/.cache/huggingface}/token" ]; then
+    if [ ! -O "$file" ] || [ -n "$(find "$file" -perm /077)" ]; then
+        publish "failed: the key file $file is not yours alone; make it so: chmod 600 $file"
+        exit 2
+    fi
+    export HF_TOKEN_PATH=$file
+fi
+
 if [ -d "$launcher" ]; then
     [ ! -x "$launcher/.venv/bin/python" ] || python=$launcher/.venv/bin/python
     set -- "$python" "$launcher/serve.py" --host "{host}" --port "{port}" "$@"

@@ -165,7 +165,10 @@ def _item(file: Path, row: Mapping[str, Any], truths: Mapping[str, _Truth]) -> _
     task = row.get("task_id") or row.get("subset") or (beside.task if beside else None) or file.resolve().parent.name
     server = row.get("server_info")
     named = server.get("model") or server.get("name") if isinstance(server, Mapping) else None
-    return _Item(str(task), str(row.get("model_tag") or named or file.resolve().parent.name))
+    folder = file.resolve().parent
+    # A task's own folder lies in that of its model, or of its run.
+    of_model = folder.parent if task_id(folder.name) == task_id(str(task)) else folder
+    return _Item(str(task), str(row.get("model_tag") or named or of_model.name))
 
 
 def _task_type(row: Mapping[str, Any], task: str) -> str:

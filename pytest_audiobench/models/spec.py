@@ -22,9 +22,7 @@ _ALIAS = re.compile(r"[A-Za-z0-9._-]+")
 _KIND = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _VALUE = r"""(?:"(?:[^"]|"")*"|'(?:[^']|'')*'|(?!["'])[^,]*)"""
 _PRESET = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<name>[A-Za-z0-9_]+)(?P<options>,.*)?", re.DOTALL)
-_URL = re.compile(
-    r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<url>https?://[^,]*)(?P<options>,.*)?", re.DOTALL | re.IGNORECASE
-)
+_URL = re.compile(r"(?:(?P<alias>[A-Za-z0-9._-]+)=)?(?P<url>(?i:https?)://[^,]*)(?P<options>,.*)?", re.DOTALL)
 _OPTION = re.compile(rf",(?P<key>[A-Za-z_][A-Za-z0-9_]*)=(?P<value>{_VALUE})")
 _OPTIONS = re.compile(rf"(?:,[A-Za-z_][A-Za-z0-9_]*={_VALUE})*")
 _UNREAD = re.compile(r""",(?:(?P<quoted>[A-Za-z_][A-Za-z0-9_]*)=["']|(?P<key>base_url|serve|url_file)=)""")

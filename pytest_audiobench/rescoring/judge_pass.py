@@ -71,8 +71,7 @@ class Judge:
 def judges_of(judge: str, extractor: str) -> tuple[Judge, ...]:
     """The judges behind ``judge`` and ``extractor``, each a server's URL or a model's spec; nothing for "".
 
-    A URL is asked by predictions_v1, with or without its ``/predict``, and for points by a rubric where it ends with
-    ``/judge``.
+    A URL is asked by predictions_v1, with or without its ``/predict``; one ending with ``/judge`` scores by a rubric.
     Raises UsageError for what cannot judge.
     """
     written = (("judge", judge, "yes-no"), ("extractor", extractor, "extract"))

@@ -92,6 +92,9 @@ def _files(folder: Path) -> list[Path]:
         raise UsageError(f"{folder} is a run that crashed or is still going: the same command run again finishes it")
     inside = sorted(path for path in folder.iterdir() if path.is_file())
     files = [path for path in inside if path.suffix == ".jsonl"] or [path for path in inside if path.suffix == ".json"]
+    # BEANS-Next leaves a folder for each task of a suite.
+    of_tasks = (path for path in folder.rglob(FILE) if path.is_file() and not path.with_name("run.json").exists())
+    files = files or sorted(of_tasks)
     files = files or list(_module(_STUDY).files_of_answers(folder))
     if not files:
         raise UsageError(f"{folder} holds no answers to score (looked for {FILE}, other *.jsonl, *.json)")

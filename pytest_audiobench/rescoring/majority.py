@@ -62,7 +62,8 @@ class ConstantAnswers:
 
     def majority(self) -> Majority | None:
         """What the best of the candidates scores by the headline; None where references are no shared labels."""
-        if not self._fits or not self._rows:
+        # Withheld references are empty.
+        if not self._fits or not any(truth.strip() for row in self._rows for truth in row.sample.truths):
             return None
         headline = (self._protocol.scorers[0].metrics[0], self._protocol.scorers[0].name)
         majorities = [Majority(answer, self._values(answer)) for answer in self._candidates()]

@@ -164,13 +164,17 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
         chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
         if not judges:
-            raise _NotScorable(
-                f"only judges can read {first.family or name}, and none is named with --judge-url; {_REPLAYED}"
-            ) from None
+            why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
+            raise _NotScorable(why) from None
         chosen_protocol = judged(None)
     if judges:
         rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
-        weighed = judged(rules, *(name for judge in judges for name in judge.scorers), rubric=rubric_for(first))
+        verdicts = [name for judge in judges for name in judge.scorers]
+        # A protocol that was judged in its run knows the judgings already.
+        if rules is not None and rules.judgings:
+            weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
+        else:
+            weighed = judged(rules, *verdicts, rubric=rubric_for(first))
         chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
     return chosen_protocol.without_references() if withheld else chosen_protocol

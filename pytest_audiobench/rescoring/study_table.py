@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from pytest_audiobench.evaluation.scoring import SHARES
 from pytest_audiobench.records.run import ItemRecord, MetricRecord
 from pytest_audiobench.report.formatting import aligned, interval_text, printable, value_text
 from pytest_audiobench.report.safe_text import escaped, table_row
@@ -44,11 +45,7 @@ def lines(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], Majo
     if not evals:
         return
     models = len({cell.item.model for cells in evals.values() for cell in cells})
-    yield from (
-        "",
-        f"{models} models in {len(evals)} evals{_SHOWN}",
-        *_LEGEND,
-    )
+    yield from ("", f"{models} models in {len(evals)} evals{_SHOWN}", *_LEGEND)
     for name, cells in evals.items():
         yield printable(f"{name}: {cells[0].metric.name} by {cells[0].metric.scorer}")
         rows = [("model", "value", "interval", "majority", "n", "")]
@@ -73,11 +70,7 @@ def markdown(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], M
     if not evals:
         return
     models = list(dict.fromkeys(cell.item.model for cells in evals.values() for cell in cells))
-    yield from (
-        "",
-        f"**{len(models)} models in {len(evals)} evals{_SHOWN}.** {escaped('; '.join(_LEGEND))}",
-        "",
-    )
+    yield from ("", f"**{len(models)} models in {len(evals)} evals{_SHOWN}.** {escaped('; '.join(_LEGEND))}", "")
     yield table_row(["eval", "metric", *map(escaped, models)])
     yield f"| :-- | :-- |{' --: |' * len(models)}"
     for name, cells in evals.items():
@@ -97,7 +90,8 @@ def _by_eval(items: Sequence[ItemRecord], majorities: Mapping[tuple[str, str], M
     evals: dict[str, list[_Cell]] = {}
     shown: dict[str, str] = {}
     for item in items:
-        own = [metric for metric in item.metrics if metric.scorer == item.scorers[0].name and not metric.group]
+        headline = [metric for metric in item.metrics if metric.scorer == item.scorers[0].name and not metric.group]
+        own = [metric for metric in headline if metric.name not in SHARES]
         if own and item.eval not in shown:
             # Without an interval no two models can be told apart.
             shown[item.eval] = next((metric.name for metric in own if metric.lower is not None), own[0].name)

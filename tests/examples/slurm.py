@@ -155,6 +155,8 @@ def end(job, why):
 def main(name, arguments):
     if name == "sbatch":
         sbatch(arguments)
+    elif name == "scancel" and arguments[0] == "--batch":
+        os.kill(int(read(arguments[2], "pid")), signal.Signals["SIG" + arguments[1].removeprefix("--signal=")])
     elif name == "scancel":
         for job in arguments:
             end(job, "cancel")

@@ -169,6 +169,24 @@ def test_a_command_is_a_launcher_too(cluster):
     cluster.until((cluster.jobs / f"{job}.url").exists)
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o644])
+def test_a_launcher_is_told_of_the_file_with_the_hubs_token_where_only_its_user_can_read_it(cluster, tmp_path, mode):
+    file = tmp_path / "config" / "huggingface" / "hf_token"
+    file.parent.mkdir(parents=True)
+    file.write_text("hf_secret")
+    file.chmod(mode)
+    cluster.environ |= {"XDG_CONFIG_HOME": str(tmp_path / "config"), "HF_HOME": str(tmp_path / "no-login")}
+    for name in ("HF_TOKEN", "HF_TOKEN_PATH"):
+        cluster.environ.pop(name, None)
+    output = f"--output={cluster.jobs}/%j.log"
+    job = cluster.call("sbatch", "--parsable", output, SLURM / "serve.sh", "sh", "-c", 'echo "told of $HF_TOKEN_PATH"')
+    assert cluster.wait(job.strip()) != 0
+    said = cluster.log(job.strip()) + (cluster.jobs / f"{job.strip()}.url").read_text()
+    assert (f"told of {file}\n" in said) == (mode == 0o600)
+    assert (f"failed: the key file {file} is not yours alone" in said) == (mode == 0o644)
+    assert "hf_secret" not in said
+
+
 def test_the_token_of_a_serving_job_stands_in_no_log_and_no_record(cluster):
     job = cluster.call(
         "sbatch", "--parsable", f"--output={cluster.jobs}/%j.log", SLURM / "serve.sh", str(DUMMY)
@@ -205,14 +223,36 @@ main(Waiting)
 """
 
 
-def test_a_client_that_is_requeued_asks_only_what_is_missing(cluster, tmp_path):
+@pytest.fixture
+def halfway(cluster, tmp_path):
+    """A client job, 102, 64 of whose questions are answered; the launcher of job 101 answers no other until there is
+    the second file given. The first has a line for each question.
+    """
     launcher, log, go = tmp_path / "launcher", tmp_path / "asked", tmp_path / "go"
     launcher.mkdir()
-    text = WAITING.format(servers=str(DUMMY.parent), log=str(log), go=str(go))
-    (launcher / "serve.py").write_text(text)
+    (launcher / "serve.py").write_text(WAITING.format(servers=str(DUMMY.parent), log=str(log), go=str(go)))
     cluster.submit(f"lab={launcher}", "--", "-k", "digits")
     store = cluster.evals / ".audiobench" / "lab.sqlite"
     cluster.until(lambda: store.exists() and stored(store) >= 64)
+    yield log, go
+    go.touch()
+
+
+def test_a_client_near_its_time_limit_reports_what_it_has_and_leaves_the_serving_job(cluster, halfway):
+    _, go = halfway
+    cluster.call("scancel", "--batch", "--signal=TERM", "102")
+    assert cluster.wait(102) == 2, cluster.log(102)
+    go.touch()
+    assert cluster.run("lab-102")["exit_status"] == 2
+    assert cluster.file(101, "state") == "RUNNING"
+    again = cluster.call("sbatch", "--parsable", SLURM / "client.sh", "lab=101", "--", "-k", "digits").strip()
+    assert cluster.wait(again) == 0
+    assert cluster.run(f"lab-{again}")["items"][0]["n"] == 80
+    assert cluster.wait(101) == 0
+
+
+def test_a_client_that_is_requeued_asks_only_what_is_missing(cluster, halfway):
+    log, go = halfway
     cluster.call("scontrol", "requeue", "102")
     go.touch()
     assert cluster.wait(102) == 0, cluster.log(102)

@@ -135,7 +135,7 @@ def selections(option, words):
 def test_the_name_of_a_benchmark_selects_what_is_called_so_and_nothing_else():
     benchmarks = {
         "air_bench": {"air_bench"},
-        "esc50": {"esc50"},
+        "esc50": {"esc50", "beans_zero"},
         "librispeech and dev": set(),
         "mmau": {"mmau", "mmau_pro", "audiollms_choices"},
         "nsynth": {"nsynth", "nsynth_pitch"},

@@ -162,7 +162,7 @@ def test_a_judge_that_is_asked_nothing_is_not_green_and_one_of_the_ini_file_a_no
     evals.write(test_tones=PLAIN)
     result = evals.run("--ab-judge=strict=judge:one")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    sentence = "the judge strict (--ab-judge) was asked nothing: no eval that was measured has a scorer of its *"
+    sentence = "the judge strict (--ab-judge) was asked nothing: no eval that was measured has a scorer of its*"
     result.stdout.fnmatch_lines([f"not measured (*). {sentence.capitalize()}"])
     (evals.path / "pytest.ini").write_text("[pytest]\nab_judge = strict=judge:one\n")
     result = evals.run()

@@ -303,6 +303,17 @@ def test_a_run_of_ours_is_written_as_theirs_by_model_and_task(run_folder, tmp_pa
     assert sum(row["error"] is not None for row in rows) == 1
 
 
+def test_the_folders_of_tasks_are_read_again_together_each_by_its_model(run_folder, tmp_path, capsys):
+    out = tmp_path / "out"
+    assert main(["score", str(run_folder), "--format=beans-next", "--out", str(out)]) == 0
+    assert main(["score", str(out), "--task-type=classification", "--out", str(tmp_path / "again")]) == 0
+    capsys.readouterr()
+    items = json.loads((tmp_path / "again" / "run.json").read_text())["items"]
+    assert {(item["eval"], item["model"]) for item in items} == {
+        (f"all_{task}", model) for model in ("good", "deaf") for task in ("tones_even", "tones_odd", "words")
+    }
+
+
 @pytest.mark.parametrize(
     ("family", "options", "kind"),
     [
@@ -349,7 +360,8 @@ def test_pairs_of_a_run_have_the_words_that_were_asked(run_folder, tmp_path):
 
 def test_questions_and_counts_are_not_judged_without_a_judge(predictions, judge, capsys):
     assert main(["score", str(predictions), "--task-type=qa"]) == 4
-    assert "only judges can read judged, and none is named with --judge-url" in capsys.readouterr().err
+    assert (said := capsys.readouterr().err).count("only judges can read judged") == 1
+    assert "or name a judge with --judge-url" in said
     assert main(["score", str(predictions), "--task-type=qa", "--judge-url", judge.url, "--format=json"]) == 0
     (item,) = json.loads(capsys.readouterr().out)
     accuracy = next(table for table in item["metrics"] if table["metric"] == "accuracy")

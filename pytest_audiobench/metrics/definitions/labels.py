@@ -9,11 +9,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, summed_kind
+from pytest_audiobench.metrics.estimates import mean_kind, mean_of, nothing, quotient, summed_kind
 from pytest_audiobench.metrics.label_statistics import (
     balanced_accuracy,
     cohen_kappa,
-    f1_by_label,
     labelled,
     macro_f1,
     mcc,
@@ -122,17 +121,26 @@ ROW = "row"
 """The statistic that says which row a sample was in BEANS-Next's order."""
 
 
+def _running_sum(values: Sequence[float] | Floats) -> float:
+    """The sum of one value after another, as BEANS-Next's numbers are added: fsum ends in another digit."""
+    return float(np.cumsum(values)[-1]) if len(values) else 0.0
+
+
 def mean_of_scored(statistic: str) -> Callable[[Sequence[Statistics], Clusters], Estimate]:
-    """The mean of a statistic, which is called as the metric, over the samples that have it."""
+    """The mean of a statistic, which is called as the metric, over the samples that have it, added row by row."""
     whole = mean_of(statistic, statistic)
 
     def estimate(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
         scored = [place for place, sample in enumerate(statistics) if statistic in sample]
         if statistics and not scored:
             return Estimate(math.nan, None, None, 0, none(f"no sample has the score {statistic}").method)
-        return whole(
+        estimate = whole(
             [statistics[place] for place in scored], None if clusters is None else [clusters[place] for place in scored]
         )
+        if not scored:
+            return estimate
+        in_order = sorted((statistics[place] for place in scored), key=lambda sample: sample.get(ROW, 0.0))
+        return estimate._replace(value=_running_sum([sample[statistic] for sample in in_order]) / len(scored))
 
     return estimate
 
@@ -157,9 +165,12 @@ def decision_map(sums: Floats) -> Floats:
 
 
 def macro_f1_of_any(sums: Floats) -> Floats:
-    """The mean of F1 over all labels that are said or true."""
-    values = f1_by_label(sums)
-    return mean_where(values, ~np.isnan(values))
+    """The mean over all labels that are said or true of F1, made of precision and recall and added as published."""
+    k = (sums.shape[1] - 2) // 3
+    hits, said, true = sums[:, :k], sums[:, k : 2 * k], sums[:, 2 * k : 3 * k]
+    precision, recall = (np.nan_to_num(quotient(hits, of)) for of in (said, true))
+    values = np.nan_to_num(quotient(2.0 * precision * recall, precision + recall))
+    return quotient(np.cumsum(values, axis=1)[:, -1], ((said > 0.0) | (true > 0.0)).sum(axis=1).astype(np.float64))
 
 
 def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estimate:
@@ -169,7 +180,8 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
     ordered = sorted(statistics, key=lambda sample: sample.get(ROW, 0.0))
     samples = labelled(ordered)
     if isinstance(samples, str):
-        return Estimate(math.nan, None, None, len(ordered), none(samples).method)
+        without_labels = all(sample.get("labels") == 0.0 for sample in ordered)
+        return Estimate(0.0 if without_labels else math.nan, None, None, len(ordered), none(samples).method)
     k = samples.labels
     rows, row_of = distinct(*samples.rows)
     values = []
@@ -177,8 +189,10 @@ def map_in_order(statistics: Sequence[Statistics], clusters: Clusters) -> Estima
         said, true = (rows.column(first + label)[row_of] for first in (k, 2 * k))
         if said.any() or true.any():
             hits = np.flatnonzero(true[np.argsort(-said, kind="stable")])
-            values.append(float(((np.arange(len(hits)) + 1) / (hits + 1)).mean()) if len(hits) else 0.0)
-    whole = math.fsum(values) / len(values) if values else 0.0
+            seen = np.arange(len(hits) + 1)
+            recall = seen / max(len(hits), 1)
+            values.append(_running_sum(seen[1:] / (hits + 1) * np.diff(recall)))
+    whole = _running_sum(values) / len(values) if values else 0.0
     return Estimate(whole, None, None, len(ordered), none("the order of the rows moves it").method)
 
 

@@ -1,7 +1,8 @@
 """BEANS-Next's numbers over a whole data set, as published: what its summary.json holds, to the last digit.
 
-Facts from github earthspecies/beans-next, beans_next/metrics/dataset.py and beans_next/runner/_utils.py (0.1.0). The
-metrics of the same are sums that can be resampled (``metrics/definitions/labels.py``), which end in another last digit.
+CIDEr is so to the twelfth: BEANS-Next's copy of its code takes another logarithm, by which words that all references
+share weigh almost nothing in place of nothing; where they share all, its value is noise and this one 0. Facts from
+github earthspecies/beans-next, beans_next/metrics/dataset.py and beans_next/runner/_utils.py (0.1.0).
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ def dataset_map(predictions: Sequence[Sequence[str]], targets: Sequence[Sequence
     unequal length.
     """
     check_lengths(predictions, targets)
-    # The labels in the order they come: sums over them end in another digit elsewise.
-    pairs = zip(predictions, targets, strict=True)
-    labels = list(dict.fromkeys(label for said, true in pairs for label in (*said, *true) if label))
+    # Sorted as there: sums over them end in another digit elsewise.
+    labels = sorted({label for row in (*predictions, *targets) for label in row if label})
     if not labels:
         return 0.0
     return average_precision(_membership(predictions, labels), _membership(targets, labels))

@@ -66,7 +66,7 @@ def zero_detection(texts: Sequence[str], targets: Sequence[str]) -> list[dict[st
 
 
 def _target_labels(text: str) -> frozenset[str]:
-    return frozenset() if text.lower() == "none" else frozenset(text.split(", "))
+    return frozenset() if text.lower() == "none" else frozenset(part.strip() for part in text.split(","))
 
 
 METRICS: Mapping[str, tuple[str, ...]] = {
@@ -186,6 +186,8 @@ def _without_target(sample: Sample, task: str) -> bool:
 
 
 def _own_scores(sample: Sample, answer: Answer, task: str) -> dict[str, float]:
+    if task == "captioning":
+        return {}
     scores = sample_scores(target_of(sample), answer.value or "", "", task)
     if task == "detection":
         return {f"beans_{name}": value for name, value in scores.items()}
