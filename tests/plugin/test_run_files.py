@@ -258,6 +258,22 @@ def test_the_command_line_goes_before_the_run_file_and_the_summary_says_so(halve
     assert "--ab-model=x=tone:one of the command line goes before mine.yaml, which says tone:one" in record["notes"]
 
 
+@pytest.mark.parametrize("ini", [True, False])
+def test_the_environment_and_the_ini_file_name_a_run_file_too_and_its_thresholds_are_in_force(halves, monkeypatch, ini):
+    (halves.path / "rules.toml").write_text('[[threshold]]\neval = "halves*"\nrequire = ["accuracy >= 0.99"]\n')
+    (halves.path / "mine.toml").write_text(
+        'model = "tone:one,deaf=yes"\nsuite = "halves"\nthresholds = "rules.toml"\nreports = "elsewhere"\n'
+    )
+    if ini:
+        (halves.path / "pytest.ini").write_text("[pytest]\nab_config = mine.toml\n")
+    else:
+        monkeypatch.setenv("AUDIOBENCH_CONFIG", "mine.toml")
+    halves.run(model="").assert_outcomes(failed=2)
+    assert list((halves.path / "elsewhere").glob("*/run.json"))
+    (halves.path / "mine.toml").write_text('model = "tone:one,deaf=yes"\nsuite = "halves"\n')
+    halves.run(model="").assert_outcomes(passed=2)
+
+
 def test_an_answer_asked_with_a_note_is_known_without(halves):
     assert halves.run("-k", "low", model='tone:one,note="first"').ret == 0
     halves.run("-k", "low", model="tone:one").stdout.fnmatch_lines(["answers: 0 asked now, 40 from the store*"])
