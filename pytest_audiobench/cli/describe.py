@@ -26,7 +26,9 @@ _MEASURED = 100
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", help="of a benchmark, of a task as NAME/TASK, or of whatever audiobench list lists"
+        "name",
+        metavar="NAME",
+        help="of a benchmark, of a suite, of a task as NAME/TASK, or of whatever audiobench list lists",
     )
     add_places(parser)
 
