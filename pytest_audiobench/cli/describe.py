@@ -26,7 +26,9 @@ _MEASURED = 100
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "name", metavar="NAME", help="of a benchmark, of a task as NAME/TASK, or of whatever audiobench list lists"
+        "name",
+        metavar="NAME",
+        help="of a benchmark, of a suite, of a task as NAME/TASK, or of whatever audiobench list lists",
     )
     add_places(parser)
 
@@ -40,6 +42,8 @@ def run(args: argparse.Namespace) -> int:
     names = _names(args.name)
     name = args.name.partition(":")[0] if args.name.partition(":")[0] in model_kinds() else args.name
     describing = [describe for describe, known in names.items() if name in known]
+    if not describing and (holder := _holder(args.name)):
+        name, describing = holder, [_benchmark]
     if not describing:
         every = sorted({name for known in names.values() for name in known})
         advice = nearest(args.name, every, "audiobench list benchmarks lists those that there are")
@@ -66,6 +70,20 @@ def _names(asked: str) -> Mapping[Callable[[str, Places], Iterator[str]], Sequen
         _metric: list(names()),
         _model: [*model_kinds(), *MODELS],
     }
+
+
+def _holder(asked: str) -> str:
+    """The benchmark that declares the suite ``asked``, or the task whose eval is so called in a run file; else ""."""
+    from pytest_audiobench.cli._benchmark_page import benchmarks, task_tables
+
+    for suite, file in benchmarks().items():
+        if asked.startswith(f"{suite}_"):
+            for task, (_, data) in task_tables(file).items():
+                if asked == f"{suite}_{task}":
+                    return f"{suite}/{task}"
+                if asked in data.suites:
+                    return suite
+    return ""
 
 
 # Benchmarks

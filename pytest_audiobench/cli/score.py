@@ -105,7 +105,15 @@ def run(args: argparse.Namespace) -> int:
     put(text, rescored.notes if args.format in ("csv", "json") else (), None)
     if args.out is not None:
         print(f"written to {args.out}", file=sys.stderr)
-    return 0
+    return _exit_code(judges)
+
+
+def _exit_code(judges: Sequence[Judge]) -> int:
+    """0 where all verdicts could be had; says what could not be had or read."""
+    for judge in judges:
+        for sentence in judge.shortfalls():
+            print(f"audiobench: {sentence}", file=sys.stderr)
+    return int(any(judge.failures for judge in judges))
 
 
 def _write_files_of_others(args: argparse.Namespace, source: Source, judges: Sequence[Judge]) -> int:
@@ -122,4 +130,4 @@ def _write_files_of_others(args: argparse.Namespace, source: Source, judges: Seq
     for place, mean in write_files(args.out, with_verdicts(source.rows(), judges), rules, judges).items():
         print(place, *(f"{name} {value:.6g}" for name, value in mean.items()))
     print(f"written to {args.out}", file=sys.stderr)
-    return 0
+    return _exit_code(judges)

@@ -38,8 +38,8 @@ def notes(controller: Controller, records: Sequence[ItemRecord], config: pytest.
         *controller.collected.cautions,
         *config.stash.get(RUN_FILE, [])[1:],
         *_other_scorers(records, config),
-        *([] if _typed("scorer", config) else _idle_scorers(records, config)),
-        *([] if _typed("judge", config) else _idle_judges(records, config)),
+        *([] if _typed("scorer", config) else _idle_scorers(controller, records, config)),
+        *([] if _typed("judge", config) else _idle_judges(controller, records, config)),
         *([] if _typed("data", config) else _idle_folders(controller, config)),
     ]
 
@@ -51,8 +51,8 @@ def shortfalls(controller: Controller, records: Sequence[ItemRecord], config: py
         *_unchecked(controller, records),
         *_hidden_failures(controller, records),
         *_unmeasured_selections(controller),
-        *(_idle_scorers(records, config) if _typed("scorer", config) else ()),
-        *(_idle_judges(records, config) if _typed("judge", config) else ()),
+        *(_idle_scorers(controller, records, config) if _typed("scorer", config) else ()),
+        *(_idle_judges(controller, records, config) if _typed("judge", config) else ()),
         *(_idle_folders(controller, config) if _typed("data", config) else ()),
         *_required(controller, records, config),
     ]
@@ -98,17 +98,27 @@ def _typed(option: str, config: pytest.Config) -> bool:
     return config.getoption(f"--ab-{option}") is not None
 
 
-def _idle_scorers(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+def _idle_scorers(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
     used = {scorer.name for record in records for scorer in record.scorers}
     for name in read_options(config).scorers:
-        if name != ALL and name not in used:
+        if name != ALL and name not in used and not _unanswered(controller, records):
             yield f"--ab-scorer={name} scored nothing: no eval that was measured has that scorer"
 
 
-def _idle_judges(records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
+def _unanswered(controller: Controller, records: Sequence[ItemRecord]) -> bool:
+    """Whether an eval failed before it was scored: which scorers and judges it has is not known, and it is red."""
+    scored = {record.nodeid for record in records if record.scorers}
+    return any(outcome == "failed" and nodeid not in scored for nodeid, outcome in controller.outcomes.items())
+
+
+def _idle_judges(controller: Controller, records: Sequence[ItemRecord], config: pytest.Config) -> Iterator[str]:
     used = {alias for record in records for alias in record.judges}
     for spec in parse_specs(read_options(config).judges):
-        if spec.alias not in used and any(record.scorers for record in records):
+        if (
+            spec.alias not in used
+            and any(record.scorers for record in records)
+            and not _unanswered(controller, records)
+        ):
             yield (
                 f"the judge {spec.alias} (--ab-judge) was asked nothing: no eval that was measured has a scorer of its "
                 "verdicts; name one, such as --ab-scorer=yes-no"

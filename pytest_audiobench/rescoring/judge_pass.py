@@ -32,6 +32,11 @@ class Judge:
     judging: str
     scorers: tuple[str, ...]
     _verdicts: dict[str, Response] = field(default_factory=dict)
+    asked: int = 0
+    """Of how many answers it was to say something."""
+    failures: list[str] = field(default_factory=list)
+    """Why a verdict could not be had, for each that could not."""
+    unread: int = 0
 
     @property
     def stage(self) -> str:
@@ -50,6 +55,12 @@ class Judge:
             return extract_judging() if kind in ("", "classification") else extraction(kind)
         return rubric_judging(rubric_for(row)) if self.judging == "rubric" else yes_no_judging()
 
+    def shortfalls(self) -> list[str]:
+        """Sentences on the verdicts that could not be had and on those that are none."""
+        name, of_all = self.handle.alias, f"of {self.asked} verdicts of"
+        lost = [f"{len(self.failures)} {of_all} {name} could not be had: {why}" for why in self.failures[:1]]
+        return lost + [f"{self.unread} {of_all} {name} could not be read"] * bool(self.unread)
+
     def verdicts(self, rows: Sequence[RecordedRow]) -> list[Response]:
         """What it says of the answers of ``rows``; nothing is asked twice."""
         requests = [self._request(row) for row in rows]
@@ -59,7 +70,18 @@ class Judge:
             batch = new[start : start + most]
             responses = self.handle.ready().ask([Ask(request, ()) for request in batch])
             self._verdicts.update(zip((request.key for request in batch), responses, strict=True))
-        return [self._verdicts[request.key] for request in requests]
+        verdicts = [self._verdicts[request.key] for request in requests]
+        for row, verdict in zip(rows, verdicts, strict=True):
+            self._count(row, verdict)
+        return verdicts
+
+    def _count(self, row: RecordedRow, verdict: Response) -> None:
+        judging = self.judging_for(row)
+        self.asked += 1
+        if verdict.error is not None:
+            self.failures.append(verdict.error)
+        elif judging.scorers[0].parse(row.sample, {**row.responses, judging.name: verdict}).status != "parsed":
+            self.unread += 1
 
     def _request(self, row: RecordedRow) -> Request:
         stage = judging_stage(self.judging_for(row), self.handle.alias, next(reversed([*row.responses])))

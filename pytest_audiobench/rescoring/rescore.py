@@ -98,6 +98,7 @@ def _rescore_source(source: Source, wanted: ScoringOptions, folder: Path | None)
             if not protocol.fits_any_sample:
                 rows = iter(rest := list(rows))
                 protocol = _fitting(protocol, [first, *rest])
+            protocol = _weighed(protocol, first, old, wanted)
         except _NotScorable as error:
             results.notes.append(f"{eval_} was not scored: {error}")
             continue
@@ -158,26 +159,30 @@ def _protocol(first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions
     chosen = [scorer_name for scorer_name in names if scorer_name == ALL or scorer_name in protocol.available]
     if not chosen:
         raise _NotScorable(f"{name} has no scorer {', '.join(names)}; it has {', '.join(protocol.available)}")
-    judges = [judge for judge in wanted.judges if judge.scorers_for(first)]
     try:
         # A run's own verdicts are read again where its judge is known: by pytest, which replays them.
-        chosen_protocol = with_judges(protocol.with_scorers(*chosen), {}).protocol
+        return with_judges(protocol.with_scorers(*chosen), {}).protocol
     except UnsuitableModel:
-        if not judges:
+        if not any(judge.scorers_for(first) for judge in wanted.judges):
             why = f"only judges can read {first.family or name}; {_REPLAYED}; or name a judge with --judge-url"
             raise _NotScorable(why) from None
-        chosen_protocol = judged(None)
-    if judges:
-        rules = chosen_protocol if any(not scorer.judge for scorer in chosen_protocol.scorers) else None
+        return judged(None)
+
+
+def _weighed(protocol: Protocol, first: RecordedRow, old: ItemRecord | None, wanted: ScoringOptions) -> Protocol:
+    """``protocol``, whose scorers fit, with the judges; without references where those of its run were withheld."""
+    if judges := [judge for judge in wanted.judges if judge.scorers_for(first)]:
+        rules = protocol if any(not scorer.judge for scorer in protocol.scorers) else None
         verdicts = [name for judge in judges for name in judge.scorers]
         # A protocol that was judged in its run knows the judgings already.
         if rules is not None and rules.judgings:
             weighed = rules.with_scorers(*(scorer.name for scorer in rules.scorers), *verdicts)
         else:
             weighed = judged(rules, *verdicts, rubric=rubric_for(first))
-        chosen_protocol = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
+        bound = with_judges(weighed, {judge.handle.alias: judge.handle for judge in judges}).protocol
+        protocol = replaced(bound, notes=protocol.notes)
     withheld = old is not None and any(scorer.signature.endswith(WITHHELD) for scorer in old.scorers)
-    return chosen_protocol.without_references() if withheld else chosen_protocol
+    return protocol.without_references() if withheld else protocol
 
 
 _REPLAYED = (

@@ -136,6 +136,11 @@ def test_a_task_of_a_file_is_described_by_itself(printed, tmp_path, monkeypatch)
     assert "transcription" not in only
 
 
+def test_a_suite_is_described_by_its_benchmark_and_a_task_by_its_name_in_run_files(printed):
+    assert printed("describe", "beans_zero_core") == printed("describe", "beans_zero")
+    assert printed("describe", "beans_zero_call_type") == printed("describe", "beans_zero/call_type")
+
+
 def test_a_task_that_a_judge_scores_is_described_with_its_scorer(printed):
     said = printed("describe", "beans_next/t1_caption")
     assert re.search(r"^ +metric +judge_score, higher", said, re.M)

@@ -170,6 +170,14 @@ def test_a_judge_that_is_asked_nothing_is_not_green_and_one_of_the_ini_file_a_no
     result.stdout.fnmatch_lines([f"note: {sentence}"])
 
 
+def test_a_judge_that_cannot_be_asked_leaves_the_exit_code_of_that_whatever_scorers_are_named(evals):
+    result = evals.run(
+        "--ab-judge=lab=http:http://127.0.0.1:1,retry_s=0.1", "--ab-scorer=letters", "--ab-scorer=yes-no"
+    )
+    assert result.ret == 6
+    result.stdout.fnmatch_lines(["not comparable (1 eval failed otherwise)*"])
+
+
 def test_a_judge_stands_beside_the_rule_and_their_agreement_is_recorded(evals):
     result = evals.run("--ab-judge=strict=judge:one,against=300 Hz,log=verdicts")
     assert result.ret == 0

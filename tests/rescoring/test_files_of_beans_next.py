@@ -248,6 +248,19 @@ def test_judges_stand_in_the_table_beside_the_rules(predictions, judge, capsys, 
     assert {"bioacoustic", "beans-run"} <= values.keys()
 
 
+def test_verdicts_that_could_not_be_had_are_counted_and_end_the_command_red(predictions, judge, capsys, monkeypatch):
+    out_of_memory = {"score": None, "rationale": None, "error": "out of memory"}
+    monkeypatch.setattr(judge, "score", lambda item: {"sample_id": item["sample_id"], **out_of_memory})
+    assert main(["score", str(predictions), "--judge-url", f"{judge.url}/judge", "--task-type=classification"]) == 1
+    assert re.search("5 of 5 verdicts of judge could not be had: .*out of memory", capsys.readouterr().err)
+
+
+def test_verdicts_that_are_none_are_counted_in_a_sentence(predictions, judge, capsys, monkeypatch):
+    monkeypatch.setattr(judge, "answer", lambda prompt: "Who can say?")
+    assert main(["score", str(predictions), "--judge-url", judge.url, "--task-type=classification"]) == 0
+    assert "5 of 5 verdicts of judge could not be read" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("kind", ["", "judge-scores:"])
 def test_a_server_of_judge_scores_weighs_by_a_rubric(predictions, judge, tmp_path, kind):
     out = tmp_path / "out"
