@@ -41,7 +41,7 @@ def test_the_built_in_metrics_are_there():
 def test_an_unknown_metric_is_a_usage_error_that_names_the_nearest():
     with pytest.raises(UsageError, match="no metric is called 'acuracy'; did you mean 'accuracy'"):
         metric_kind("acuracy")
-    with pytest.raises(UsageError, match="there are accuracy, "):
+    with pytest.raises(UsageError, match="there are absolute_error, "):
         metric_kind("zzz")
 
 
