@@ -68,5 +68,5 @@ def test_the_common_names_of_the_registry_are_read_as_the_scientific_ones(regist
 def test_a_published_prompt_is_the_registry_s_but_for_the_place_of_the_audio(declared, registry, name):
     (message,) = registry["prompt"][name]["messages"]
     own = declared.prompts[name]
-    assert own["prompt"] == message["content"].partition("\n")[2].strip()
+    assert own["prompt"] == message["content"].removeprefix("<Audio><AudioHere></Audio>").rstrip()
     assert own["max_new_tokens"] == registry["prompt"][name]["generation_config"]["max_tokens"]
