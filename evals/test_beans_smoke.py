@@ -5,6 +5,8 @@ It is no part of BEANS, and no number of it stands beside a published one: a syn
 
 from dataclasses import replace
 
+import pytest
+
 from pytest_audiobench import Dataset, Sample, dataset, protocol
 from pytest_audiobench.ext import Clip, synthesis
 
@@ -54,6 +56,7 @@ def test_detection(evaluate):
 
 def test_captioning(evaluate):
     """A sentence of each call. The bundled listener has none, so that all that is required is an answer of each."""
+    pytest.importorskip("pycocoevalcap", reason="captions need pip install 'pytest-audiobench[captions]'")
     result = evaluate(smoke("captioning", described), protocol("bioacoustic_captioning", max_new_tokens=64))
     assert result["cider_d"].n
     assert not result.errors
