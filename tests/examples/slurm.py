@@ -84,6 +84,8 @@ def may_start(dependency):
 
 def run(job):
     """What slurmd does: the script in a process group of its own, of which nothing outlives it."""
+    # A shell starts what it puts in the background with SIGINT ignored; Slurm's jobs begin with no signal ignored.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     asked = json.loads(read(job, "job.json"))
     restarts = 0
     while read(job, "state") == "PENDING":
